@@ -17,7 +17,7 @@ export const logs: Question = {
   unit: 'MiB',
   times: { full: 5, quick: 2 },
   terms: quick =>
-    `${megabytes(quick)} MB of stamped, coloured lines of some 150 bytes, a section for every 5,000, in windows of 64 KiB from memory; the ` +
+    `${megabytes(quick)} MB of timestamped, coloured lines of some 150 bytes, a section for every 5,000, in windows of 64 KiB from memory; the ` +
     'first and the last of its lines are kept, 1 MiB in all, and redacted. A process of its own, with the heaps of the daemon.',
   rounds: async function* (quick) {
     for (;;) {
@@ -45,7 +45,7 @@ export function figuresOf(
   return JSON.parse(output) as LogReadingFigures
 }
 
-/** As a build prints them: with a stamp, coloured, a section for each of some thousand. */
+/** As a build prints them: with a timestamp, coloured, a section for each of some thousand. */
 function lineOf(number: number): string {
   const start = Date.parse('2026-01-21T09:47:20Z')
   const at = new Date(start + number).toISOString().replace('Z', '123Z')

@@ -1,7 +1,7 @@
 // Strangers whose connections are never without a request that is refused: hundreds sent at once, again and again, or eight at a time as
 // soon as the last eight have been answered. Every honest delivery is taken, on a connection that was kept and on new ones.
 //
-// The strangers' process is nice (10): what is tried is whether the daemon hears the honest sender, not who gets a processor.
+// The strangers' process is nice (10): what is tried is whether the daemon serves the honest sender, not who gets a processor.
 import { Agent } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'

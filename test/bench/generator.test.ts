@@ -6,7 +6,7 @@ import { platformMix } from '../../bench/hooks.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import type { Observation } from '../../src/model/observation.ts'
 
-function heard(event: string, body: Buffer): Observation {
+function observationOf(event: string, body: Buffer): Observation {
   const delivery = { event, instance: 'https://git.example.com', body }
   const parsed = parseDelivery(delivery, { profile: profiles.generic, traceparent: false })
   if (parsed.outcome !== 'observation') throw new Error(`the delivery is ${parsed.outcome}`)
@@ -28,7 +28,7 @@ describe('the pipelines of the benchmarks', () => {
   })
 
   it.each([1, 20, 200, 5_000])('are decoded, with %i jobs and the ids that were asked for', jobs => {
-    const { key, jobs: all, pipeline } = heard('Pipeline Hook', finishedPipeline(jobs).body(42))
+    const { key, jobs: all, pipeline } = observationOf('Pipeline Hook', finishedPipeline(jobs).body(42))
     expect(key.pipelineId).toBe(1_000_000_042)
     expect(all).toHaveLength(jobs)
     expect(new Set(all.map(({ id }) => id)).size).toBe(jobs)
@@ -43,8 +43,8 @@ describe('the pipelines of the benchmarks', () => {
   it('are shown by their jobs as by themselves', () => {
     const [plan] = plansOf('twenty', 1)
     if (plan === undefined) throw new Error('there is no plan')
-    const whole = heard('Pipeline Hook', pipelineEvent(plan, 1).body(5))
-    const one = heard('Job Hook', jobEvent(plan, 3, 'finished').body(5))
+    const whole = observationOf('Pipeline Hook', pipelineEvent(plan, 1).body(5))
+    const one = observationOf('Job Hook', jobEvent(plan, 3, 'finished').body(5))
     expect(one.key).toEqual(whole.key)
     const [job] = one.jobs
     const same = whole.jobs.find(({ id }) => id === job?.id)
@@ -72,7 +72,7 @@ it("a platform's mix: of each pipeline eight events of its own with one finish, 
     const states = Map.groupBy(
       life
         .filter(({ event }) => event === 'Job Hook')
-        .map(({ event, template }) => heard(event, template.body(pipeline)).jobs[0]),
+        .map(({ event, template }) => observationOf(event, template.body(pipeline)).jobs[0]),
       job => job?.id,
     )
     expect([...states.values()].map(jobs => jobs.length)).toEqual(Array(20).fill(3))

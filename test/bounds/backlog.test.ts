@@ -24,7 +24,7 @@ const fresh = { every: 100, before: 15_000, after: 15_000, firstId: 100_000_000 
 const bound = 3_000
 const wide = { maxSize: 2 ** 40, now: () => Date.now() }
 
-/** Heard and frozen as the daemon does it, without HTTP between. */
+/** Merged and put into a snapshot as the daemon does it, without HTTP. */
 async function buildBacklog(file: string): Promise<void> {
   const store = openSqlite(file, wide)
   const day = 86_400_000

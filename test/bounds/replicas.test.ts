@@ -66,7 +66,7 @@ describe('three replicas', () => {
         PIPESPAN_STORE_URL: storeUrl,
       }
       const daemons = await Promise.all([0, 1, 2].map(async () => Daemon.start(env)))
-      const [steady, killed, frozen] = daemons as [Daemon, Daemon, Daemon]
+      const [steady, killed, suspended] = daemons as [Daemon, Daemon, Daemon]
       const alive = new Set(daemons)
       let turn = 0
       const anyone = {
@@ -87,15 +87,15 @@ describe('three replicas', () => {
       const posting = postUntilTaken(anyone, bodies, 16)
       const spansOf = (part: number): number => Math.floor(count * 3 * part)
       await receiver.until(spans => spans.length > spansOf(0.2))
-      alive.delete(frozen)
+      alive.delete(suspended)
       let held: Awaited<ReturnType<typeof heldBy>>
       for (;;) {
-        frozen.signal('SIGSTOP')
+        suspended.signal('SIGSTOP')
         // The others settle what they hold within seconds: what is held after that is the sleeper's.
         held = await heldBy(storeUrl, 5_000)
         if (held.exports.length > 0) break
         // It was stopped between two leases.
-        frozen.signal('SIGCONT')
+        suspended.signal('SIGCONT')
         await sleep(100)
       }
       await receiver.until(spans => spans.length > spansOf(0.4))
@@ -106,8 +106,8 @@ describe('three replicas', () => {
         (await rowsOf(storeUrl, held.exports)).every(({ state, lease }) => state === 'delivered' && lease === null)
       await expect.poll(isSettled, { interval: 500 }).toBe(true)
       const settledByOthers = await rowsOf(storeUrl, held.exports)
-      frozen.signal('SIGCONT')
-      alive.add(frozen)
+      suspended.signal('SIGCONT')
+      alive.add(suspended)
       await posting
       const unique = (): Set<string> => new Set(receiver.spans.map(({ spanId }) => spanId))
       await receiver.until(spans => spans.length >= count * 3 && unique().size === count * 3)
@@ -120,18 +120,18 @@ describe('three replicas', () => {
       expect(repeated).toBeLessThanOrEqual(2 * 400 * 3)
       // The one that woke found every lease lost, said so, counted it, and settled nothing by any of them.
       const lost = sum(
-        frozen.process.log.flatMap(line => (line.msg.startsWith('export results came too late') ? [line.lost] : [])),
+        suspended.process.log.flatMap(line => (line.msg.startsWith('export results came too late') ? [line.lost] : [])),
       )
-      const troubles = frozen.process.log.filter(({ level }) => level >= 40)
-      expect(lost, JSON.stringify(troubles)).toBe(held.exports.length)
-      expect(await lostOf(frozen, /^pipespan_export_items_total{.*outcome="lost"} (\d+)/m)).toBe(lost)
+      const warnings = suspended.process.log.filter(({ level }) => level >= 40)
+      expect(lost, JSON.stringify(warnings)).toBe(held.exports.length)
+      expect(await lostOf(suspended, /^pipespan_export_items_total{.*outcome="lost"} (\d+)/m)).toBe(lost)
       expect(await rowsOf(storeUrl, held.exports)).toEqual(settledByOthers)
       const late = sum(
-        frozen.process.log.flatMap(line =>
+        suspended.process.log.flatMap(line =>
           line.msg.startsWith('deliveries were taken in too late') ? [line.lost] : [],
         ),
       )
-      expect(await lostOf(frozen, /^pipespan_intake_deliveries_total{outcome="lost"} (\d+)/m)).toBe(late)
+      expect(await lostOf(suspended, /^pipespan_intake_deliveries_total{outcome="lost"} (\d+)/m)).toBe(late)
       expect(late).toBeLessThanOrEqual(held.deliveries)
       expect(steady.output).not.toContain('results came too late')
       const { stdout } = await steady.command('dead-letters', 'list', '--json')

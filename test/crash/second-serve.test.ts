@@ -20,7 +20,7 @@ const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pip
 const patience = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 
-/** Ids of pipelines that one delivery alone tells of begin here, far from the others'. */
+/** Ids of pipelines that only one delivery is about begin here, far from the others'. */
 const firstOfLast = 900_000_000
 
 function onceOnly(id: number): Delivery {

@@ -1,4 +1,4 @@
-// What the simulated platform's pipelines live through, and that what it tells of them is what happened.
+// What the simulated platform's pipelines live through, and that what it reports of them is what happened.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { generate, generatePipeline } from '../../src/demo/platform/generate.ts'
@@ -31,9 +31,9 @@ function observe(delivery: Delivery) {
 function runsOf(deliveries: readonly Delivery[]): Map<number, Run> {
   const runs = new Map<number, Run>()
   for (const delivery of deliveries) {
-    const heard = observedRun(observe(delivery))
+    const observed = observedRun(observe(delivery))
     const known = runs.get(delivery.pipelineId)
-    runs.set(delivery.pipelineId, known === undefined ? heard : mergeRun(known, heard))
+    runs.set(delivery.pipelineId, known === undefined ? observed : mergeRun(known, observed))
   }
   return runs
 }

@@ -63,7 +63,7 @@ export interface PolledWorld extends AsyncDisposable {
   pass(ms: number, step?: number): Promise<void>
   /** The daemon dies and another one begins, on the same store. */
   restart(): Promise<void>
-  /** All parts frozen since the last call. */
+  /** The chunks of all snapshots since the last call. */
   sent(): Promise<Chunk[]>
 }
 
@@ -122,7 +122,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
     lateReads: options.reads && lateJobReadsBy(options.reads),
   }
-  const freezer = createSnapshotter({
+  const snapshotter = createSnapshotter({
     rules: { ...rules, deadline: 2 * minute, chunkSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
     selection: everything,
@@ -133,7 +133,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
   const settler = createSettleLoop({
     runs: store.runs,
     perTransaction: store.runsPerTransaction,
-    snapshotter: freezer,
+    snapshotter,
     clock,
     log,
   })
@@ -142,7 +142,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     runs: store.runs,
     runsPerTransaction: store.runsPerTransaction,
     rules,
-    snapshotter: freezer,
+    snapshotter,
     selection: everything,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: withoutVariables,
@@ -153,7 +153,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
   })
   const interval = options.poll?.interval ?? minute
   const polls = options.poll !== undefined
-  const asking = (): { poller: Poller; enricher: Enricher } => {
+  const readers = (): { poller: Poller; enricher: Enricher } => {
     const shared = {
       client,
       runs: store.runs,
@@ -217,7 +217,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     lifecycle,
     client,
     logged,
-    ...asking(),
+    ...readers(),
     now: () => now,
     pass: async (ms, step = 5 * second) => {
       const end = now + ms
@@ -230,7 +230,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     restart: async () => {
       await store.leases.release('poller', 'gone')
       await world.poller.stop()
-      Object.assign(world, asking())
+      Object.assign(world, readers())
     },
     sent: async () => {
       const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 100_000, minute)

@@ -15,21 +15,21 @@ function startAll(world: PolledWorld): void {
 }
 
 /** Attempts of pipelines that ended, as they went out: every one once. */
-function attempts(parts: readonly Chunk[]): string[] {
-  return parts
+function attempts(chunks: readonly Chunk[]): string[] {
+  return chunks
     .filter(({ kind }) => kind === 'attempt')
     .map(({ key, attempt, pipeline }) => `${key.pipelineId}/${attempt} ${pipeline.facts.status}`)
 }
 
-function once(parts: readonly Chunk[]): boolean {
-  const all = attempts(parts)
-  const jobs = parts.flatMap(part => part.jobs.map(({ id, salt }) => `${id}~${salt ?? ''}`))
+function once(chunks: readonly Chunk[]): boolean {
+  const all = attempts(chunks)
+  const jobs = chunks.flatMap(chunk => chunk.jobs.map(({ id, salt }) => `${id}~${salt ?? ''}`))
   return new Set(all).size === all.length && new Set(jobs).size === jobs.length
 }
 
 /** Of the last attempt: exports leave in no order. */
-function lastStatus(parts: readonly Chunk[]): Map<number, string> {
-  const inOrder = parts.toSorted((a, b) => a.attempt - b.attempt)
+function lastStatus(chunks: readonly Chunk[]): Map<number, string> {
+  const inOrder = chunks.toSorted((a, b) => a.attempt - b.attempt)
   return new Map(inOrder.map(({ key, pipeline }) => [key.pipelineId, pipeline.facts.status]))
 }
 
@@ -51,9 +51,9 @@ describe('the poller alone', () => {
     startAll(world)
     for (const one of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.project.id, world.now())
     await world.pass(2 * hour, 30 * second)
-    const parts = await world.sent()
-    expect(lastStatus(parts)).toEqual(truth(world))
-    expect(once(parts)).toBe(true)
+    const chunks = await world.sent()
+    expect(lastStatus(chunks)).toEqual(truth(world))
+    expect(once(chunks)).toBe(true)
     expect(world.logged).toEqual([])
   })
 
@@ -62,11 +62,11 @@ describe('the poller alone', () => {
     const root = world.lifecycle.create(scenarios.family(new Random(3)))
     for (const { id } of [301, 320].map(id => ({ id }))) world.api.activity.set(id, world.now())
     await world.pass(hour, 15 * second)
-    const parts = await world.sent()
-    expect(parts).toHaveLength(world.lifecycle.state.pipelines.size)
-    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+    const chunks = await world.sent()
+    expect(chunks).toHaveLength(world.lifecycle.state.pipelines.size)
+    expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
     const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
-    expect(parts.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
+    expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
   })
 
   it('asks for a polled pipeline itself, its jobs and its bridges once', async () => {
@@ -74,7 +74,7 @@ describe('the poller alone', () => {
     const { id } = world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(hour, 15 * second)
     const about = world.api.asked.map(({ path }) => path).filter(path => path.includes(String(id)))
-    expect(about).toEqual(['', '/jobs', '/bridges'].map(part => `/projects/333/pipelines/${id}${part}`))
+    expect(about).toEqual(['', '/jobs', '/bridges'].map(chunk => `/projects/333/pipelines/${id}${chunk}`))
     expect(await world.sent()).toHaveLength(1)
   })
 
@@ -101,9 +101,9 @@ describe('the poller alone', () => {
     await world.pass(hour, minute)
     expect(await world.sent()).toEqual([])
     await world.pass(15 * minute, minute)
-    const parts = await world.sent()
-    expect(attempts(parts)).toEqual([`${id}/1 manual`])
-    expect(parts[0]?.jobs.length).toBeGreaterThan(1)
+    const chunks = await world.sent()
+    expect(attempts(chunks)).toEqual([`${id}/1 manual`])
+    expect(chunks[0]?.jobs.length).toBeGreaterThan(1)
   })
 
   it('follows a project that has moved', async () => {
@@ -120,16 +120,16 @@ describe('a family observed in any order', () => {
     ['its root by webhook, the others by the poller', (id: number, root: number) => id === root],
     ['its root by the poller, the others by webhook', (id: number, root: number) => id !== root],
     ['only its leaves by webhook', (id: number, root: number) => id > root + 2],
-  ])('is one trace: %s', async (_, isHeard) => {
+  ])('is one trace: %s', async (_, isObserved) => {
     let root = 0
-    await using world = await openPolledWorld({ poll: whole, hook: ({ pipelineId }) => isHeard(pipelineId, root) })
+    await using world = await openPolledWorld({ poll: whole, hook: ({ pipelineId }) => isObserved(pipelineId, root) })
     root = world.lifecycle.create(scenarios.family(new Random(3))).id
     world.api.activity.set(301, world.now())
     await world.pass(hour, 15 * second)
-    const parts = await world.sent()
-    expect(lastStatus(parts)).toEqual(truth(world))
-    expect(once(parts)).toBe(true)
-    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
+    const chunks = await world.sent()
+    expect(lastStatus(chunks)).toEqual(truth(world))
+    expect(once(chunks)).toBe(true)
+    expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
   })
 
   it.each([3, 18, 22, 31])('is one trace, whichever of its webhooks are lost (seed %i)', async seed => {
@@ -138,9 +138,9 @@ describe('a family observed in any order', () => {
     world.api.activity.set(301, world.now())
     const root = world.lifecycle.create(scenarios.family(new Random(3)))
     await world.pass(20 * minute, 5 * second)
-    const parts = await world.sent()
-    expect(lastStatus(parts)).toEqual(truth(world))
-    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+    const chunks = await world.sent()
+    expect(lastStatus(chunks)).toEqual(truth(world))
+    expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
   })
 
   it('is joined by a link where the parent may not be seen', async () => {
@@ -190,9 +190,9 @@ describe('a pipeline retried at once', () => {
     const ends = pipeline.history.filter(({ status }) => status === 'failed').map(({ at }) => at)
     expect(ends).toHaveLength(2)
     expect(ends[1]! - ends[0]!).toBeLessThan(10 * second)
-    const parts = await world.sent()
-    expect(parts.flatMap(({ jobs }) => jobs.map(({ id }) => id)).sort()).toEqual(pipeline.jobs.map(({ id }) => id))
-    expect(Math.max(...parts.map(part => part.pipeline.end))).toBe(ends[1])
+    const chunks = await world.sent()
+    expect(chunks.flatMap(({ jobs }) => jobs.map(({ id }) => id)).sort()).toEqual(pipeline.jobs.map(({ id }) => id))
+    expect(Math.max(...chunks.map(chunk => chunk.pipeline.end))).toBe(ends[1])
   })
 })
 
@@ -201,9 +201,9 @@ describe('with webhooks beside', () => {
     await using world = await openPolledWorld({ poll: whole, hook: () => true })
     startAll(world)
     await world.pass(2 * hour, 30 * second)
-    const parts = await world.sent()
-    expect(lastStatus(parts)).toEqual(truth(world))
-    expect(once(parts)).toBe(true)
+    const chunks = await world.sent()
+    expect(lastStatus(chunks)).toEqual(truth(world))
+    expect(once(chunks)).toBe(true)
     const itself = world.api.asked.filter(({ path }) => /pipelines\/\d+$/.test(path))
     expect(itself.length).toBeLessThanOrEqual(2)
   })
@@ -213,17 +213,17 @@ describe('with webhooks beside', () => {
     const until = Date.UTC(2026, 5, 1, 13, 30)
     const hook: WorldOptions['hook'] = (_, at) => at < until && !random.chance(0.3)
     await using world = await openPolledWorld({ poll: whole, hook })
-    const parts: Chunk[] = []
+    const chunks: Chunk[] = []
     for (let round = 0; round < 4; round++) {
       startAll(world)
       await world.pass(40 * minute, 30 * second)
-      parts.push(...(await world.sent()))
+      chunks.push(...(await world.sent()))
       if (round % 2 === 0) await world.restart()
     }
     await world.pass(3 * hour, minute)
-    parts.push(...(await world.sent()))
-    expect(lastStatus(parts)).toEqual(truth(world))
-    expect(once(parts)).toBe(true)
+    chunks.push(...(await world.sent()))
+    expect(lastStatus(chunks)).toEqual(truth(world))
+    expect(once(chunks)).toBe(true)
   })
 })
 
@@ -278,9 +278,9 @@ describe('a group of 10,000 projects', () => {
     const minutes = (world.now() - began) / minute
     expect(asked / minutes).toBeLessThanOrEqual(300)
     await world.pass(15 * minute, 20 * second)
-    const parts = await world.sent()
-    expect(lastStatus(parts)).toEqual(truth(world))
-    expect(world.api.asked.filter(aboutOne).length / parts.length).toBe(3)
+    const chunks = await world.sent()
+    expect(lastStatus(chunks)).toEqual(truth(world))
+    expect(world.api.asked.filter(aboutOne).length / chunks.length).toBe(3)
     // Each active project costs its list and its children's, and the sweep goes on; the rest is about the pipelines.
     expect((asked - about) / minutes).toBeLessThan(2 * 50 + 12)
   })

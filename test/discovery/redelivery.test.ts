@@ -120,7 +120,7 @@ describe('redelivery', () => {
     ])
   })
 
-  it('tells as metrics in which state each hook is and how long its deliveries took, each delivery once, over restarts', async () => {
+  it('reports as metrics in which state each hook is and how long its deliveries took, each delivery once, over restarts', async () => {
     await using here = await open()
     const settings = telemetrySettings({ profiles, gauges: hookMetrics })
     const shown = async () => {

@@ -78,7 +78,7 @@ const refused: readonly Case[] = [
   },
 ]
 
-/** Accepted at the door, where nothing is parsed; what cannot be decoded behind it is kept with the reason. */
+/** Accepted by the ingress, which parses nothing; what cannot be decoded later is quarantined with its reason. */
 const kept: readonly { readonly name: string; readonly body: string; readonly reason: RegExp }[] = [
   { name: 'JSON that ends early', body: good.slice(0, -20) + '}', reason: /JSON/ },
   { name: 'no pipeline id', body: pipelineBody(2, one => delete one.object_attributes.id), reason: /id/ },
@@ -98,7 +98,7 @@ const kept: readonly { readonly name: string; readonly body: string; readonly re
 ]
 
 const absurd = '9999999-99-99 99:99:99 UTC'
-/** Understood in spite of what is in them: their pipelines arrive. */
+/** Processed in spite of what is in them: their pipelines arrive. */
 const endured: readonly { readonly name: string; readonly id: number; readonly body: string }[] = [
   {
     name: 'absurd times',

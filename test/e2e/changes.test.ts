@@ -8,7 +8,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 
 const patience = 120_000
 
-interface Told {
+interface ChangeHook {
   readonly object_attributes: { iid: number; action: string; created_at: string; updated_at: string }
 }
 
@@ -22,12 +22,12 @@ it(
       ...{ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, SERVICE_OBSERVABILITY_EXPORT: 'metrics,logs' },
       ...{ PIPESPAN_SETTLE: '100ms', PIPESPAN_ENRICH_DEADLINE: '500ms', PIPESPAN_METRICS_INTERVAL: '200ms' },
     })
-    const told = new Map<string, Told['object_attributes']>()
+    const changes = new Map<string, ChangeHook['object_attributes']>()
     const platform = new LivePlatform({
       ...{ url: daemon.webhooks, token: webhookToken, events: true, pipelines: 6, every: 20, speed: 4_000 },
       ...{ hooks: 2, duplicates: 0.3, delay: 100, scenarios: ['mergeRequest'] },
       onSent: ({ kind, key, body }) => {
-        if (kind === 'change') told.set(key, (JSON.parse(body) as Told).object_attributes)
+        if (kind === 'change') changes.set(key, (JSON.parse(body) as ChangeHook).object_attributes)
       },
     })
     await platform.finished()
@@ -35,7 +35,7 @@ it(
     await daemon.restart()
 
     const of = (action: string) =>
-      new Map([...told.values()].flatMap(one => (one.action === action ? [[one.iid, one]] : [])))
+      new Map([...changes.values()].flatMap(one => (one.action === action ? [[one.iid, one]] : [])))
     const [opened, approved, merged] = [of('open'), of('approved'), of('merge')]
     expect(Math.min(opened.size, approved.size, merged.size)).toBeGreaterThan(0)
     const seconds = [...merged.values()].map(one => (Date.parse(one.updated_at) - Date.parse(one.created_at)) / 1_000)

@@ -13,7 +13,7 @@ import { compiled, shipped } from '../shipped.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
 const sources = path.join(root, 'src', 'main.ts')
-/** What is loaded before the program and watches packages, or tells files by their names: a bundle has neither. */
+/** What is loaded before the program and watches packages, or knows files by their names: a bundle has neither. */
 const watchesSources = /\/(kill-switch-postgres|starving)\.ts$/
 
 export interface LogLine {

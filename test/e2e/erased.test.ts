@@ -1,4 +1,4 @@
-// Pipeline variables of deliveries that come into the store another way than by the door: fetched anew from the platform, or restored with a
+// Pipeline variables of deliveries that come into the store another way than by the ingress: fetched anew from the platform, or restored with a
 // backup. While the daemon runs, no file of the store holds one any more once its delivery is taken in.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -48,7 +48,7 @@ async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   }
 }
 
-/** What tells one record from all others: a record that is sent again has the same time. */
+/** What distinguishes a record from all others: a record that is sent again has the same time. */
 function nameOf(record: ReceivedLogRecord): string {
   return JSON.stringify([record.eventName, markOfRecord(record), record.body, record.time])
 }

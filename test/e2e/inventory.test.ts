@@ -1,4 +1,4 @@
-// The shipped daemon tells what its platform has: the simulated platform's real REST API in, a real OTLP receiver out, a kill between.
+// The shipped daemon reports what its platform has: the simulated platform's real REST API in, a real OTLP receiver out, a kill between.
 import { expect, it, onTestFinished } from 'vitest'
 import { Daemon, temporaryFolder } from './daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'

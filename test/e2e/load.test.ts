@@ -10,12 +10,12 @@ const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 60,
 const patience = 900_000
 
 it(
-  "makes each job's work one span and each frozen attempt one pipeline span of webhooks that are shuffled and come twice",
+  "makes each job's work one span and the snapshot of each attempt one pipeline span of webhooks that are shuffled and come twice",
   async () => {
     const { deliveries, truths } = makeLoad({ seed: 20, ...size })
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
-    // So short a delay freezes most pipelines before all of their webhooks have come: the hardest case.
+    // The delay is so short that the snapshots of most pipelines are taken before all of their webhooks have come: the hardest case.
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '200ms' })
     const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 32 })
     const began = performance.now()
@@ -25,7 +25,7 @@ it(
     await receiver.until(complete(truths))
     const arrived = performance.now()
     const { peak } = daemon.memory()
-    // A stop freezes and sends what is due, so nothing wrong can come after the comparison.
+    // A stop takes the snapshots that are due, and sends them, so nothing wrong can come after the comparison.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(differences(truths, receiver.spans)).toEqual([])
     if (!isFull) return

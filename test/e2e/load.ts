@@ -30,7 +30,7 @@ export function makeLoad({ seed, pipelines, webhooks, scenarios = allScenarios }
   return { deliveries, truths }
 }
 
-/** Every delivery twice: as a resend with the same key, or as a second hook tells of it, with a key of its own. */
+/** Every delivery twice: as a resend with the same key, or as a second hook sends it, with a key of its own. */
 export function twice(deliveries: readonly Delivery[], seed: number): Delivery[] {
   const random = new Random(seed)
   const copies = deliveries.map(one => (random.chance(0.5) ? one : { ...one, key: random.uuid() }))

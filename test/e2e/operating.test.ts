@@ -1,4 +1,4 @@
-// What an operator does beside a running daemon: looks at what was not understood, and puts it behind a reverse proxy.
+// What an operator does beside a running daemon: looks at what could not be decoded, and puts it behind a reverse proxy.
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -39,9 +39,9 @@ describe('pipespan inbox', () => {
       stdout: expect.stringMatching(/^1 back in the inbox/) as string,
     })
     // It is no clearer the second time, and quarantined again.
-    const timesNotUnderstood = (): number =>
+    const timesNotDecoded = (): number =>
       daemon.process.log.filter(({ msg }) => msg.includes('a delivery is quarantined')).length
-    await daemon.process.logged(() => timesNotUnderstood() === 2)
+    await daemon.process.logged(() => timesNotDecoded() === 2)
     expect((await listed()).quarantined).toHaveLength(1)
     expect(await daemon.command('inbox', 'show', '4711')).toMatchObject({ code: 1, stdout: '' })
     expect(await daemon.command('inbox', 'retry')).toMatchObject({ code: 2, stdout: '' })

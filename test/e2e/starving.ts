@@ -1,5 +1,5 @@
 // A process that can open, read and write nothing while a file is there: no descriptors, in all of its threads. Loaded before the
-// program (`node --import`). And it tells which timers went off meanwhile: by the file that set them.
+// program (`node --import`). And it reports which timers went off meanwhile: by the file that set them.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import promises from 'node:fs/promises'

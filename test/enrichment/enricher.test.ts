@@ -22,9 +22,9 @@ describe('a pipeline observed by webhook', () => {
     await world.pass(hour)
     expect(pipeline.jobs.some(({ retried }) => retried)).toBe(true)
     expect(asked(world)).toEqual(jobsAndBridges)
-    const [part, ...more] = await world.sent()
+    const [chunk, ...more] = await world.sent()
     expect(more).toEqual([])
-    expect(part?.jobs.map(({ id, retried }) => [id, retried])).toEqual(
+    expect(chunk?.jobs.map(({ id, retried }) => [id, retried])).toEqual(
       pipeline.jobs.map(({ id, retried }) => [id, retried]),
     )
   })
@@ -41,8 +41,8 @@ describe('a pipeline observed by webhook', () => {
     begin(world, 'refused')
     await world.pass(hour)
     expect(asked(world)).toEqual([...jobsAndBridges, '/projects/:id/pipelines/:id'])
-    const [part] = await world.sent()
-    expect(part?.pipeline.facts.yamlErrors).toBe('jobs:unit tests config contains unknown keys: scrpt')
+    const [chunk] = await world.sent()
+    expect(chunk?.pipeline.facts.yamlErrors).toBe('jobs:unit tests config contains unknown keys: scrpt')
   })
 
   it('is exported with the settle delay after its end, not later for having been asked about', async () => {
@@ -113,9 +113,9 @@ describe('a pipeline known only from its jobs', () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
     const pipeline = begin(world, 'branch')
     await world.pass(hour)
-    const [part, ...more] = await world.sent()
+    const [chunk, ...more] = await world.sent()
     expect(more).toEqual([])
-    expect(part?.pipeline.facts).toMatchObject({ status: pipeline.status, ref: pipeline.ref, sha: pipeline.sha })
+    expect(chunk?.pipeline.facts).toMatchObject({ status: pipeline.status, ref: pipeline.ref, sha: pipeline.sha })
   })
 })
 
@@ -126,11 +126,11 @@ describe('a family', () => {
       await using world = await openPolledWorld({ hook: () => true, newest })
       const root = begin(world, 'family')
       await world.pass(hour)
-      const parts = await world.sent()
-      expect(parts).toHaveLength(world.lifecycle.state.pipelines.size)
-      expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+      const chunks = await world.sent()
+      expect(chunks).toHaveLength(world.lifecycle.state.pipelines.size)
+      expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
       const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
-      expect(parts.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
+      expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
     },
   )
 })

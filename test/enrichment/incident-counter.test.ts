@@ -95,14 +95,14 @@ describe.each([
         ...(random.chance(0.7) && { closedAt: openedAt + random.whole(1, 900) * 1_000 }),
       }
     })
-    const told = truths.flatMap(one => {
+    const reported = truths.flatMap(one => {
       const opened = issue(one, 'opened', one.openedAt)
       if (one.closedAt === undefined) return [opened, opened]
       const closed = issue(one, 'closed', one.closedAt, { closedAt: one.closedAt })
-      // A word after its end says nothing of when that was.
+      // A later event about it does not change when it was closed.
       return [opened, opened, closed, closed, issue(one, 'closed', one.closedAt + minute)]
     })
-    const shuffled = random.shuffle(told)
+    const shuffled = random.shuffle(reported)
     const half = Math.floor(shuffled.length / 2)
     await report(...shuffled.slice(0, half))
     here.move(minute)

@@ -97,8 +97,8 @@ describe('the inside of jobs', () => {
     await reader.drain()
   }
   async function finish(jobs: ObservedJob[], sections: JobChoice, lines: JobChoice, pipelineId: number): Promise<void> {
-    const heard = event('failed', { finishedAt: t0 + minute }, jobs, {}, pipelineId)
-    const here = { ...heard, key: { instance: client.instance, pipelineId } }
+    const observed = event('failed', { finishedAt: t0 + minute }, jobs, {}, pipelineId)
+    const here = { ...observed, key: { instance: client.instance, pipelineId } }
     await store.runs.transact(mergeWork([here], 'webhook', rules))
     now += minute
     await createSettleLoop({

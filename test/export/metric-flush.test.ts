@@ -94,8 +94,8 @@ async function run(...observations: Observation[]): Promise<void> {
 
 function pipeline(id: number, status = 'success', project: Partial<ProjectFacts> = {}): Observation {
   const jobs = [job(id * 10, 'build', status, { started: 5, finished: 50 }, { duration: 45 })]
-  const heard = event(status, { finishedAt: at(60) }, jobs, { duration: 60, name: 'Build' }, id)
-  return { ...heard, project: { ...heard.project, ...project } }
+  const observed = event(status, { finishedAt: at(60) }, jobs, { duration: 60, name: 'Build' }, id)
+  return { ...observed, project: { ...observed.project, ...project } }
 }
 
 /** The latest points of a metric by project and attributes. */

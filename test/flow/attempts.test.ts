@@ -5,14 +5,14 @@ describe('a pipeline that finishes', () => {
   it('is in the outbox once, after it has not changed for the settle delay', async () => {
     const world = openWorld()
     const finish = event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 })])
-    await world.hear(event('running', {}, [job(1, 'build', 'running', { started: 5 })]), finish)
+    await world.observe(event('running', {}, [job(1, 'build', 'running', { started: 5 })]), finish)
     await world.pass(4 * second)
     expect(await world.sent()).toEqual([])
     await world.pass(2 * second)
-    const [part] = await world.sent()
-    expect(reported([part!])).toEqual(['attempt 1 success [1:success]'])
-    expect(part!.pipeline).toMatchObject({ start: t0, end: at(60), finishedAt: at(60), incomplete: false })
-    await world.hear(finish, finish)
+    const [chunk] = await world.sent()
+    expect(reported([chunk!])).toEqual(['attempt 1 success [1:success]'])
+    expect(chunk!.pipeline).toMatchObject({ start: t0, end: at(60), finishedAt: at(60), incomplete: false })
+    await world.observe(finish, finish)
     await world.pass(day)
     expect(await world.sent()).toEqual([])
   })
@@ -20,7 +20,7 @@ describe('a pipeline that finishes', () => {
   it('waits for an active job up to the deadline, leaves it out then, and sends it when it ends', async () => {
     const world = openWorld()
     const bridge = { kind: 'bridge' as const }
-    await world.hear(
+    await world.observe(
       event('success', { finishedAt: at(60) }, [
         job(1, 'build', 'success', { started: 5, finished: 50 }),
         job(2, 'downstream', 'running', { started: 50 }, bridge),
@@ -30,7 +30,7 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
     await world.pass(30 * second)
     expect(reported(await world.sent())).toEqual(['attempt 1 success [1:success]'])
-    await world.hear(jobEvent(job(2, 'downstream', 'success', { started: 50, finished: 300 }, bridge)))
+    await world.observe(jobEvent(job(2, 'downstream', 'success', { started: 50, finished: 300 }, bridge)))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['supplement to 1 [2:success]'])
     await world.pass(8 * day)
@@ -39,7 +39,7 @@ describe('a pipeline that finishes', () => {
 
   it('does not wait for an active job that a newer one of its name has superseded', async () => {
     const world = openWorld()
-    await world.hear(
+    await world.observe(
       event('success', { finishedAt: at(60) }, [
         job(1, 'build', 'pending'),
         job(2, 'build', 'success', { started: 5, finished: 50 }),
@@ -51,7 +51,7 @@ describe('a pipeline that finishes', () => {
 
   it('exports jobs that never ran with the pipeline', async () => {
     const world = openWorld()
-    await world.hear(
+    await world.observe(
       event('failed', { finishedAt: at(60) }, [
         job(1, 'build', 'failed', { started: 5, finished: 50 }),
         job(2, 'test', 'skipped'),
@@ -61,8 +61,8 @@ describe('a pipeline that finishes', () => {
       ]),
     )
     await world.pass(6 * second)
-    const [part] = await world.sent()
-    expect(part!.jobs.map(({ id, start, end }) => [id, start, end])).toEqual([
+    const [chunk] = await world.sent()
+    expect(chunk!.jobs.map(({ id, start, end }) => [id, start, end])).toEqual([
       [1, at(5), at(50)],
       [2, at(60), at(60)],
       [3, at(60), at(60)],
@@ -80,29 +80,29 @@ describe('a pipeline that goes on after it was exported', () => {
 
   it('canceled, then retried: the second attempt holds the new jobs only', async () => {
     const world = openWorld()
-    await world.hear(
+    await world.observe(
       event('canceled', { finishedAt: at(20) }, [job(1, 'build', 'canceled', { started: 5, finished: 20 })]),
     )
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 canceled [1:canceled]'])
-    await world.hear(
+    await world.observe(
       event('running', { finishedAt: at(20) }, [job(9, 'build', 'running', { created: 90, started: 95 })]),
       event('success', { finishedAt: at(130) }, [
         job(9, 'build', 'success', { created: 90, started: 95, finished: 130 }),
       ]),
     )
     await world.pass(minute)
-    const [part] = await world.sent()
-    expect(reported([part!])).toEqual(['attempt 2 success [9:success]'])
-    expect(part!.pipeline).toMatchObject({ start: at(95), end: at(130) })
+    const [chunk] = await world.sent()
+    expect(reported([chunk!])).toEqual(['attempt 2 success [9:success]'])
+    expect(chunk!.pipeline).toMatchObject({ start: at(95), end: at(130) })
   })
 
   it('a failed build retried: skipped jobs run under their old ids and get a second span', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 failed [1:success 2:failed 3:skipped]'])
-    await world.hear(
+    await world.observe(
       event('success', { finishedAt: at(200) }, [
         built,
         job(12, 'test', 'success', { created: 100, started: 101, finished: 150 }),
@@ -115,15 +115,15 @@ describe('a pipeline that goes on after it was exported', () => {
 
   it('a late failed event during the retry neither closes nor renames it', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
     const running = job(12, 'test', 'running', { created: 100, started: 101 })
-    await world.hear(event('running', { finishedAt: at(60) }, [built, running, skipped]))
-    await world.hear(firstFailure)
+    await world.observe(event('running', { finishedAt: at(60) }, [built, running, skipped]))
+    await world.observe(firstFailure)
     await world.pass(hour)
     expect(await world.sent()).toEqual([])
-    await world.hear(
+    await world.observe(
       event('success', { finishedAt: at(150) }, [
         built,
         job(12, 'test', 'success', { created: 100, started: 101, finished: 140 }),
@@ -135,66 +135,68 @@ describe('a pipeline that goes on after it was exported', () => {
 
   it('a job of the retry that is observed before its pipeline opens the attempt, and the old status does not close it', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
-    await world.hear(jobEvent(job(12, 'test', 'success', { created: 100, started: 101, finished: 140 })))
+    await world.observe(jobEvent(job(12, 'test', 'success', { created: 100, started: 101, finished: 140 })))
     await world.pass(hour)
     expect(await world.sent()).toEqual([])
-    await world.hear(event('success', { finishedAt: at(150) }, []))
+    await world.observe(event('success', { finishedAt: at(150) }, []))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
   it('a second finish without any job known to be new is an attempt of its own', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
-    await world.hear(event('success', { finishedAt: at(300) }, [built, failed, skipped]))
+    await world.observe(event('success', { finishedAt: at(300) }, [built, failed, skipped]))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 2 success []'])
   })
 
   it('a late running event with nothing new proves nothing', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
-    await world.hear(event('running', {}, [built]))
+    await world.observe(event('running', {}, [built]))
     await world.pass(8 * day)
     expect(await world.sent()).toEqual([])
   })
 
   it('a REST answer that is not terminal and newer opens an attempt', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
-    await world.hear(rest(event('running', { updatedAt: at(90) }, [])))
+    await world.observe(rest(event('running', { updatedAt: at(90) }, [])))
     await world.pass(minute)
     expect(await world.sent()).toEqual([])
-    await world.hear(rest(event('failed', { finishedAt: at(120), updatedAt: at(121) }, [])))
+    await world.observe(rest(event('failed', { finishedAt: at(120), updatedAt: at(121) }, [])))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 2 failed []'])
   })
 
   it('REST that repeats a finish with more precision brings nothing new', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
-    await world.hear(rest(event('failed', { finishedAt: at(60) + 735, updatedAt: at(61) }, [built, failed, skipped])))
+    await world.observe(
+      rest(event('failed', { finishedAt: at(60) + 735, updatedAt: at(61) }, [built, failed, skipped])),
+    )
     await world.pass(8 * day)
     expect(await world.sent()).toEqual([])
   })
 
   it('retried jobs that REST brings late are supplements of the attempt they belong to', async () => {
     const world = openWorld()
-    await world.hear(firstFailure)
+    await world.observe(firstFailure)
     await world.pass(minute)
     await world.sent()
-    await world.hear(
+    await world.observe(
       rest(event('failed', { finishedAt: at(60) }, [job(0, 'build', 'failed', { started: 1, finished: 4 })])),
     )
     await world.pass(minute)
@@ -207,17 +209,17 @@ describe('a pipeline that waits', () => {
 
   it('blocked by a manual gate is exported as it stands after a while, and goes on as the next attempt a day later', async () => {
     const world = openWorld()
-    await world.hear(event('manual', {}, [built, job(2, 'deploy', 'manual')]))
+    await world.observe(event('manual', {}, [built, job(2, 'deploy', 'manual')]))
     await world.pass(59 * minute)
     expect(await world.sent()).toEqual([])
     await world.pass(2 * minute)
-    const [part] = await world.sent()
-    expect(reported([part!])).toEqual(['attempt 1 manual incomplete [1:success 2:manual]'])
-    expect(part!.pipeline).toMatchObject({ start: t0, end: at(50) })
+    const [chunk] = await world.sent()
+    expect(reported([chunk!])).toEqual(['attempt 1 manual incomplete [1:success 2:manual]'])
+    expect(chunk!.pipeline).toMatchObject({ start: t0, end: at(50) })
     await world.pass(day)
     expect(await world.sent()).toEqual([])
     const [started, finished] = [86_400, 86_500]
-    await world.hear(
+    await world.observe(
       event('running', {}, [built, job(2, 'deploy', 'running', { started })]),
       event('success', { finishedAt: at(finished) }, [built, job(2, 'deploy', 'success', { started, finished })]),
     )
@@ -229,11 +231,11 @@ describe('a pipeline that waits', () => {
 
   it('a manual job played a day after the pipeline succeeded is attempt 2', async () => {
     const world = openWorld()
-    await world.hear(event('success', { finishedAt: at(51) }, [built, job(2, 'deploy', 'manual')]))
+    await world.observe(event('success', { finishedAt: at(51) }, [built, job(2, 'deploy', 'manual')]))
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 success [1:success 2:manual]'])
     const [started, finished] = [86_400, 86_500]
-    await world.hear(
+    await world.observe(
       event('success', { finishedAt: at(finished) }, [built, job(2, 'deploy', 'success', { started, finished })]),
     )
     await world.pass(minute)
@@ -242,7 +244,7 @@ describe('a pipeline that waits', () => {
 
   it('that goes silent is exported as it is, marked incomplete, with what was running', async () => {
     const world = openWorld()
-    await world.hear(event('running', {}, [built, job(2, 'test', 'running', { started: 55 })]))
+    await world.observe(event('running', {}, [built, job(2, 'test', 'running', { started: 55 })]))
     await world.pass(6 * day)
     expect(await world.sent()).toEqual([])
     await world.pass(2 * day)
@@ -253,7 +255,7 @@ describe('a pipeline that waits', () => {
 
   it('known only from job events is never exported', async () => {
     const world = openWorld()
-    await world.hear(jobEvent(built))
+    await world.observe(jobEvent(built))
     await world.pass(30 * day)
     expect(await world.sent()).toEqual([])
   })
@@ -263,12 +265,12 @@ describe('a bridge', () => {
   it('that is reset and runs again under its id gets a second span', async () => {
     const world = openWorld()
     const bridge = { kind: 'bridge' as const }
-    await world.hear(
+    await world.observe(
       event('failed', { finishedAt: at(60) }, [job(2, 'trigger', 'failed', { started: 5, finished: 59 }, bridge)]),
     )
     await world.pass(minute)
     expect(reported(await world.sent())).toEqual(['attempt 1 failed [2:failed]'])
-    await world.hear(
+    await world.observe(
       event('success', { finishedAt: at(160) }, [
         job(2, 'trigger', 'success', { started: 105, finished: 159 }, bridge),
       ]),
@@ -284,14 +286,14 @@ describe('pipelines of thousands of jobs', () => {
     const jobs = Array.from({ length: 1_234 }, (_, n) =>
       job(n + 1, `job ${n}`, 'success', { started: 5, finished: 50 }),
     )
-    await world.hear(event('success', { finishedAt: at(60) }, jobs))
+    await world.observe(event('success', { finishedAt: at(60) }, jobs))
     await world.pass(minute)
-    const parts = await world.sent()
-    expect(parts.map(part => [part.number, part.jobs.length])).toEqual([
+    const chunks = await world.sent()
+    expect(chunks.map(chunk => [chunk.number, chunk.jobs.length])).toEqual([
       [1, 500],
       [2, 500],
       [3, 234],
     ])
-    expect(new Set(parts.flatMap(part => part.jobs.map(({ id }) => id))).size).toBe(1_234)
+    expect(new Set(chunks.flatMap(chunk => chunk.jobs.map(({ id }) => id))).size).toBe(1_234)
   })
 })

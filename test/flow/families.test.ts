@@ -1,4 +1,4 @@
-// Families of three generations without the platform's API: in whatever order they are heard, they look the same, and no span names
+// Families of three generations without the platform's API: in whatever order they are observed, they look the same, and no span names
 // one that is not exported.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -72,46 +72,46 @@ function news({ facts, bridges }: Kind, id: number, status: 'running' | 'success
 }
 
 interface Step {
-  readonly heard: Observation
+  readonly observed: Observation
   readonly pause: number
 }
 
 async function exported(steps: readonly Step[], kind: Kind): Promise<Chunk[]> {
   const world = openWorld(kind.options)
-  for (const { heard, pause } of steps) {
-    await world.hear(heard)
+  for (const { observed, pause } of steps) {
+    await world.observe(observed)
     await world.pass(pause)
   }
   await world.pass(30 * day)
   return world.sent()
 }
 
-function traces(parts: readonly Chunk[]): string[] {
-  const placed = parts.filter(carriesPipeline).map(({ key, trace }) => canonical({ pipeline: key.pipelineId, trace }))
+function traces(chunks: readonly Chunk[]): string[] {
+  const placed = chunks.filter(carriesPipeline).map(({ key, trace }) => canonical({ pipeline: key.pipelineId, trace }))
   return placed.sort()
 }
 
 /** Spans that others name, and that nobody exports. */
-function missing(parts: readonly Chunk[]): string[] {
+function missing(chunks: readonly Chunk[]): string[] {
   const spans = new Set<string>()
-  for (const part of parts) {
-    const traceId = traceIdOf(part.trace, part.key.instance)
-    if (carriesPipeline(part)) spans.add(`${traceId} ${pipelineSpanId(part)}`)
-    for (const one of part.jobs) spans.add(`${traceId} ${jobSpanId(part, one)}`)
+  for (const chunk of chunks) {
+    const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+    if (carriesPipeline(chunk)) spans.add(`${traceId} ${pipelineSpanId(chunk)}`)
+    for (const one of chunk.jobs) spans.add(`${traceId} ${jobSpanId(chunk, one)}`)
   }
-  return parts.filter(carriesPipeline).flatMap(part => {
-    const parent = parentOfPipeline(part)
-    const named = [...(parent === undefined ? [] : [parent]), ...linksOfPipeline(part).map(({ context }) => context)]
+  return chunks.filter(carriesPipeline).flatMap(chunk => {
+    const parent = parentOfPipeline(chunk)
+    const named = [...(parent === undefined ? [] : [parent]), ...linksOfPipeline(chunk).map(({ context }) => context)]
     return named
       .map(({ traceId, spanId }) => `${traceId} ${spanId}`)
       .filter(name => !spans.has(name))
-      .map(name => `pipeline ${part.key.pipelineId} names ${name}`)
+      .map(name => `pipeline ${chunk.key.pipelineId} names ${name}`)
   })
 }
 
 const pause = fc.constantFrom(0, second, minute, hour)
 const paused = (all: readonly Observation[]): fc.Arbitrary<Step[]> =>
-  fc.tuple(...all.map(heard => pause.map(ms => ({ heard, pause: ms }))))
+  fc.tuple(...all.map(observed => pause.map(ms => ({ observed, pause: ms }))))
 const shuffled = (all: readonly Observation[]): fc.Arbitrary<Observation[]> =>
   fc.shuffledSubarray([...all], { minLength: all.length })
 
@@ -132,16 +132,16 @@ describe.each<[string, Kind]>([
     const all = members.flatMap(id => [news(kind, id, 'running'), news(kind, id, 'success')])
     const expected = traces(
       await exported(
-        all.map(heard => ({ heard, pause: 0 })),
+        all.map(observed => ({ observed, pause: 0 })),
         kind,
       ),
     )
     expect(expected).toHaveLength(3)
     await fc.assert(
       fc.asyncProperty(shuffled(all).chain(paused), async steps => {
-        const parts = await exported(steps, kind)
-        expect(missing(parts)).toEqual([])
-        expect(traces(parts)).toEqual(expected)
+        const chunks = await exported(steps, kind)
+        expect(missing(chunks)).toEqual([])
+        expect(traces(chunks)).toEqual(expected)
       }),
       runs(60),
     )
@@ -158,9 +158,9 @@ describe.each<[string, Kind]>([
     const orders = fc.tuple(shuffled(begun), shuffled(ends).chain(paused))
     await fc.assert(
       fc.asyncProperty(orders, async ([first, then]) => {
-        const parts = await exported([...first.map(heard => ({ heard, pause: 0 })), ...then], kind)
-        expect(missing(parts)).toEqual([])
-        expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
+        const chunks = await exported([...first.map(observed => ({ observed, pause: 0 })), ...then], kind)
+        expect(missing(chunks)).toEqual([])
+        expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
       }),
       runs(40),
     )
@@ -170,11 +170,11 @@ describe.each<[string, Kind]>([
 describe("under the platform's ids", () => {
   it('a pipeline of another project has a trace of its own, and a link to the one upstream', async () => {
     const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts: otherProject }
-    const parts = await exported(
-      members.map(id => ({ heard: news(kind, id, 'success'), pause: 0 })),
+    const chunks = await exported(
+      members.map(id => ({ observed: news(kind, id, 'success'), pause: 0 })),
       kind,
     )
-    const of = (id: number) => parts.find(({ key }) => key.pipelineId === id)!
+    const of = (id: number) => chunks.find(({ key }) => key.pipelineId === id)!
     expect(of(child).trace).toMatchObject({ rootPipelineId: child, linked: { pipelineId: root, rootPipelineId: root } })
     expect(of(child).trace.parent).toBeUndefined()
     expect(of(grandchild).trace).toMatchObject({ rootPipelineId: child, parent: { jobId: 80, kind: 'bridge' } })
@@ -184,12 +184,12 @@ describe("under the platform's ids", () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     const facts = { ...otherProject, [root]: { rootPipelineId: root, traceparent } }
     const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts }
-    const parts = await exported(
-      members.map(id => ({ heard: news(kind, id, 'success'), pause: 0 })),
+    const chunks = await exported(
+      members.map(id => ({ observed: news(kind, id, 'success'), pause: 0 })),
       kind,
     )
-    const { trace, ...rest } = parts.find(({ key }) => key.pipelineId === child)!
+    const { trace, ...rest } = chunks.find(({ key }) => key.pipelineId === child)!
     expect(linksOfPipeline({ trace, ...rest })[0]!.context.traceId).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
-    expect(missing(parts).filter(name => !name.startsWith(`pipeline ${root} `))).toEqual([])
+    expect(missing(chunks).filter(name => !name.startsWith(`pipeline ${root} `))).toEqual([])
   })
 })

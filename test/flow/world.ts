@@ -45,10 +45,10 @@ export const rules = {
 
 export interface World {
   /** Sources tell something; nothing else moves. */
-  hear(...observations: Observation[]): Promise<void>
+  observe(...observations: Observation[]): Promise<void>
   /** Lets time pass and whatever is due happen, second by second where something is due. */
   pass(ms: number): Promise<void>
-  /** All parts frozen since the last call. */
+  /** The chunks of all snapshots since the last call. */
   sent(): Promise<Chunk[]>
   readonly store: ReturnType<typeof openSqlite>
 }
@@ -71,7 +71,7 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
   })
   return {
     store,
-    hear: async (...observations) => {
+    observe: async (...observations) => {
       for (const one of observations) await store.runs.transact(mergeWork([one], 'webhook', rules))
     },
     pass: async ms => {
@@ -115,7 +115,7 @@ export function event(
   }
 }
 
-/** The same pipeline as REST tells it. */
+/** The same pipeline as REST reports it. */
 export function rest(observation: Observation): Observation {
   return { ...observation, origin: 'rest' }
 }
@@ -134,12 +134,12 @@ export function job(
   facts: Partial<JobFacts> = {},
 ): ObservedJob {
   const at = (seconds: number | undefined) => (seconds === undefined ? undefined : t0 + seconds * second)
-  const heard: JobTimes = {
+  const observed: JobTimes = {
     createdAt: at(times.created ?? 0),
     startedAt: at(times.started),
     finishedAt: at(times.finished),
   }
-  return { id, facts: { kind: 'job', name, stage: name, status, ...facts }, times: heard }
+  return { id, facts: { kind: 'job', name, stage: name, status, ...facts }, times: observed }
 }
 
 /** `t0` plus seconds. */
@@ -147,9 +147,9 @@ export function at(seconds: number): number {
   return t0 + seconds * second
 }
 
-/** What was frozen, short enough to read in an assertion. */
-export function reported(parts: readonly Chunk[]): string[] {
-  return parts.map(({ attempt, kind, pipeline, jobs }) => {
+/** The chunks, short enough to read in an assertion. */
+export function reported(chunks: readonly Chunk[]): string[] {
+  return chunks.map(({ attempt, kind, pipeline, jobs }) => {
     const spans = jobs.map(one => `${one.id}:${one.status}${one.salt === undefined ? '' : `~${one.salt}`}`)
     const head = kind === 'attempt' ? `attempt ${attempt} ${pipeline.facts.status}` : `supplement to ${attempt}`
     return `${head}${pipeline.incomplete ? ' incomplete' : ''} [${spans.join(' ')}]`

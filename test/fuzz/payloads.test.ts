@@ -1,4 +1,4 @@
-// Wrong payloads all the way: parsed, merged, planned, frozen, mapped and encoded. Nothing throws, and whatever comes out is
+// Wrong payloads all the way: parsed, merged, planned, put into snapshots, mapped and encoded. Nothing throws, and whatever comes out is
 // something that a backend takes. A long run: PIPESPAN_FUZZ_RUNS=600000 PIPESPAN_FUZZ_SEED=1 vitest run test/fuzz/payloads.test.ts --testTimeout 0
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -31,31 +31,31 @@ function parse({ event, body }: Mutated): Observation | undefined {
 }
 
 /** Takes every snapshot that is due of it. */
-function frozenOf(run: Run): { run: Run; parts: Chunk[] } {
-  const parts: Chunk[] = []
+function snapshotsOf(run: Run): { run: Run; chunks: Chunk[] } {
+  const chunks: Chunk[] = []
   for (let steps = 0; ; steps += 1) {
     const next = plan(run, traceContextOf(run, [], family), rules, { now, changedAt: 0, endedAt: 0 })
-    if (next.step !== 'snapshot') return { run, parts }
+    if (next.step !== 'snapshot') return { run, chunks }
     must(steps < 20, 'it comes to rest')
     run = next.snapshot.run
-    parts.push(...next.snapshot.chunks)
+    chunks.push(...next.snapshot.chunks)
   }
 }
 
 function expectSendable(stored: readonly Chunk[]): void {
   // As the store gives them back.
-  const parts = JSON.parse(JSON.stringify(stored)) as Chunk[]
-  const spans = decodeTraces(encodeTraces(parts, settings))
+  const chunks = JSON.parse(JSON.stringify(stored)) as Chunk[]
+  const spans = decodeTraces(encodeTraces(chunks, settings))
   must(new Set(spans.map(({ spanId }) => spanId)).size === spans.length, 'span ids are unique')
   for (const { startNanos, endNanos, traceId, spanId, name } of spans) {
     must(/^(?!0+$)[0-9a-f]{32}$/.test(traceId) && /^(?!0+$)[0-9a-f]{16}$/.test(spanId), 'ids are valid')
     must(startNanos > 0n && startNanos <= endNanos && endNanos < 2n ** 63n, 'times are in order')
     must(name !== '', 'a span has a name')
   }
-  decodeLogs(encodeLogs(parts, settings))
-  decodeMetrics(encodeMetrics(parts, settings))
-  for (const part of parts) {
-    for (const { amount } of measure(part, settings)?.increments ?? []) {
+  decodeLogs(encodeLogs(chunks, settings))
+  decodeMetrics(encodeMetrics(chunks, settings))
+  for (const chunk of chunks) {
+    for (const { amount } of measure(chunk, settings)?.increments ?? []) {
       const values = amount.kind === 'sum' ? [amount.by] : amount.kind === 'last' ? [amount.value] : amount.counts
       must(values.every(Number.isFinite), 'measures are numbers')
     }
@@ -71,8 +71,8 @@ it('makes of whatever a payload says nothing or something that can be sent, and 
   const pair = fc.tuple(mutated, fc.option(mutated, { nil: undefined, freq: 3 }))
   fc.assert(
     fc.property(pair, ([one, other]) => {
-      const heard = [one, other].flatMap(payload => (payload && parse(payload)) ?? [])
-      const [first, second] = heard.map(observedRun)
+      const observed = [one, other].flatMap(payload => (payload && parse(payload)) ?? [])
+      const [first, second] = observed.map(observedRun)
       if (first === undefined) return
       const same = second === undefined ? undefined : { ...second, key: first.key }
       const merged = same === undefined ? first : mergeRun(first, same)
@@ -83,12 +83,12 @@ it('makes of whatever a payload says nothing or something that can be sent, and 
           must(canonical(turned.jobs.get(id)) === canonical(job), 'jobs merge in any order')
         }
       }
-      const { run, parts } = frozenOf(merged)
-      expectSendable(parts)
+      const { run, chunks } = snapshotsOf(merged)
+      expectSendable(chunks)
       const memory = remember(run)
       if (memory === undefined) return
       const again = mergeRun(revive(memory), first)
-      const entries = frozenOf(same === undefined ? again : mergeRun(again, same)).parts
+      const entries = snapshotsOf(same === undefined ? again : mergeRun(again, same)).chunks
       must(entries.length === 0, 'what was pruned is not pending again')
     }),
     fuzzing(1_000),

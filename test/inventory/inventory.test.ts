@@ -23,7 +23,7 @@ const refusal = (status: number, body: object): RestReply => ({
 })
 
 describe('What is found', () => {
-  it('of agents is how many there are, and when each was heard of last.', async () => {
+  it('of agents is how many there are, and when each was last seen.', async () => {
     await world.inventory({ agents: [infra] }).turn()
     expect(await world.found()).toEqual({
       'platform.agent.count': 2,

@@ -14,7 +14,7 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: und
 
 const status = fc.constantFrom(...knownStatuses, 'a_status_of_tomorrow')
 
-export const heardJob: fc.Arbitrary<ObservedJob> = fc.record({
+export const observedJob: fc.Arbitrary<ObservedJob> = fc.record({
   id: fc.integer({ min: 1, max: 5 }),
   facts: fc.record({
     kind: fc.constant('job' as const),
@@ -52,5 +52,5 @@ export const observation: fc.Arbitrary<Observation> = fc.record({
       times: fc.record({ createdAt: maybe(instant), finishedAt: maybe(instant), updatedAt: maybe(instant) }),
     }),
   ),
-  jobs: fc.array(heardJob, { maxLength: 4 }),
+  jobs: fc.array(observedJob, { maxLength: 4 }),
 })

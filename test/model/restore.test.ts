@@ -12,25 +12,25 @@ import type { JobFacts, Observation } from '../../src/model/observation.ts'
 
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
 
-function heard(observations: readonly Observation[]): Run {
+function runOf(observations: readonly Observation[]): Run {
   return observations.map(observedRun).reduce(mergeRun)
 }
 
-/** Each job after the freeze with its span as it comes back from JSON. */
-function frozen(run: Run): { job: Job; span: JobSnapshot; attempt: number }[] {
-  const { jobs, chunks: parts } = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
+/** Each job after the snapshot with its span as it comes back from JSON. */
+function snapshotJobs(run: Run): { job: Job; span: JobSnapshot; attempt: number }[] {
+  const { jobs, chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
   const byId = new Map(jobs.map(one => [one.id, one]))
-  return parts.flatMap(part =>
-    part.jobs.map(span => ({
+  return chunks.flatMap(chunk =>
+    chunk.jobs.map(span => ({
       job: byId.get(span.id)!,
       span: JSON.parse(JSON.stringify(span)) as JobSnapshot,
-      attempt: part.attempt,
+      attempt: chunk.attempt,
     })),
   )
 }
 
-function observed(...observations: Observation[]): Restorable[] {
-  return frozen(heard(observations)).map(({ job: one, span }) => restorableOf(one, span))
+function restorablesOf(...observations: Observation[]): Restorable[] {
+  return snapshotJobs(runOf(observations)).map(({ job: one, span }) => restorableOf(one, span))
 }
 
 const whole = job(
@@ -47,11 +47,11 @@ describe('a span of a snapshot', () => {
     const seen = { nothing: 0, mark: 0, job: 0 }
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 4 }), observations => {
-        for (const { job: one, span, attempt } of frozen(heard(observations))) {
-          const tells = restorableOf(one, span)
-          seen[tells] += 1
-          if (tells !== 'nothing') expect(restoreMark(span, attempt)).toEqual(one.snapshot)
-          if (tells === 'job') expect(canonical(restoreJob(span, attempt))).toBe(canonical(one))
+        for (const { job: one, span, attempt } of snapshotJobs(runOf(observations))) {
+          const restorable = restorableOf(one, span)
+          seen[restorable] += 1
+          if (restorable !== 'nothing') expect(restoreMark(span, attempt)).toEqual(one.snapshot)
+          if (restorable === 'job') expect(canonical(restoreJob(span, attempt))).toBe(canonical(one))
         }
       }),
     )
@@ -59,11 +59,11 @@ describe('a span of a snapshot', () => {
   })
 
   it('has all of a job that a webhook reported', () => {
-    expect(observed(finished)).toEqual(['job'])
+    expect(restorablesOf(finished)).toEqual(['job'])
   })
 
   it('shows only that it is in a snapshot of a job that REST reported, or that two webhooks reported differently', () => {
-    expect(observed(rest(finished))).toEqual(['mark'])
+    expect(restorablesOf(rest(finished))).toEqual(['mark'])
     const before = job(
       1,
       'build',
@@ -71,18 +71,18 @@ describe('a span of a snapshot', () => {
       { started: 5 },
       { runner: { id: 3, description: 'one' }, when: 'on_success' },
     )
-    expect(observed(event('running', {}, [before]), finished)).toEqual(['mark'])
+    expect(restorablesOf(event('running', {}, [before]), finished)).toEqual(['mark'])
   })
 
   it('shows only that it is in a snapshot of a job whose tags are of another runner than the one it shows', () => {
     const on = (runner: NonNullable<JobFacts['runner']>): Observation =>
       event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 }, { runner })])
-    expect(observed(on({ id: 1, tags: ['linux'] }), on({ id: 2 }))).toEqual(['mark'])
+    expect(restorablesOf(on({ id: 1, tags: ['linux'] }), on({ id: 2 }))).toEqual(['mark'])
   })
 
   it('restores nothing of a job that was in a snapshot before', () => {
-    const run = heard([finished])
+    const run = runOf([finished])
     const first = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
-    expect(frozen(first.run).map(({ job: one, span }) => restorableOf(one, span))).toEqual(['nothing'])
+    expect(snapshotJobs(first.run).map(({ job: one, span }) => restorableOf(one, span))).toEqual(['nothing'])
   })
 })

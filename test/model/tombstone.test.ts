@@ -14,7 +14,7 @@ const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId:
 /** So late that everything that is pending is due. */
 const late: RunClock = { now: 4e12, changedAt: 0, endedAt: 0 }
 
-/** As a platform tells it: nothing has a finish before its end, nor a start before it runs. */
+/** As a platform reports it: nothing has a finish before its end, nor a start before it runs. */
 const plausible = observation.map((one): Observation => {
   const jobs = one.jobs.map(job => {
     const { createdAt, startedAt, finishedAt } = job.times
@@ -37,7 +37,7 @@ function atRest(run: Run): Run {
   throw new Error('never comes to rest')
 }
 
-function hear(run: Run | undefined, observations: readonly Observation[]): Run {
+function merged(run: Run | undefined, observations: readonly Observation[]): Run {
   return observations.reduce<Run | undefined>(
     (before, one) => (before === undefined ? observedRun(one) : mergeRun(before, observedRun(one))),
     run,
@@ -46,25 +46,25 @@ function hear(run: Run | undefined, observations: readonly Observation[]): Run {
 
 describe('a tombstone', () => {
   it('has nothing pending again, whatever of the past is observed once more, in any order', () => {
-    let frozen = 0
+    let tombstones = 0
     fc.assert(
       fc.property(
         fc.array(fc.array(plausible, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }),
         fc.array(fc.nat(), { maxLength: 8 }),
         (batches, choices) => {
           let run: Run | undefined
-          for (const batch of batches) run = atRest(hear(run, batch))
+          for (const batch of batches) run = atRest(merged(run, batch))
           const tombstone = remember(run!)
           if (tombstone === undefined) return
-          frozen += 1
+          tombstones += 1
           const all = batches.flat()
           const again = choices.map(choice => all[choice % all.length]!)
-          const back = hear(revive(readTombstone(tombstone.key, 3, tombstoneText(tombstone))), again)
+          const back = merged(revive(readTombstone(tombstone.key, 3, tombstoneText(tombstone))), again)
           expect(plan(back, trace, rules, late).step).toBe('rest')
         },
       ),
       runs(1_500),
     )
-    expect(frozen).toBeGreaterThan(50)
+    expect(tombstones).toBeGreaterThan(50)
   })
 })

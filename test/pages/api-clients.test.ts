@@ -1,4 +1,4 @@
-// What the page of sources tells of the platform's API: words and figures, from what the sources remember.
+// What the page of sources says about the platform's API, from what the sources remember.
 import { describe, expect, it } from 'vitest'
 import { apiFacts, apiTables, type DiscoveryView } from '../../src/pages/api-clients.ts'
 import { html } from '../../src/pages/html.ts'

@@ -19,7 +19,7 @@ export interface House {
   readonly url: string
   /** Of the store. */
   readonly file: string
-  /** Sends webhooks in their order, and waits until they are understood. */
+  /** Sends webhooks in their order, and waits until they are processed. */
   tell(deliveries: readonly Delivery[]): Promise<void>
   /** Whole families, reported and exported. */
   live(scenarios: readonly [ScenarioName, ...ScenarioName[]], options?: LiveOptions): Promise<void>

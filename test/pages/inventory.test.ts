@@ -1,4 +1,4 @@
-// What the page of sources tells of what the platform is asked about from time to time.
+// What the page of sources says about the inventory.
 import { expect, it } from 'vitest'
 import { html } from '../../src/pages/html.ts'
 import { inventoryCard, inventoryLines } from '../../src/pages/inventory.ts'

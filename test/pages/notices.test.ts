@@ -125,6 +125,6 @@ it.each<[string, Partial<Health>, string, string]>([
     'Nothing has arrived yet; the daemon started 10 min ago.',
     'Add a webhook for pipeline events and job events that points at https://pipespan.example.com/webhooks, with the same secret token as here.',
   ],
-])('tells of %s, and what to do', (_, change, what, remedy) => {
+])('says %s, and what to do', (_, change, what, remedy) => {
   expect(noticesOf({ ...fine, ...change }, now)).toMatchObject([{ what, remedy }])
 })

@@ -1,4 +1,4 @@
-// The whole daemon beside a platform in trouble: the overview says what is wrong there, and when it is over.
+// The whole daemon beside a platform that fails: the overview says what is wrong there, and no longer once it is over.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'

@@ -1,4 +1,4 @@
-// Runs that are due the moment they are heard of, on a real store: frozen in the same transaction, and as they were later.
+// Runs that are due the moment they are observed, on a real store: their snapshot is taken in the same transaction, and is as it would have been later.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
@@ -19,18 +19,18 @@ const exportQueue = { destination: 'default', signal: 'traces' } as const
 
 interface Flow {
   readonly store: Store
-  readonly freezer: Snapshotter
-  /** News, frozen at once where it can be. */
-  hear(...observations: Observation[]): Promise<void>
+  readonly snapshotter: Snapshotter
+  /** New observations; the snapshot is taken at once where it can be. */
+  observe(...observations: Observation[]): Promise<void>
   /** News that waits for the settler. */
-  hearOnly(...observations: Observation[]): Promise<void>
+  observeOnly(...observations: Observation[]): Promise<void>
   settle(): Promise<void>
   sent(): Promise<Chunk[]>
 }
 
 function openFlow(ruled = rules): Flow {
   const store = openSqlite(':memory:', { now: () => t0, maxSize: 2 ** 30 })
-  const freezer = createSnapshotter({
+  const snapshotter = createSnapshotter({
     rules: ruled,
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
     selection: everything,
@@ -41,20 +41,20 @@ function openFlow(ruled = rules): Flow {
   const settler = createSettleLoop({
     runs: store.runs,
     perTransaction: store.runsPerTransaction,
-    snapshotter: freezer,
+    snapshotter,
     clock,
     log: silentLog(),
   })
   return {
     store,
-    freezer,
-    hear: async (...observations) => {
+    snapshotter,
+    observe: async (...observations) => {
       const did: SnapshotStep[][] = []
-      const work = mergeWork(observations, 'webhook', ruled).map((one, at) => freezer.atOnce(one, (did[at] = [])))
+      const work = mergeWork(observations, 'webhook', ruled).map((one, at) => snapshotter.atOnce(one, (did[at] = [])))
       await store.runs.transact(work)
-      freezer.committed(did.flat())
+      snapshotter.committed(did.flat())
     },
-    hearOnly: async (...observations) => {
+    observeOnly: async (...observations) => {
       await store.runs.transact(mergeWork(observations, 'webhook', ruled))
     },
     settle: () => settler.drain(),
@@ -66,16 +66,16 @@ function openFlow(ruled = rules): Flow {
 }
 
 it('takes at once the very snapshot that the settle loop would take a moment later, whatever is observed in which order', async () => {
-  const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async heard => {
+  const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async observed => {
     const [atOnce, later] = [openFlow(), openFlow()]
-    for (const one of heard) {
-      await atOnce.hear(one)
+    for (const one of observed) {
+      await atOnce.observe(one)
       await atOnce.settle()
-      await later.hearOnly(one)
+      await later.observeOnly(one)
       await later.settle()
     }
     expect(await atOnce.sent()).toEqual(await later.sent())
-    expect(atOnce.freezer.counters).toEqual(later.freezer.counters)
+    expect(atOnce.snapshotter.counters).toEqual(later.snapshotter.counters)
     await atOnce.store.close()
     await later.store.close()
   })
@@ -88,17 +88,17 @@ const finished = event('success', { finishedAt: t0 + 60_000 }, [
 
 it('puts a finished pipeline into the outbox in the transaction that takes it in, with nothing left for the settle loop', async () => {
   const flow = openFlow()
-  await flow.hear(finished)
+  await flow.observe(finished)
   expect(await flow.store.runs.dueIn()).toBeUndefined()
   expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70]])
-  expect(flow.freezer.counters.attempts).toBe(1)
+  expect(flow.snapshotter.counters.attempts).toBe(1)
   await flow.store.close()
 })
 
 it('has jobs that were observed before, though the last news does not name them', async () => {
   const flow = openFlow()
-  await flow.hear({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
-  await flow.hear({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
+  await flow.observe({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
+  await flow.observe({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
   expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70, 71]])
   await flow.store.close()
 })
@@ -112,8 +112,8 @@ it('leaves a child to the settler, which looks up its family first', async () =>
     {},
     9,
   )
-  await flow.hear(parent)
-  await flow.hear({
+  await flow.observe(parent)
+  await flow.observe({
     ...finished,
     pipeline: {
       facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3, bridgesAreListed: true } },
@@ -129,7 +129,7 @@ it('leaves a child to the settler, which looks up its family first', async () =>
 
 it('waits for the settler where there is a settle delay', async () => {
   const flow = openFlow(usual)
-  await flow.hear(finished)
+  await flow.observe(finished)
   expect(await flow.sent()).toEqual([])
   expect(await flow.store.runs.dueIn()).toBe(usual.settle)
   expect((await flow.store.runs.get({ instance, pipelineId: 7 }))?.run.attempts).toEqual([])

@@ -1,4 +1,4 @@
-// The intake on a real store, where one delivery or the store itself is in trouble.
+// The intake on a real store, where one delivery or the store itself fails.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataError, StoreError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -17,8 +17,8 @@ let intake: Intake
 /** Deliveries of each transaction. */
 let taken: number[]
 
-/** What is thrown for a transaction that tells of these pipelines, if anything. */
-let trouble: (pipelineIds: readonly number[]) => Error | undefined
+/** What is thrown for a transaction about these pipelines, if anything. */
+let failure: (pipelineIds: readonly number[]) => Error | undefined
 const outage = new StoreError('It cannot be written.', 'See the disk.')
 
 /** The store's clock: leases run out by it. */
@@ -26,14 +26,14 @@ let now: number
 const afterTheLease = 20_000
 
 beforeEach(() => {
-  trouble = () => undefined
+  failure = () => undefined
   now = t0
   taken = []
   store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   const runs: Runs = {
     ...store.runs,
     transact: async (work, processed) => {
-      const error = trouble(work.map(({ key }) => key.pipelineId))
+      const error = failure(work.map(({ key }) => key.pipelineId))
       if (error !== undefined) throw error
       taken.push(processed?.ids.length ?? 0)
       return store.runs.transact(work, processed)
@@ -97,7 +97,7 @@ describe('the intake', () => {
   it.each([new DataError('It does not fit.', 'Please report it.'), new TypeError('It does not fit.')])(
     'moves a delivery that is itself to blame (%o) out of the way of the others, with its reason',
     async error => {
-      trouble = ids => (ids.includes(2) ? error : undefined)
+      failure = ids => (ids.includes(2) ? error : undefined)
       await post(1, 2, 3)
       await intake.drain()
       expect([await known(1), await known(3)]).toEqual([true, true])
@@ -105,7 +105,7 @@ describe('the intake', () => {
       expect(intake.counters).toMatchObject({ processed: 2, unparseable: 1 })
       const [kept] = await store.inbox.listQuarantined(1)
       expect(kept?.reason).toContain('It does not fit.')
-      trouble = () => undefined
+      failure = () => undefined
       await store.inbox.retryQuarantined('all')
       await intake.drain()
       expect(await known(2)).toBe(true)
@@ -113,19 +113,19 @@ describe('the intake', () => {
   )
 
   it('moves what is itself to blame out of the way when it comes alone, too', async () => {
-    trouble = () => new RangeError('It does not fit.')
+    failure = () => new RangeError('It does not fit.')
     await post(1)
     await intake.drain()
     expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 1 })
   })
 
   it('leaves everything in the inbox while the store takes nothing, and counts nothing of it', async () => {
-    trouble = () => outage
+    failure = () => outage
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It cannot be written.')
     expect(await store.inbox.state()).toMatchObject({ waiting: 3, quarantined: 0 })
     expect(intake.counters).toMatchObject({ processed: 0, unparseable: 0 })
-    trouble = () => undefined
+    failure = () => undefined
     now += afterTheLease
     await intake.drain()
     expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 0 })
@@ -133,7 +133,7 @@ describe('the intake', () => {
   })
 
   it('leaves everything in the inbox where not one of several fits: then it is no single one to blame', async () => {
-    trouble = () => new DataError('It does not fit.', 'Please report it.')
+    failure = () => new DataError('It does not fit.', 'Please report it.')
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It does not fit.')
     expect(await store.inbox.state()).toMatchObject({ waiting: 3, quarantined: 0 })
@@ -141,7 +141,7 @@ describe('the intake', () => {
 
   it('sets nothing aside and counts nothing twice while the store fails and succeeds by turns', async () => {
     let asked = 0
-    trouble = () => ((asked += 1) % 3 === 0 ? undefined : outage)
+    failure = () => ((asked += 1) % 3 === 0 ? undefined : outage)
     const ids = Array.from({ length: 40 }, (_, at) => at + 1)
     await post(...ids)
     let failures = 0
@@ -158,7 +158,7 @@ describe('the intake', () => {
 
   it('lets no other delivery wait for one that the store fails to take in again and again, and tries it ever more rarely', async () => {
     let asked = 0
-    trouble = ids => {
+    failure = ids => {
       if (!ids.includes(2)) return undefined
       asked += 1
       return outage
@@ -178,7 +178,7 @@ describe('the intake', () => {
     expect(asked).toBeGreaterThan(3)
     expect(asked).toBeLessThan(10)
     expect(await store.inbox.state()).toMatchObject({ waiting: 1, quarantined: 0 })
-    trouble = () => undefined
+    failure = () => undefined
     await expect
       .poll(async () => {
         now += afterTheLease

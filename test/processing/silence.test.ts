@@ -1,4 +1,4 @@
-// Runs under way of which nothing more is heard: the webhook of their end was lost, and no list of the poller shows it.
+// Runs under way of which nothing more is observed: the webhook of their end was lost, and no list of the poller shows it.
 import { describe, expect, it } from 'vitest'
 import {
   day,
@@ -37,8 +37,8 @@ function beginLong(world: PolledWorld, ms: number) {
   return world.lifecycle.create({ ...plan, stages: ['build'], jobs: [job] })
 }
 
-function ended(parts: readonly Chunk[]) {
-  return parts.map(({ key, attempt, pipeline }) => [
+function ended(chunks: readonly Chunk[]) {
+  return chunks.map(({ key, attempt, pipeline }) => [
     key.pipelineId,
     attempt,
     pipeline.facts.status,
@@ -64,9 +64,9 @@ describe('a run whose end no webhook reported', () => {
     await using world = await openPolledWorld(endsAreLost)
     const pipeline = begin(world, 'flakyRunner')
     await world.pass(hour)
-    const parts = await world.sent()
-    expect(ended(parts)).toEqual([[pipeline.id, 1, 'success', false]])
-    expect(parts.flatMap(({ jobs }) => jobs.map(({ id }) => id))).toEqual(pipeline.jobs.map(({ id }) => id))
+    const chunks = await world.sent()
+    expect(ended(chunks)).toEqual([[pipeline.id, 1, 'success', false]])
+    expect(chunks.flatMap(({ jobs }) => jobs.map(({ id }) => id))).toEqual(pipeline.jobs.map(({ id }) => id))
     expect(world.enricher.counters).toMatchObject({ missed: 1, completed: 0 })
   })
 
@@ -88,7 +88,7 @@ describe('a run whose end no webhook reported', () => {
 
   it('is asked about though the poller runs, which then looks at its project like at any that ran lately', async () => {
     await using world = await openPolledWorld({ ...endsAreLost, poll: { groups: ['brightwater'] } })
-    // Schedules move no activity: the poller has never heard of the project.
+    // Schedules move no activity: the poller does not know the project.
     const pipelines = [begin(world, 'nightly'), begin(world, 'nightly')]
     await world.pass(30 * minute)
     expect(ended(await world.sent())).toEqual(pipelines.map(({ id, status }) => [id, 1, status, false]))

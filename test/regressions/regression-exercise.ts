@@ -61,17 +61,17 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
             fails ? { failureReason: 'runner_system_failure' } : {},
           ),
         ]
-        const heard = event(
+        const observation = event(
           fails ? 'failed' : 'success',
           { createdAt: at(start), finishedAt: at(end) },
           jobs,
           facts,
           id,
         )
-        observed.push({ ...heard, project: { ...heard.project, defaultBranch: 'main' } })
+        observed.push({ ...observation, project: { ...observation.project, defaultBranch: 'main' } })
       }
       await store.runs.transact(mergeWork(observed, 'webhook', rules))
-      await store.runs.transact(observed.map(({ key }) => freezing(key.pipelineId)))
+      await store.runs.transact(observed.map(({ key }) => snapshotWork(key.pipelineId)))
       while ((await store.views.trends.takeIn(100)) > 0);
     }
 
@@ -157,16 +157,16 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
   })
 }
 
-function freezing(pipelineId: number): RunWork {
+function snapshotWork(pipelineId: number): RunWork {
   return {
     key: { instance, pipelineId },
     jobs: 'all',
     decide: (known, now) => {
       if (known === undefined) return undefined
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const pending = frozen.chunks.map(chunk => ({ chunk, to: [] }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending }
+      const snapshot = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
+      const pending = snapshot.chunks.map(chunk => ({ chunk, to: [] }))
+      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending }
     },
   }
 }

@@ -21,7 +21,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
   ])(`a clock that was %s ahead on ${name}`, (_, ahead) => {
     let here: Bench
     let store: Store
-    const freezer = createSnapshotter({
+    const snapshotter = createSnapshotter({
       rules,
       ...{ selection: everything, to: [exportQueue], onSnapshot: () => undefined },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
@@ -36,16 +36,16 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await here.dispose()
     })
 
-    async function hear(id: number, status: string, enrichDeadline?: number): Promise<void> {
+    async function observe(id: number, status: string, enrichDeadline?: number): Promise<void> {
       const jobs = [job(id * 10, 'build', 'success', { started: 5, finished: 50 })]
-      const heard = event(status, status === 'running' ? {} : { finishedAt: at(60) }, jobs, {}, id)
-      await store.runs.transact(mergeWork([heard], 'webhook', { ...rules, enrichDeadline }))
+      const observed = event(status, status === 'running' ? {} : { finishedAt: at(60) }, jobs, {}, id)
+      await store.runs.transact(mergeWork([observed], 'webhook', { ...rules, enrichDeadline }))
     }
     async function settle(): Promise<void> {
       await createSettleLoop({
         runs: store.runs,
         perTransaction: 50,
-        snapshotter: freezer,
+        snapshotter,
         clock: systemClock,
         log: silentLog(),
       }).drain()
@@ -61,8 +61,8 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     const pendingCount = async (): Promise<number> => (await store.outbox.lease(exportQueue, 100, minute)).items.length
 
     it('settles what ended then after the settle delay, also what waits for enrichment', async () => {
-      await hear(1, 'success')
-      await hear(2, 'success', rules.deadline)
+      await observe(1, 'success')
+      await observe(2, 'success', rules.deadline)
       await restart()
       await settle()
       here.move(rules.settle)
@@ -75,24 +75,24 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     })
 
     it('settles what began then and goes on now', async () => {
-      await hear(1, 'running')
+      await observe(1, 'running')
       await restart()
-      await hear(1, 'success')
+      await observe(1, 'success')
       here.move(rules.settle)
       await settle()
       expect(await pendingCount()).toBe(1)
     })
 
     it('gives up in its time what fell silent then', async () => {
-      await hear(1, 'running')
+      await observe(1, 'running')
       await restart()
       await settle()
       expect(await store.runs.dueIn()).toBe(rules.staleAfter)
     })
 
     it('sends what was pending and put off then', async () => {
-      await hear(1, 'success')
-      await hear(2, 'success')
+      await observe(1, 'success')
+      await observe(2, 'success')
       here.move(rules.settle)
       await settle()
       const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
@@ -106,8 +106,8 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     })
 
     it('asks the platform what was to be asked then', async () => {
-      await hear(1, 'success', rules.deadline)
-      await hear(2, 'success', rules.deadline)
+      await observe(1, 'success', rules.deadline)
+      await observe(2, 'success', rules.deadline)
       expect(await store.enrichment.take('fresh', 1, minute)).toHaveLength(1)
       await restart()
       expect(await store.enrichment.take('fresh', 10, minute)).toHaveLength(2)
@@ -124,7 +124,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
 
     it('forgets in its time what was remembered and kept then', async () => {
       await store.inbox.put([delivery('a')])
-      await hear(1, 'success')
+      await observe(1, 'success')
       here.move(rules.settle)
       await settle()
       const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
@@ -138,8 +138,8 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
 
     it('leaves alone what waits for its time by the right clock', async () => {
       await restart()
-      await hear(1, 'running', rules.deadline)
-      await hear(2, 'success')
+      await observe(1, 'running', rules.deadline)
+      await observe(2, 'success')
       here.move(rules.settle)
       await settle()
       const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
@@ -149,7 +149,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     })
 
     it('is noticed when it goes back while the daemon runs', async () => {
-      await hear(1, 'success')
+      await observe(1, 'success')
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
       const watch = createClockWatch({ store, clock, log: silentLog() })
       watch.start()

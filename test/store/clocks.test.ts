@@ -32,7 +32,7 @@ function ended(pipelineId: number, settle: number): RunWork[] {
   return mergeWork([event('success', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', { ...rules, settle })
 }
 
-function freezerOf(settle: number): ReturnType<typeof createSnapshotter> {
+function snapshotterOf(settle: number): ReturnType<typeof createSnapshotter> {
   return createSnapshotter({
     rules: { ...rules, settle, deadline: 0 },
     ...{ selection: everything, to: [exportQueue], onSnapshot: () => undefined },
@@ -58,7 +58,7 @@ describe.each([
         },
       },
       perTransaction: store.runsPerTransaction,
-      snapshotter: freezerOf(settle),
+      snapshotter: snapshotterOf(settle),
       clock: {
         ...systemClock,
         sleep: async (ms, signal) => {
@@ -71,10 +71,10 @@ describe.each([
     await store.runs.transact(ended(7, settle))
     settler.start()
     onTestFinished(async () => settler.stop())
-    const frozen = async (): Promise<boolean> =>
+    const hasSnapshot = async (): Promise<boolean> =>
       ((await store.runs.get({ instance, pipelineId: 7 }))?.run.attempts.length ?? 0) > 0
-    await expect.poll(frozen).toBe(true)
-    // One look before it was due, perhaps another that came a moment too early, and one that froze it.
+    await expect.poll(hasSnapshot).toBe(true)
+    // One look before it was due, perhaps another that came a moment too early, and one that took its snapshot.
     expect(looks).toBeLessThan(6)
     expect(pauses[0]).toBeGreaterThan(0)
     expect(pauses[0]).toBeLessThanOrEqual(settle)
@@ -82,7 +82,7 @@ describe.each([
 
   it('an export that is put off is due when its pause is over, neither at once nor an hour later', async () => {
     const store = await openShifted(shift)
-    await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
+    await store.runs.transact(ended(7, 0).map(work => snapshotterOf(0).atOnce(work, [])))
     expect(await store.outbox.dueIn(exportQueue)).toBe(0)
     const { token, items } = await store.outbox.lease(exportQueue, 10, 90_000)
     expect(items).toHaveLength(1)
@@ -98,7 +98,7 @@ describe.each([
 
   it('runs are pruned after their retention, neither an hour earlier nor later', async () => {
     const store = await openShifted(shift)
-    await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
+    await store.runs.transact(ended(7, 0).map(work => snapshotterOf(0).atOnce(work, [])))
     const { token, items } = await store.outbox.lease(exportQueue, 10, 90_000)
     await store.outbox.settle(
       token,

@@ -71,19 +71,19 @@ describe('a copy of a store', () => {
     }
     await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
     await expect(copyStore({ from, to, source: 'elsewhere' })).rejects.toThrow(/unfinished copy/)
-    let parts = 0
+    let chunks = 0
     const watched: Store = {
       ...to,
       tables: {
         ...to.tables,
         write: async (table, rows) => {
-          if (table.name === 'chunks') parts += rows.length
+          if (table.name === 'chunks') chunks += rows.length
           await to.tables.write(table, rows)
         },
       },
     }
     await copyStore({ from, to: watched, source: 'here' })
-    expect(parts).toBe(200)
+    expect(chunks).toBe(200)
     expect(await contents(to.tables)).toEqual(await contents(from.tables))
   })
 

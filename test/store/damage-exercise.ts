@@ -60,14 +60,14 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       return found
     }
 
-    const freezer = createSnapshotter({
+    const snapshotter = createSnapshotter({
       ...{ rules, selection: everything, to: [exportQueue], onSnapshot: () => undefined },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      measure: part => measure(part, settings),
+      measure: chunk => measure(chunk, settings),
     })
 
-    async function hear(ids: readonly number[], status = 'success'): Promise<void> {
-      const heard = ids.map(id =>
+    async function observe(ids: readonly number[], status = 'success'): Promise<void> {
+      const observed = ids.map(id =>
         event(
           status,
           status === 'success' ? { finishedAt: at(60) } : {},
@@ -76,12 +76,12 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
           id,
         ),
       )
-      await store.runs.transact(mergeWork(heard, 'webhook', rules))
+      await store.runs.transact(mergeWork(observed, 'webhook', rules))
     }
 
     async function settle(): Promise<number> {
       const clock = { now: () => here.now(), sleep: async () => undefined }
-      const settler = createSettleLoop({ runs: store.runs, perTransaction: 16, log, snapshotter: freezer, clock })
+      const settler = createSettleLoop({ runs: store.runs, perTransaction: 16, log, snapshotter, clock })
       here.move(rules.settle)
       await settler.drain()
       return settler.counters.postponed
@@ -107,7 +107,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     it.each([half, `'null'`, `'{}'`])(
       'of what is pending (%s) becomes a dead letter; the others arrive',
       async view => {
-        await hear(all)
+        await observe(all)
         await settle()
         await damage(`UPDATE chunks SET content = ${view} WHERE run_id = ${ofBad}`)
         const backend = await Backend.start()
@@ -144,7 +144,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     )
 
     it('that figures over time are taken from, or stand in, is passed over', async () => {
-      await hear(all)
+      await observe(all)
       await settle()
       await damage(`UPDATE chunks SET content = ${half} WHERE run_id = ${ofBad}`)
       const counted = async (): Promise<number> => {
@@ -156,7 +156,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(await counted()).toBe(others.length)
       expect(named()).toHaveLength(1)
       await damage(`UPDATE trends SET durations = ${half} WHERE job = '' AND project_id = 0`)
-      await hear([6])
+      await observe([6])
       await settle()
       expect(await counted()).toBe(1)
       // An hour's figures and a day's.
@@ -170,7 +170,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ['run', `UPDATE runs SET attempts = ${half} WHERE pipeline_id = ${bad}`],
       ['part', `UPDATE chunks SET content = ${half} WHERE run_id = ${ofBad}`],
     ])('of a %s is not pruned, as its memory would go with it; the others are', async (_what, sql) => {
-      await hear(all)
+      await observe(all)
       await settle()
       expect(await leased()).toEqual(all)
       await damage(sql)
@@ -183,7 +183,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     })
 
     it('of a total is left out of the flush, and begins anew with the project’s next pipeline', async () => {
-      await hear([1, 2])
+      await observe([1, 2])
       await settle()
       const before = (await store.totals.read(10)).projects[0]?.series ?? []
       const { metric, attributes } = before.find(({ amount }) => amount.kind === 'sum')!
@@ -201,7 +201,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       await backend.close()
       expect((await store.totals.read(10)).projects[0]?.series).toHaveLength(before.length - 1)
       const startedBefore = here.now()
-      await hear([3])
+      await observe([3])
       expect(await settle()).toBe(0)
       const after = (await store.totals.read(10)).projects[0]?.series ?? []
       expect(after).toHaveLength(before.length)
@@ -216,9 +216,9 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ['runs under way', `UPDATE runs SET project = ${half} WHERE pipeline_id = 9`, { projects: 1, active: 0 }],
       ['attributes', `UPDATE totals SET attributes = ${half}`, { projects: 1, active: 1 }],
     ])('of a project’s %s stops no flush', async (_what, sql, expected) => {
-      await hear([1])
+      await observe([1])
       await settle()
-      await hear([9], 'running')
+      await observe([9], 'running')
       await damage(sql)
       const { projects } = await store.totals.read(10)
       expect({ projects: projects.length, active: (await store.totals.active()).length }).toEqual(expected)
@@ -255,7 +255,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     })
 
     it('of a run keeps none of the others out of the lists, the poller and the queue', async () => {
-      await hear(all, 'running')
+      await observe(all, 'running')
       await damage(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
       const { runs } = await store.views.search({ limit: 10 })
       expect(runs.map(({ run }) => run.key.pipelineId).sort()).toEqual(others)
@@ -279,7 +279,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     })
 
     it('of a parent leaves its children without it, and not unsent', async () => {
-      await hear([bad], 'running')
+      await observe([bad], 'running')
       const child = { sourcePipeline: { pipelineId: bad, jobId: bad * 10, projectId: 3 } }
       await store.runs.transact(
         mergeWork(
@@ -302,7 +302,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
           runs: store.runs,
           runsPerTransaction: 16,
           rules,
-          snapshotter: freezer,
+          snapshotter,
           selection: everything,
           log,
           clock: systemClock,

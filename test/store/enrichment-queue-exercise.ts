@@ -24,7 +24,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       await here.dispose()
     })
 
-    function asking(
+    function queued(
       pipelineId: number,
       change: EnrichmentChange,
       { status = 'running', jobs = [], endedAt, enrichingUntil }: Reported = {},
@@ -45,10 +45,10 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       return { detail: want, priority: 'fresh', at }
     }
     const taken = async (limit = 10, holdMs = minute) =>
-      (await store.enrichment.take('fresh', limit, holdMs)).map(({ key, detail: wants }) => [key.pipelineId, wants])
+      (await store.enrichment.take('fresh', limit, holdMs)).map(({ key, detail }) => [key.pipelineId, detail])
 
     it('hands a run to one taker, the longest due first, and to the next when it was not dealt with', async () => {
-      await store.runs.transact([asking(2, ask()), asking(1, ask(here.now() - 5)), asking(3, ask(here.now() + 5))])
+      await store.runs.transact([queued(2, ask()), queued(1, ask(here.now() - 5)), queued(3, ask(here.now() + 5))])
       expect(await taken(1)).toEqual([[1, 'details']])
       expect(await taken()).toEqual([[2, 'details']])
       expect(await taken()).toEqual([])
@@ -61,15 +61,15 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     })
 
     it('keeps the greater want and the earlier time of two', async () => {
-      await store.runs.transact([asking(1, ask(here.now() + minute, 'details'))])
-      await store.runs.transact([asking(1, ask(here.now(), 'state'))])
+      await store.runs.transact([queued(1, ask(here.now() + minute, 'details'))])
+      await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       expect(await taken()).toEqual([[1, 'details']])
     })
 
     it('is done when it was asked, unless it was asked for anew meanwhile', async () => {
-      await store.runs.transact([asking(1, ask()), asking(2, ask())])
+      await store.runs.transact([queued(1, ask()), queued(2, ask())])
       await taken()
-      await store.runs.transact([asking(2, ask())])
+      await store.runs.transact([queued(2, ask())])
       await store.enrichment.extend(
         [
           { instance, pipelineId: 1 },
@@ -77,15 +77,15 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
         ],
         2 * minute,
       )
-      await store.runs.transact([asking(1, { asked: true }), asking(2, { asked: true })])
+      await store.runs.transact([queued(1, { asked: true }), queued(2, { asked: true })])
       expect(await taken()).toEqual([[2, 'details']])
       expect(await store.enrichment.count('fresh')).toEqual({ due: 1, later: 0 })
     })
 
     it('comes back for something else at a later time', async () => {
-      await store.runs.transact([asking(1, ask())])
+      await store.runs.transact([queued(1, ask())])
       await taken()
-      await store.runs.transact([asking(1, { asked: true, again: { detail: 'family', at: here.now() + 10 } })])
+      await store.runs.transact([queued(1, { asked: true, again: { detail: 'family', at: here.now() + 10 } })])
       expect(await store.enrichment.count('fresh')).toEqual({ due: 0, later: 1 })
       here.move(10)
       expect(await taken()).toEqual([[1, 'family']])
@@ -93,7 +93,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
 
     it('holds longer, or gives back at once', async () => {
       const key = { instance, pipelineId: 1 }
-      await store.runs.transact([asking(1, ask())])
+      await store.runs.transact([queued(1, ask())])
       await taken(1, 10)
       await store.enrichment.extend([key], minute)
       here.move(20)
@@ -104,7 +104,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
 
     it('puts back what is not to be asked yet, and says when it was taken', async () => {
       const key = { instance, pipelineId: 1 }
-      await store.runs.transact([asking(1, ask(here.now(), 'state'))])
+      await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       expect(await store.enrichment.take('fresh', 1, minute)).toEqual([{ key, detail: 'state', takenAt: here.now() }])
       await store.enrichment.defer(key, 10)
       expect(await store.enrichment.count('fresh')).toEqual({ due: 0, later: 1 })
@@ -114,26 +114,26 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     })
 
     it('does not put off what was asked for anew since it was taken', async () => {
-      await store.runs.transact([asking(1, ask(here.now(), 'state'))])
+      await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       await taken()
-      await store.runs.transact([asking(1, ask())])
+      await store.runs.transact([queued(1, ask())])
       await store.enrichment.defer({ instance, pipelineId: 1 }, minute)
       expect(await taken()).toEqual([[1, 'details']])
     })
 
     it('keeps silent runs in a priority class of their own, which they leave with their end and come back to', async () => {
       const silent = async () => (await store.enrichment.take('silent', 10, minute)).map(({ key }) => key.pipelineId)
-      await store.runs.transact([asking(1, { detail: 'state', priority: 'silent', at: here.now() }), asking(2, ask())])
-      await store.runs.transact([asking(2, { detail: 'state', priority: 'silent', at: here.now() })])
+      await store.runs.transact([queued(1, { detail: 'state', priority: 'silent', at: here.now() }), queued(2, ask())])
+      await store.runs.transact([queued(2, { detail: 'state', priority: 'silent', at: here.now() })])
       expect(await silent()).toEqual([1])
-      await store.runs.transact([asking(1, ask())])
+      await store.runs.transact([queued(1, ask())])
       expect((await taken()).sort()).toEqual([
         [1, 'details'],
         [2, 'details'],
       ])
       await store.runs.transact([
-        asking(2, { asked: true, again: { detail: 'state', priority: 'silent', at: here.now() } }),
-        asking(1, { asked: true, again: { detail: 'state', at: here.now() } }),
+        queued(2, { asked: true, again: { detail: 'state', priority: 'silent', at: here.now() } }),
+        queued(1, { asked: true, again: { detail: 'state', at: here.now() } }),
       ])
       expect(await silent()).toEqual([2])
       expect(await taken()).toEqual([[1, 'state']])
@@ -141,8 +141,8 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
 
     it('never mixes the pipelines of the day with a backfill', async () => {
       await store.runs.transact([
-        asking(1, { detail: 'state', priority: 'backfill', at: here.now() }),
-        asking(2, ask()),
+        queued(1, { detail: 'state', priority: 'backfill', at: here.now() }),
+        queued(2, ask()),
       ])
       expect(await taken()).toEqual([[2, 'details']])
       expect((await store.enrichment.take('backfill', 10, minute)).map(({ key }) => key.pipelineId)).toEqual([1])
@@ -150,7 +150,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
 
     it('moves the deadlines of those that wait, up to a limit', async () => {
       const ended = { endedAt: here.now(), enrichingUntil: here.now() + 2 * minute }
-      await store.runs.transact([asking(1, ask(), ended), asking(2, ask(here.now() + minute), ended)])
+      await store.runs.transact([queued(1, ask(), ended), queued(2, ask(here.now() + minute), ended)])
       await store.enrichment.postpone(5_000, 15 * minute)
       await store.enrichment.postpone(20 * minute, 15 * minute)
       const until = async (pipelineId: number) =>
@@ -160,7 +160,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
 
     it('knows which job started a pipeline, whichever was observed first', async () => {
       const bridge = job(21, 'deploy', 'running', {}, { kind: 'bridge', downstream: { pipelineId: 9, projectId: 3 } })
-      await store.runs.transact([asking(9, ask()), asking(7, ask(), { jobs: [bridge] })])
+      await store.runs.transact([queued(9, ask()), queued(7, ask(), { jobs: [bridge] })])
       expect(await store.enrichment.triggerOf({ instance, pipelineId: 9 })).toEqual({
         pipelineId: 7,
         projectId: 3,
@@ -171,11 +171,11 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
 
     it('names as possible parents older pipelines that are under way, the nearest first', async () => {
       await store.runs.transact([
-        asking(1, ask()),
-        asking(2, ask(), { status: 'success' }),
-        asking(3, ask()),
-        asking(9, ask()),
-        asking(10, ask()),
+        queued(1, ask()),
+        queued(2, ask(), { status: 'success' }),
+        queued(3, ask()),
+        queued(9, ask()),
+        queued(10, ask()),
       ])
       const found = await store.enrichment.candidates({ instance, pipelineId: 9 }, 3, 5)
       expect(found.map(({ key }) => key.pipelineId)).toEqual([3, 1])

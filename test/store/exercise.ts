@@ -24,7 +24,7 @@ function finished(pipelineId = 7): RunWork[] {
 }
 
 /** Takes the snapshot of the run's next attempt, pending for these queues. */
-function freezing(pipelineId: number, to: readonly ExportQueue[] = [exportQueue]): RunWork {
+function snapshotWork(pipelineId: number, to: readonly ExportQueue[] = [exportQueue]): RunWork {
   return {
     key: { instance, pipelineId },
     jobs: 'all',
@@ -32,9 +32,9 @@ function freezing(pipelineId: number, to: readonly ExportQueue[] = [exportQueue]
       if (known === undefined) return undefined
       const { run } = known
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, rules)
-      const entries = frozen.chunks.map(chunk => ({ chunk, to }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
+      const snapshot = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, rules)
+      const entries = snapshot.chunks.map(chunk => ({ chunk, to }))
+      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
     },
   }
 }
@@ -56,7 +56,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     async function oweExports(count: number, to?: readonly ExportQueue[]): Promise<void> {
       for (let id = 1; id <= count; id += 1) {
         await store.runs.transact(finished(id))
-        await store.runs.transact([freezing(id, to)])
+        await store.runs.transact([snapshotWork(id, to)])
         here.move(1)
       }
     }
@@ -94,7 +94,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       it('says full, and writes nothing, when the store has reached its size', async () => {
         const small = await here.open({ maxSize: 1 })
         expect(await small.inbox.put([delivery('a')])).toEqual(['full'])
-        // Whoever is not served would hear of it; so does whoever asks for readiness.
+        // Whoever is not served would be notified; so does whoever asks for readiness.
         await expect(proveRoom(small)).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
         await expect(proveRoom(store)).resolves.toBeUndefined()
         await small.close()
@@ -164,7 +164,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         here.move(10)
         await store.inbox.put([delivery('b')])
         expect(await store.inbox.put([delivery('a')])).toEqual(['duplicate'])
-        // Where a journal is, its keys come into the database with what is understood of it.
+        // Where there is a WAL, its keys come into the database once its deliveries are processed.
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         here.move(-10)
         await store.inbox.erase(token, [items[0]!.id])
@@ -244,7 +244,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         await oweExports(1, [exportQueue, logs])
         for (const one of [exportQueue, logs]) {
           const { items } = await store.outbox.lease(one, 10, 1_000)
-          expect(items.map(chunkOfRun).map(part => [part.key.pipelineId, part.attempt, part.jobs.length])).toEqual([
+          expect(items.map(chunkOfRun).map(chunk => [chunk.key.pipelineId, chunk.attempt, chunk.jobs.length])).toEqual([
             [7 - 6, 1, 2],
           ])
         }

@@ -17,7 +17,7 @@ export async function fill(store: Store, runs: number): Promise<void> {
     return event('failed', { finishedAt: at(60) }, jobs, {}, id)
   })
   await store.runs.transact(mergeWork(observations, 'webhook', rules))
-  await store.runs.transact(ids.map(freezing))
+  await store.runs.transact(ids.map(snapshotWork))
   const kept = { reason: 'no id', body: Buffer.from([0, 1, 255]), version: '1.0.0' }
   await store.inbox.put([delivery('kept')])
   const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
@@ -27,16 +27,16 @@ export async function fill(store: Store, runs: number): Promise<void> {
   await store.counters.add('pruned.runs', 5)
 }
 
-function freezing(pipelineId: number): RunWork {
+function snapshotWork(pipelineId: number): RunWork {
   return {
     key: { instance, pipelineId },
     jobs: 'all',
     decide: (known, now) => {
       if (known === undefined) return undefined
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const entries = frozen.chunks.map(chunk => ({ chunk, to: [exportQueue] }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
+      const snapshot = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
+      const entries = snapshot.chunks.map(chunk => ({ chunk, to: [exportQueue] }))
+      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
     },
   }
 }

@@ -1,4 +1,4 @@
-// The inbox on SQLite by way of its door: what the thread of the ingress appends to the WAL is leased, processed, kept and copied
+// The inbox on SQLite by way of its writer: what the thread of the ingress appends to the WAL is leased, processed, kept and copied
 // as what is in the table.
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,36 +17,36 @@ import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
 import type { InboxWriter, InboxItem } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-/** A store whose deliveries come through its door, opened when the first one comes. */
-function openThroughDoor(file: string, now: () => number, maxSize = 2 ** 30): Store {
+/** A store whose deliveries come through its writer, opened when the first one comes. */
+function openByWriter(file: string, now: () => number, maxSize = 2 ** 30): Store {
   const positions = walPositions()
   const options = { now, maxSize }
   const store = openSqlite(file, options, positions)
-  let door: InboxWriter | undefined
+  let writer: InboxWriter | undefined
   return {
     ...store,
     inbox: {
       ...store.inbox,
-      put: async deliveries => (door ??= openSqliteInboxWriter(file, options, positions)).put(deliveries),
+      put: async deliveries => (writer ??= openSqliteInboxWriter(file, options, positions)).put(deliveries),
     },
     proveWritable: async () => {
       await store.proveWritable()
-      await door?.proveWritable()
+      await writer?.proveWritable()
     },
     close: async () => {
-      await door?.close()
+      await writer?.close()
       await store.close()
     },
   }
 }
 
-exercise('SQLite, by way of its door', async (): Promise<Bench> => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
+exercise('SQLite, by way of its writer', async (): Promise<Bench> => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
   let now = t0
   return {
     open: async ({ maxSize = 2 ** 30 } = {}) => {
       const file = path.join(folder, 'pipespan.db')
-      return ownOrShared(file, { now: () => now, maxSize }, () => openThroughDoor(file, () => now, maxSize))
+      return ownOrShared(file, { now: () => now, maxSize }, () => openByWriter(file, () => now, maxSize))
     },
     now: () => now,
     move: ms => {
@@ -57,14 +57,14 @@ exercise('SQLite, by way of its door', async (): Promise<Bench> => {
 })
 
 it('an ingress is ready while it would take a delivery', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
   const file = path.join(folder, 'pipespan.db')
   const positions = walPositions()
   const store = openSqlite(file, { now: () => t0, maxSize: 1 }, positions)
-  const door = openSqliteInboxWriter(file, { now: () => t0, maxSize: 1 }, positions)
-  expect(await door.put([delivery('a')])).toEqual(['full'])
-  await expect(door.proveWritable()).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
-  await door.close()
+  const writer = openSqliteInboxWriter(file, { now: () => t0, maxSize: 1 }, positions)
+  expect(await writer.put([delivery('a')])).toEqual(['full'])
+  await expect(writer.proveWritable()).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
+  await writer.close()
   const roomy = openSqliteInboxWriter(file, { now: () => t0, maxSize: 2 ** 30 }, positions)
   await expect(roomy.proveWritable()).resolves.toBeUndefined()
   await roomy.close()
@@ -80,9 +80,9 @@ describe('a store with a write-ahead log', () => {
 
   beforeEach(() => {
     now = t0
-    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
+    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
     file = path.join(folder, 'pipespan.db')
-    store = openThroughDoor(file, () => now)
+    store = openByWriter(file, () => now)
   })
   afterEach(async () => {
     await store.close()
@@ -91,7 +91,7 @@ describe('a store with a write-ahead log', () => {
 
   async function beginAgain(): Promise<void> {
     await store.close()
-    store = openThroughDoor(file, () => now)
+    store = openByWriter(file, () => now)
   }
 
   const lease = async (): Promise<{ token: string; items: readonly InboxItem[] }> => store.inbox.lease(100, 1e9, 1_000)
@@ -169,7 +169,7 @@ describe('a store with a write-ahead log', () => {
     await store.inbox.erase(token, [items[1]!.id])
     await store.close()
     rmSync(walFolder(file), { recursive: true })
-    store = openThroughDoor(file, () => now)
+    store = openByWriter(file, () => now)
     await store.inbox.put([delivery('c')])
     expect((await lease()).items).toEqual([])
     // The writer looks whether it has what is missing.
@@ -191,7 +191,7 @@ describe('a store with a write-ahead log', () => {
     await store.close()
     expect(listSegments(walFolder(file))).toEqual([])
     expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
-    store = openThroughDoor(file, () => now)
+    store = openByWriter(file, () => now)
   })
 
   it('counts what waits in the wal to its size', async () => {
@@ -221,7 +221,7 @@ describe('a store with a write-ahead log', () => {
     await alone.intoTables()
     await alone.close()
     expect(existsSync(walFolder(file)) ? listSegments(walFolder(file)) : []).toEqual([])
-    store = openThroughDoor(file, () => now)
+    store = openByWriter(file, () => now)
     expect(await store.inbox.state()).toMatchObject({ waiting: 3 })
     expect(keysOf((await lease()).items)).toEqual(['a', 'b', 'c'])
   })

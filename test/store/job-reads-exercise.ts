@@ -208,8 +208,8 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
 
       it('are asked about where a webhook alone reported the job', async () => {
         const asks = async (id: number): Promise<unknown> => {
-          const heard = jobEvent(job(id, `late ${id}`, 'success', { started: 6, finished: 40 }))
-          await store.runs.transact(mergeWork([heard], 'webhook', { ...late, enrichDeadline: minute }))
+          const observed = jobEvent(job(id, `late ${id}`, 'success', { started: 6, finished: 40 }))
+          await store.runs.transact(mergeWork([observed], 'webhook', { ...late, enrichDeadline: minute }))
           return store.enrichment.take('fresh', 9, minute)
         }
         expect(await asks(9)).toMatchObject([{ key, detail: 'details' }])

@@ -25,7 +25,7 @@ describe('the lists of an SQLite file', () => {
     rmSync(folder, { recursive: true })
   })
 
-  const hear = async (by: Pick<Store, 'runs'>, ...observations: Observation[]): Promise<unknown> =>
+  const observe = async (by: Pick<Store, 'runs'>, ...observations: Observation[]): Promise<unknown> =>
     by.runs.transact(mergeWork(observations, 'webhook', rules))
   const running = event('running', {}, [job(1, 'build', 'running', { started: 5 })])
   const failed = event('failed', { finishedAt: at(60) }, [job(1, 'build', 'failed', { started: 5, finished: 50 })])
@@ -39,28 +39,28 @@ describe('the lists of an SQLite file', () => {
   }
 
   it('are as the runs are whenever somebody looks', async () => {
-    await hear(store, running)
+    await observe(store, running)
     expect(await withStatus(store, 'running')).toBe(1)
-    await hear(store, failed)
+    await observe(store, failed)
     expect([await withStatus(store, 'running'), await withStatus(store, 'failed')]).toEqual([0, 1])
     expect(waiting()).toBe(0)
   })
 
   it('are written for many runs at once, and not for news of jobs alone', async () => {
-    await hear(store, running)
+    await observe(store, running)
     expect(waiting()).toBe(1)
     await withStatus(store, 'running')
-    await hear(store, jobEvent(job(1, 'build', 'success', { started: 5, finished: 40 })))
+    await observe(store, jobEvent(job(1, 'build', 'success', { started: 5, finished: 40 })))
     expect(waiting()).toBe(0)
     const many = Array.from({ length: 700 }, (_, number) => event('running', {}, [], {}, 100 + number))
-    for (let from = 0; from < many.length; from += 16) await hear(store, ...many.slice(from, from + 16))
+    for (let from = 0; from < many.length; from += 16) await observe(store, ...many.slice(from, from + 16))
     expect(waiting()).toBe(700 - 512)
     expect(await withStatus(store, 'running')).toBe(701)
   })
 
   it('are written after a start for what an earlier process left, jobs read for it where nothing else says when a run began', async () => {
     const { createdAt: _, ...times } = running.pipeline?.times ?? {}
-    await hear(store, { ...running, pipeline: { facts: running.pipeline!.facts, times } })
+    await observe(store, { ...running, pipeline: { facts: running.pipeline!.facts, times } })
     await store.close()
     store = open()
     const { runs } = await store.views.search({ limit: 10 })
@@ -71,16 +71,16 @@ describe('the lists of an SQLite file', () => {
 
   it('are as the runs are when another process has changed them meanwhile', async () => {
     const other = openSqliteShared(path.join(folder, 'pipespan.db'), options)
-    await hear(store, running)
-    await hear(other, failed)
+    await observe(store, running)
+    await observe(other, failed)
     expect([await withStatus(store, 'running'), await withStatus(store, 'failed')]).toEqual([0, 1])
-    await hear(other, event('running', {}, [], {}, 8))
+    await observe(other, event('running', {}, [], {}, 8))
     expect(await withStatus(store, 'running')).toBe(1)
     await other.close()
   })
 
   it('say nothing of a change that was rolled back', async () => {
-    await hear(store, running)
+    await observe(store, running)
     const broken = {
       ...mergeWork([failed], 'webhook', rules)[0]!,
       key: { ...failed.key, pipelineId: 8 },
@@ -93,7 +93,7 @@ describe('the lists of an SQLite file', () => {
   })
 
   it('forget a run that was pruned before it was listed', async () => {
-    await hear(store, failed)
+    await observe(store, failed)
     const file = new DatabaseSync(path.join(folder, 'pipespan.db'))
     file.exec('DELETE FROM runs')
     file.close()

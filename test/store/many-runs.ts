@@ -109,20 +109,20 @@ const plan: Readonly<Record<string, readonly string[]>> = {
   deploy: ['staging', 'production'],
 }
 
-/** Heard, and frozen at once. */
+/** Merged, and put into a snapshot at once. */
 function written(observation: Observation, to: readonly ExportQueue[]): RunWork {
-  const heard = observedRun(observation)
+  const seen = observedRun(observation)
   return {
     key: observation.key,
     jobs: 'all',
     source: 'webhook',
     decide: (known, now) => {
-      const { run } = mergeIntoRun(known, heard, now, rules) ?? { run: heard }
+      const { run } = mergeIntoRun(known, seen, now, rules) ?? { run: seen }
       const { pipelineId } = observation.key
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, { chunkSize: 500 })
-      const entries = frozen.chunks.map(chunk => ({ chunk, to }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
+      const snapshot = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, { chunkSize: 500 })
+      const entries = snapshot.chunks.map(chunk => ({ chunk, to }))
+      return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
     },
   }
 }

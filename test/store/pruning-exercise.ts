@@ -36,13 +36,13 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await here.dispose()
     })
 
-    async function hear(observation: Observation): Promise<void> {
+    async function observe(observation: Observation): Promise<void> {
       await store.runs.transact(mergeWork([observation], 'webhook', rules))
     }
 
     /** Takes the snapshot of what is due of a run; returns its chunks. */
-    async function freeze(pipelineId = 7, to = exportQueue): Promise<Chunk[]> {
-      const parts: Chunk[] = []
+    async function takeSnapshot(pipelineId = 7, to = exportQueue): Promise<Chunk[]> {
+      const chunks: Chunk[] = []
       const work: RunWork = {
         key: { instance, pipelineId },
         jobs: 'all',
@@ -50,13 +50,13 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
           const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
           const next = plan(known!.run, trace, rules, { now: now + week * 2, changedAt: 0, endedAt: 0 })
           if (next.step !== 'snapshot') return { run: known!.run, jobs: [], timing: { changedAt: now } }
-          parts.push(...next.snapshot.chunks)
+          chunks.push(...next.snapshot.chunks)
           const entries = next.snapshot.chunks.map(chunk => ({ chunk, to: [to] }))
           return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: entries }
         },
       }
       await store.runs.transact([work])
-      return parts
+      return chunks
     }
 
     async function settle(as: 'delivered' | 'rejected'): Promise<void> {
@@ -70,8 +70,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
 
     it('keeps a run as long as anything of it is pending, and for the retention after it was sent', async () => {
-      await hear(failed())
-      await freeze()
+      await observe(failed())
+      await takeSnapshot()
       here.move(30 * day)
       expect(await prune()).toBe(0)
       await settle('delivered')
@@ -84,14 +84,14 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     })
 
     it('keeps a run that is looked at again some day', async () => {
-      await hear(failed())
+      await observe(failed())
       here.move(30 * day)
       expect(await prune()).toBe(0)
     })
 
     it('keeps a run that has a dead letter, until the dead letter is given up', async () => {
-      await hear(failed())
-      await freeze()
+      await observe(failed())
+      await takeSnapshot()
       await settle('rejected')
       here.move(week + 1)
       expect(await prune()).toBe(0)
@@ -102,8 +102,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
 
     it('goes through all runs in steps, also past those that must stay', async () => {
       for (let id = 1; id <= 9; id += 1) {
-        await hear(failed(id))
-        await freeze(id)
+        await observe(failed(id))
+        await takeSnapshot(id)
         if (id > 4) await settle('delivered')
         if (id === 4) await settle('rejected')
         here.move(1)
@@ -123,38 +123,38 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     })
 
     it('has nothing pending again when a pruned run is observed once more, and continues it with its next attempt', async () => {
-      await hear(failed())
-      await freeze()
+      await observe(failed())
+      await takeSnapshot()
       await settle('delivered')
       here.move(60 * day)
       expect(await store.pruning.runs(here.now() - week, 100, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
       expect((await store.runs.get(key))?.run.attempts).toMatchObject([
         { attempt: 1, status: 'failed', finish: at(60) },
       ])
-      await hear(failed())
-      expect(await freeze()).toEqual([])
+      await observe(failed())
+      expect(await takeSnapshot()).toEqual([])
       expect((await store.runs.get(key))?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
-      await hear(retried)
-      expect(reported(await freeze())).toEqual(['attempt 2 success [2:success]'])
+      await observe(retried)
+      expect(reported(await takeSnapshot())).toEqual(['attempt 2 success [2:success]'])
     })
 
     it('remembers a run that is pruned a second time', async () => {
       for (const observation of [failed(), retried]) {
-        await hear(observation)
-        await freeze()
+        await observe(observation)
+        await takeSnapshot()
         await settle('delivered')
         here.move(60 * day)
         expect(await prune()).toBe(1)
       }
       expect((await store.runs.get(key))?.run.attempts.map(({ attempt }) => attempt)).toEqual([1, 2])
-      await hear(retried)
-      expect(await freeze()).toEqual([])
+      await observe(retried)
+      expect(await takeSnapshot()).toEqual([])
     })
 
     it('shows a child its pruned parent: its trace, and the bridge that triggered it', async () => {
       const bridge = job(9, 'deploy', 'success', { started: 5, finished: 50 }, { kind: 'bridge' })
-      await hear(event('success', { finishedAt: at(60) }, [bridge]))
-      await freeze()
+      await observe(event('success', { finishedAt: at(60) }, [bridge]))
+      await takeSnapshot()
       await settle('delivered')
       here.move(30 * day)
       expect(await prune()).toBe(1)
@@ -165,8 +165,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     })
 
     it('forgets tombstones in the end', async () => {
-      await hear(failed())
-      await freeze()
+      await observe(failed())
+      await takeSnapshot()
       await settle('delivered')
       here.move(30 * day)
       await prune()
@@ -178,13 +178,13 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
 
     it('goes before the retention when the store is nearly full; what was delivered just now only when it is full', async () => {
       for (const id of [1, 2]) {
-        await hear(failed(id))
-        await freeze(id)
+        await observe(failed(id))
+        await takeSnapshot(id)
         await settle('delivered')
         here.move(11 * minute)
       }
-      await hear(failed(3))
-      await freeze(3)
+      await observe(failed(3))
+      await takeSnapshot(3)
       await settle('delivered')
       const early = async (maxSize: number): Promise<number | undefined> => {
         const small = await here.open({ maxSize })
@@ -213,13 +213,13 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       ['at once when the store is nearly full', 11 * minute, 1],
     ])('drops what is pending for a destination that nobody serves any more %s', async (_when, later, maxSize) => {
       const gone = { ...exportQueue, destination: 'gone' }
-      await hear(failed())
-      await freeze(7, gone)
-      await hear(failed(8))
-      await freeze(8)
+      await observe(failed())
+      await takeSnapshot(7, gone)
+      await observe(failed(8))
+      await takeSnapshot(8)
       here.move(later)
-      await hear(failed(9))
-      await freeze(9, gone)
+      await observe(failed(9))
+      await takeSnapshot(9, gone)
       const sized = await here.open({ maxSize })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
       const log = silentLog()
@@ -245,8 +245,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     })
 
     it('is done by one replica, which counts what it pruned; another takes over when it is gone', async () => {
-      await hear(failed())
-      await freeze()
+      await observe(failed())
+      await takeSnapshot()
       await settle('delivered')
       await store.inbox.put([delivery('a')])
       const { token, items } = await store.inbox.lease(1, 1e6, minute)

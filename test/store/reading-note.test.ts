@@ -89,7 +89,7 @@ describe.each(['sqlite', 'postgres'])('what was being read when a process died, 
     await tired.inbox.put(['b'].map(delivery))
     const held = await lease(tired)
     expect(deaths(held)).toEqual([2])
-    // The store was in trouble, say: nothing was erased.
+    // Say the store failed: nothing was erased.
     await tired.inbox.readingEnded(held, false)
     expect(bodies(await lease(tired))).toEqual(['a', 'b'])
   })

@@ -1,16 +1,16 @@
-// Parts remembered for a moment: a shortcut that must never tell another part than the row holds.
+// Chunks are remembered for a moment: a shortcut, which must never answer with another chunk than the row has.
 import { expect, it } from 'vitest'
 import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { createRecentChunks } from '../../src/store/sqlite/recent-chunks.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
-const part = (attempt: number): Chunk => ({ attempt }) as unknown as Chunk
+const chunk = (attempt: number): Chunk => ({ attempt }) as unknown as Chunk
 
 it('recalls the chunks of a moment ago, and nothing after a minute', () => {
   let now = 0
   const recent = createRecentChunks(() => now)
-  recent.remember([{ id: 1, chunk: part(1), size: 10 }])
-  expect(recent.recall(1)?.chunk).toEqual(part(1))
+  recent.remember([{ id: 1, chunk: chunk(1), size: 10 }])
+  expect(recent.recall(1)?.chunk).toEqual(chunk(1))
   expect(recent.recall(2)).toBeUndefined()
   now = 60_001
   expect(recent.recall(1)).toBeUndefined()
@@ -18,14 +18,14 @@ it('recalls the chunks of a moment ago, and nothing after a minute', () => {
 
 it('answers the newest chunk of a number that was given twice', () => {
   const recent = createRecentChunks(() => 0)
-  recent.remember([{ id: 1, chunk: part(1), size: 10 }])
-  recent.remember([{ id: 1, chunk: part(2), size: 10 }])
-  expect(recent.recall(1)?.chunk).toEqual(part(2))
+  recent.remember([{ id: 1, chunk: chunk(1), size: 10 }])
+  recent.remember([{ id: 1, chunk: chunk(2), size: 10 }])
+  expect(recent.recall(1)?.chunk).toEqual(chunk(2))
 })
 
 it('holds some megabytes at most, and gives up the oldest first', () => {
   const recent = createRecentChunks(() => 0)
-  for (let id = 1; id <= 80; id += 1) recent.remember([{ id, chunk: part(id), size: 128 * 1024 }])
+  for (let id = 1; id <= 80; id += 1) recent.remember([{ id, chunk: chunk(id), size: 128 * 1024 }])
   const known = Array.from({ length: 80 }, (_, index) => index + 1).filter(id => recent.recall(id) !== undefined)
   expect(known).toEqual(Array.from({ length: 64 }, (_, index) => index + 17))
 })
@@ -33,10 +33,10 @@ it('holds some megabytes at most, and gives up the oldest first', () => {
 it('leaves out what is large: it takes the place of none', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([
-    { id: 1, chunk: part(1), size: 10 },
-    { id: 2, chunk: part(2), size: 128 * 1024 + 1 },
+    { id: 1, chunk: chunk(1), size: 10 },
+    { id: 2, chunk: chunk(2), size: 128 * 1024 + 1 },
   ])
-  expect([recent.recall(1)?.chunk, recent.recall(2)]).toEqual([part(1), undefined])
+  expect([recent.recall(1)?.chunk, recent.recall(2)]).toEqual([chunk(1), undefined])
 })
 
 it('due runs are free again when they were looked at, or when their time is over', () => {

@@ -1,4 +1,4 @@
-// Several replicas on one PostgreSQL database, one of them frozen at the worst moment for longer than its leases.
+// Several replicas on one PostgreSQL database, one of them paused at the worst moment for longer than its leases.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
 import { createIntake, type Intake } from '../../src/processing/intake.ts'
@@ -39,24 +39,24 @@ afterEach(async () => {
   await receiver.close()
 })
 
-/** Stops a replica between two of its steps: those who ask wait until it is thawed. */
-class Ice {
-  #melted = Promise.resolve()
-  #melt = (): void => undefined
-  /** Resolves when the replica has come to where it is to freeze. */
+/** Stops a replica between two of its steps: those who ask wait until it is resumed. */
+class Pause {
+  #resumed = Promise.resolve()
+  #resume = (): void => undefined
+  /** Resolves when the replica has come to where it is to pause. */
   reached = Promise.resolve()
   #reach = (): void => undefined
   #at: string | undefined
   #underWay = 0
 
-  freezeAt(step: string): void {
+  at(step: string): void {
     this.#at = step
-    this.#melted = new Promise(resolve => (this.#melt = resolve))
+    this.#resumed = new Promise(resolve => (this.#resume = resolve))
     this.reached = new Promise(resolve => (this.#reach = resolve))
   }
 
-  /** Resolves when the replica is frozen: at its step, and nothing that it had asked for before is still under way. */
-  async frozen(): Promise<void> {
+  /** Resolves when the replica is paused: at its step, and nothing that it had asked for before is still under way. */
+  async begun(): Promise<void> {
     await this.reached
     await expect.poll(() => this.#underWay).toBe(0)
   }
@@ -70,21 +70,21 @@ class Ice {
     }
   }
 
-  thaw(): void {
+  resume(): void {
     this.#at = undefined
-    this.#melt()
+    this.#resume()
   }
 
   async pass(step: string): Promise<void> {
     if (this.#at !== step && this.#at !== 'everything') return
     this.#at = 'everything'
     this.#reach()
-    await this.#melted
+    await this.#resumed
   }
 }
 
 class Replica {
-  readonly ice = new Ice()
+  readonly pause = new Pause()
   readonly store: Store
   readonly intake: Intake
   readonly settler: SettleLoop
@@ -94,8 +94,8 @@ class Replica {
   constructor(store: Store) {
     this.store = store
     const log = silentLog()
-    const { inbox, runs, outbox } = this.#iced(store)
-    const freezer = createSnapshotter({
+    const { inbox, runs, outbox } = this.#pausing(store)
+    const snapshotter = createSnapshotter({
       ...{ rules, selection: everything },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       to: [{ destination: 'default', signal: 'traces' }],
@@ -107,7 +107,7 @@ class Replica {
         runs,
         runsPerTransaction: store.runsPerTransaction,
         rules,
-        snapshotter: freezer,
+        snapshotter,
         selection: everything,
         version: '1.0.0',
         clock,
@@ -120,7 +120,7 @@ class Replica {
     this.settler = createSettleLoop({
       runs,
       perTransaction: store.runsPerTransaction,
-      snapshotter: freezer,
+      snapshotter,
       clock,
       log,
     })
@@ -128,29 +128,29 @@ class Replica {
     this.exporter = createExporter({
       ...{ outbox, clock, log },
       destinations: [{ name: 'default', signals: { traces: endpoint } }],
-      encode: { traces: parts => encodeTraces(parts, settings) },
+      encode: { traces: chunks => encodeTraces(chunks, settings) },
     })
   }
 
-  /** Every step of a frozen replica waits before it asks the database and after it was answered. */
-  #iced(store: Store): Store {
-    const iced = <R extends object>(room: string, methods: R): R =>
+  /** Every step of a paused replica waits before it asks the database and after it was answered. */
+  #pausing(store: Store): Store {
+    const pausing = <R extends object>(room: string, methods: R): R =>
       new Proxy(methods, {
         get: (target, name) => {
           const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
           return async (...args: unknown[]) => {
-            await this.ice.pass(`before ${room}.${String(name)}`)
-            const result = await this.ice.during(method(...args))
-            if (!isIdle(result)) await this.ice.pass(`after ${room}.${String(name)}`)
+            await this.pause.pass(`before ${room}.${String(name)}`)
+            const result = await this.pause.during(method(...args))
+            if (!isIdle(result)) await this.pause.pass(`after ${room}.${String(name)}`)
             return result
           }
         },
       })
     return {
       ...store,
-      inbox: iced('inbox', store.inbox),
-      runs: iced('runs', store.runs),
-      outbox: iced('exports', store.outbox),
+      inbox: pausing('inbox', store.inbox),
+      runs: pausing('runs', store.runs),
+      outbox: pausing('exports', store.outbox),
     }
   }
 
@@ -160,13 +160,13 @@ class Replica {
   }
 
   async stop(): Promise<void> {
-    this.ice.thaw()
+    this.pause.resume()
     if (this.#running) await Promise.all([this.intake.stop(), this.settler.stop(), this.exporter.stop(1_000)])
     await this.store.close()
   }
 }
 
-/** A lease of nothing is no moment to freeze at. */
+/** A lease of nothing is no moment to pause at. */
 function isIdle(result: unknown): boolean {
   return typeof result === 'object' && result !== null && 'items' in result && (result.items as unknown[]).length === 0
 }
@@ -225,20 +225,20 @@ describe('replicas on one PostgreSQL database', () => {
     ['about to merge deliveries', 'before runs.transact'],
     ['holding runs that are due', 'after runs.takeDue'],
     ['holding exports it has not sent', 'after exports.lease'],
-  ])('one of them frozen while %s: the others go on without it, and once woken it settles nothing', async (_, step) => {
+  ])('one of them paused while %s: the others go on without it, and once woken it settles nothing', async (_, step) => {
     const [a, b, c] = [await replica(), await replica(), await replica()]
     const all = ids(60)
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))
-    a.ice.freezeAt(step)
+    a.pause.at(step)
     a.start()
-    await a.ice.frozen()
+    await a.pause.begun()
     ahead += 3 * minute
     b.start()
     c.start()
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     const { spans } = receiver.counts
-    a.ice.thaw()
+    a.pause.resume()
     await expect.poll(async () => (await a.exporter.status()).map(({ pending }) => pending)).toEqual([0])
     await a.store.inbox.put([delivery(1_000, 'project')])
     await receiver.until(() => arrivals().has(1_000))
@@ -252,15 +252,15 @@ describe('replicas on one PostgreSQL database', () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(30)
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))
-    a.ice.freezeAt('before exports.settle')
+    a.pause.at('before exports.settle')
     a.start()
-    await a.ice.frozen()
+    await a.pause.begun()
     const sent = receiver.spans.length
     ahead += 3 * minute
     b.start()
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
-    a.ice.thaw()
+    a.pause.resume()
     await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toBe(sent / 3)
     expect(receiver.spans.length).toBe(3 * all.length + sent)
     expect(uniqueSpans()).toBe(3 * all.length)

@@ -17,7 +17,7 @@ import { runs } from '../full.ts'
 const key = { instance, pipelineId: 7 }
 const atOnce = { ...rules, settle: 0, deadline: 0 }
 
-function freezer(selection = everything): Snapshotter {
+function snapshotterFor(selection = everything): Snapshotter {
   return createSnapshotter({
     rules: atOnce,
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
@@ -27,9 +27,9 @@ function freezer(selection = everything): Snapshotter {
   })
 }
 
-const freezes = freezer()
+const exportsAll = snapshotterFor()
 /** Takes the snapshot too, with nothing pending for it. */
-const leavesOut = freezer(
+const exportsNothing = snapshotterFor(
   createSelection({
     projectsInclude: [],
     projectsExclude: [],
@@ -39,7 +39,7 @@ const leavesOut = freezer(
   }),
 )
 
-/** A pipeline that has ended, as one webhook tells it. */
+/** A pipeline that has ended, as one webhook reports it. */
 const end = observation.map((one): Observation => ({
   ...one,
   origin: 'webhook',
@@ -54,8 +54,8 @@ const end = observation.map((one): Observation => ({
 /** One thing that happens to a run. */
 interface Step {
   readonly observations: readonly Observation[]
-  /** Frozen in the transaction that heard it, in one of its own, or not. */
-  readonly frozen: 'with it' | 'after it' | 'not'
+  /** Whether its snapshot is taken in the transaction that merges it, in one of its own, or not. */
+  readonly snapshot: 'with it' | 'after it' | 'not'
   readonly isWanted: boolean
   /** So long that nothing of it is still in memory. */
   readonly isLater: boolean
@@ -63,26 +63,26 @@ interface Step {
 
 const step: fc.Arbitrary<Step> = fc.record({
   observations: fc.array(fc.oneof(observation, end), { minLength: 1, maxLength: 2 }),
-  frozen: fc.constantFrom('with it', 'after it', 'not'),
+  snapshot: fc.constantFrom('with it', 'after it', 'not'),
   isWanted: fc.constantFrom(true, true, true, false),
   isLater: fc.boolean(),
 })
 
-function works(pipelineId: number, { observations, frozen, isWanted }: Step): RunWork[] {
+function works(pipelineId: number, { observations, snapshot, isWanted }: Step): RunWork[] {
   const own = { instance, pipelineId }
-  const by = isWanted ? freezes : leavesOut
-  const heard = mergeWork(
+  const by = isWanted ? exportsAll : exportsNothing
+  const merged = mergeWork(
     observations.map(one => ({ ...one, key: own })),
     'webhook',
     atOnce,
   )
-  if (frozen === 'with it') return heard.map(work => by.atOnce(work, []))
-  if (frozen === 'not') return heard
+  if (snapshot === 'with it') return merged.map(work => by.atOnce(work, []))
+  if (snapshot === 'not') return merged
   const decide: RunWork['decide'] = known => {
     const decision = known && by.decide(known, { chain: [], newer: [] }, at(0) + 30 * day)
     return decision && 'change' in decision ? decision.change : undefined
   }
-  return [...heard, { key: own, jobs: 'all', decide }]
+  return [...merged, { key: own, jobs: 'all', decide }]
 }
 
 /** The run as it is when nothing has to be stored. */
@@ -112,8 +112,8 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       await here.dispose()
     })
 
-    const hear = async (one: Observation): Promise<boolean> =>
-      store.runs.transact(mergeWork([one], 'webhook', atOnce).map(work => freezes.atOnce(work, [])))
+    const observe = async (one: Observation): Promise<boolean> =>
+      store.runs.transact(mergeWork([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
     const rows = async (): Promise<number> => {
       const table = (await store.tables.list()).find(one => one.name === 'jobs')
       return store.tables.count(table!)
@@ -145,10 +145,10 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     })
 
     it('have no row of their own when their snapshot was taken as soon as they were observed', async () => {
-      await hear(finished)
+      await observe(finished)
       expect(await rows()).toBe(0)
       const { run } = (await store.runs.get(key))!
-      expect([...run.jobs.values()].map(({ id, snapshot: frozen }) => [id, frozen?.attempt, frozen?.spans])).toEqual([
+      expect([...run.jobs.values()].map(({ id, snapshot }) => [id, snapshot?.attempt, snapshot?.spans])).toEqual([
         [1, 1, 1],
         [2, 1, 1],
       ])
@@ -156,7 +156,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     })
 
     it('are on the pages as others are', async () => {
-      await hear(finished)
+      await observe(finished)
       here.move(2 * minute)
       const stored = await store.runs.get(key)
       expect(await store.views.find(3, 7, instance)).toEqual(stored)
@@ -164,10 +164,10 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     })
 
     it('get a row when more is observed of them, and no other snapshot for it', async () => {
-      await hear(finished)
+      await observe(finished)
       here.move(2 * minute)
       const coverage = job(1, 'build', 'success', { started: 5, finished: 50 }, { coverage: 81.5 })
-      await hear(jobEvent(coverage))
+      await observe(jobEvent(coverage))
       expect(await rows()).toBe(1)
       const { run } = (await store.runs.get(key))!
       expect(run.jobs.get(1)).toMatchObject({ record: { facts: { coverage: 81.5, runnerTags: { tags: ['linux'] } } } })
@@ -176,7 +176,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     })
 
     it('are remembered with their run when it is pruned: observed once more they have nothing pending', async () => {
-      await hear(finished)
+      await observe(finished)
       const exportQueue = { destination: 'default', signal: 'traces' as const }
       const { token, items } = await store.outbox.lease(exportQueue, 10, minute)
       await store.outbox.settle(
@@ -185,11 +185,9 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       )
       here.move(day)
       expect(await store.pruning.runs(here.now(), 10, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
-      await hear(finished)
+      await observe(finished)
       expect(await store.views.chunks(key)).toEqual([])
-      expect([...(await store.runs.get(key))!.run.jobs.values()].map(({ snapshot: frozen }) => frozen?.spans)).toEqual([
-        1, 1,
-      ])
+      expect([...(await store.runs.get(key))!.run.jobs.values()].map(({ snapshot }) => snapshot?.spans)).toEqual([1, 1])
     })
   })
 }

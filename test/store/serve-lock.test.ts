@@ -36,13 +36,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function served(at = file): { store: Store; door: InboxWriter } {
+function served(at = file): { store: Store; writer: InboxWriter } {
   const positions = walPositions()
   const store = openSqlite(at, options, positions)
   closing.push(async () => store.close())
-  const door = openSqliteInboxWriter(at, options, positions)
-  closing.push(async () => door.close())
-  return { store, door }
+  const writer = openSqliteInboxWriter(at, options, positions)
+  closing.push(async () => writer.close())
+  return { store, writer }
 }
 
 /** Every file of the store, byte for byte. SQLite's shared memory is no file that lasts. */
@@ -58,8 +58,8 @@ function allFiles(): Map<string, string> {
 }
 
 /** All that was accepted and is processed, so that whoever may erase would. */
-async function processed({ store, door }: { store: Store; door: InboxWriter }): Promise<void> {
-  await door.put([delivery('a'), delivery('b')])
+async function processed({ store, writer }: { store: Store; writer: InboxWriter }): Promise<void> {
+  await writer.put([delivery('a'), delivery('b')])
   const { token, items } = await store.inbox.lease(10, 1e9, 1_000)
   await store.inbox.erase(
     token,
@@ -76,14 +76,14 @@ describe('a store that is served', () => {
       new RegExp(`Another pipespan process uses .*process ${process.pid} on `),
     )
     expect(allFiles()).toEqual(before)
-    await first.door.put([delivery('c')])
+    await first.writer.put([delivery('c')])
     expect((await first.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['c'])
   })
 
   it('keeps its wal whatever commands open it, look into it and close it again', async () => {
     const first = served()
     await processed(first)
-    await first.door.put([delivery('c')])
+    await first.writer.put([delivery('c')])
     const before = allFiles()
     const shared = openSqliteShared(file, options)
     expect(await shared.inbox.state()).toMatchObject({ waiting: 1, waitingBytes: 12 })
@@ -113,7 +113,7 @@ describe('a store that is served', () => {
         symlinkSync(path.join('real', 'pipespan.db'), name)
       }
       const first = served(kind === 'a link to its folder' ? path.join(name, 'pipespan.db') : name)
-      await first.door.put([delivery('a')])
+      await first.writer.put([delivery('a')])
       expect(() => openSqlite(target, options)).toThrow(/Another pipespan process uses /)
       const shared = openSqliteShared(target, options)
       expect(await shared.inbox.state()).toMatchObject({ waiting: 1 })

@@ -25,14 +25,14 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       here = await bench()
       store = await here.open()
       lines = []
-      await hear(due)
+      await observe(due)
     })
     afterEach(async () => {
       await store.close()
       await here.dispose()
     })
 
-    async function hear(ids: readonly number[]): Promise<void> {
+    async function observe(ids: readonly number[]): Promise<void> {
       const reported = ids.map(id =>
         event('success', { finishedAt: at(60) }, [job(id * 10, 'build', 'success', { finished: 50 })], {}, id),
       )

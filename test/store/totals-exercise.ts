@@ -173,14 +173,14 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
     })
 
     it('count the runs under way, by name and status, and not of those that ended or rest', async () => {
-      const heard = [
+      const observed = [
         event('running', {}, [], { name: 'Deploy' }, 8),
         event('running', {}, [], { name: 'Deploy' }, 9),
         event('pending', {}, [], { name: 'Half \ud800 a letter' }, 10),
         event('success', { finishedAt: at(9) }, [], {}, 11),
         event('manual', {}, [], {}, 12),
       ]
-      await store.runs.transact(mergeWork(heard, 'webhook', rules))
+      await store.runs.transact(mergeWork(observed, 'webhook', rules))
       const rest: RunWork = {
         key: { instance, pipelineId: 12 },
         jobs: 'all',

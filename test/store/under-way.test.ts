@@ -19,7 +19,7 @@ async function place(engine: string): Promise<StoreLocation> {
 const name = (pipelineId: number): string => runName({ instance, pipelineId })
 const [a, b, c] = [name(1), name(2), name(3)]
 
-/** The notes of one process after the other on one store, which has three runs that are due. */
+/** What one process after the other has under way on one store, which has three runs that are due. */
 async function lives(engine: string): Promise<() => Promise<UnderWayNote>> {
   const location = await place(engine)
   let store: Store | undefined

@@ -1,4 +1,4 @@
-// A store whose journal is damaged, in part or for the moment: what can be read of it is worked off, what cannot is counted and said, and
+// A store whose WAL is damaged, in part or for the moment: what can be read of it is worked off, what cannot is counted and said, and
 // no number is given twice.
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -143,15 +143,15 @@ it('what is only away for the moment is waited for, and after a minute the daemo
   try {
     vi.advanceTimersByTime(1_000)
     expect(await all.workOff()).toEqual([])
-    for (const one of [all.store, all.door])
+    for (const one of [all.store, all.writer])
       await expect(one.proveWritable()).rejects.not.toBeInstanceOf(UnreadableError)
     vi.advanceTimersByTime(61_000)
     expect(await all.workOff()).toEqual([])
-    for (const one of [all.store, all.door]) await expect(one.proveWritable()).rejects.toBeInstanceOf(UnreadableError)
+    for (const one of [all.store, all.writer]) await expect(one.proveWritable()).rejects.toBeInstanceOf(UnreadableError)
     rmSync(here)
     renameSync(`${here}-away`, here)
     expect(await all.workOff()).toEqual([[1, 'a']])
-    for (const one of [all.store, all.door]) await expect(one.proveWritable()).resolves.toBeUndefined()
+    for (const one of [all.store, all.writer]) await expect(one.proveWritable()).resolves.toBeUndefined()
     expect(await all.lost()).toBeUndefined()
   } finally {
     vi.useRealTimers()

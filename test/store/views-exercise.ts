@@ -32,7 +32,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       await here.dispose()
     })
 
-    async function hear(
+    async function observe(
       id: number,
       status: string,
       seconds: { created: number; finished?: number },
@@ -40,10 +40,10 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       jobs: ObservedJob[] = [],
     ): Promise<void> {
       const finishedAt = seconds.finished === undefined ? {} : { finishedAt: at(seconds.finished) }
-      const heard = event(status, { createdAt: at(seconds.created), ...finishedAt }, jobs, facts, id)
-      await store.runs.transact(mergeWork([heard], 'webhook', rules))
+      const observed = event(status, { createdAt: at(seconds.created), ...finishedAt }, jobs, facts, id)
+      await store.runs.transact(mergeWork([observed], 'webhook', rules))
     }
-    async function freeze(pipelineId: number, rateOf?: RateOf): Promise<void> {
+    async function takeSnapshot(pipelineId: number, rateOf?: RateOf): Promise<void> {
       const work: RunWork = {
         key: { instance, pipelineId },
         jobs: 'all',
@@ -51,12 +51,12 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
           if (known === undefined) return undefined
           const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
           const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
-          const frozen = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
-          const entries = frozen.chunks.map(chunk => ({
+          const snapshot = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
+          const entries = snapshot.chunks.map(chunk => ({
             chunk,
             to: [{ destination: 'default', signal: 'traces' as const }],
           }))
-          return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
+          return { run: snapshot.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending: entries }
         },
       }
       await store.runs.transact([work])
@@ -67,7 +67,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
 
     it('lists runs newest first, a page at a time, each with its jobs', async () => {
       for (const id of [1, 2, 3, 4, 5]) {
-        await hear(id, 'success', { created: id, finished: id + 10 }, {}, [job(id * 10, 'build', 'success', {})])
+        await observe(id, 'success', { created: id, finished: id + 10 }, {}, [job(id * 10, 'build', 'success', {})])
       }
       const first = await store.views.search({ limit: 2 })
       expect(ids(first)).toEqual([5, 4])
@@ -78,9 +78,14 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it('finds by status, ref, source, project, time and words, all at once too', async () => {
-      await hear(1, 'success', { created: 1 }, { ref: 'main', source: 'push', user: { username: 'amina' } })
-      await hear(2, 'failed', { created: 2 }, { ref: 'main', source: 'schedule' })
-      await hear(3, 'failed', { created: 3 }, { ref: 'fix/100%', source: 'push', commit: { message: 'Round PRICES' } })
+      await observe(1, 'success', { created: 1 }, { ref: 'main', source: 'push', user: { username: 'amina' } })
+      await observe(2, 'failed', { created: 2 }, { ref: 'main', source: 'schedule' })
+      await observe(
+        3,
+        'failed',
+        { created: 3 },
+        { ref: 'fix/100%', source: 'push', commit: { message: 'Round PRICES' } },
+      )
       expect(await found({ status: 'failed' })).toEqual([3, 2])
       expect(await found({ status: 'failed', ref: 'main' })).toEqual([2])
       expect(await found({ source: 'push', project: 'acme/shop' })).toEqual([3, 1])
@@ -103,12 +108,12 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         job(21, 'unit tests', 'success', { started: 1, finished: 9 }),
         job(31, '100% "odd"_\\', 'success', { started: 1, finished: 9 }),
       ]
-      await hear(1, 'success', { created: 1, finished: 9 }, { ref: 'main' }, [unit])
-      await hear(2, 'success', { created: 2, finished: 9 }, { name: 'unit' }, [it])
-      await hear(3, 'success', { created: 3, finished: 9 }, {}, [odd])
-      for (const id of [1, 2, 3]) await freeze(id)
-      await hear(4, 'running', { created: 4 }, { ref: 'main' }, [job(41, 'unit', 'running', { started: 5 })])
-      await hear(5, 'running', { created: 5 }, { ref: 'main' }, [job(51, '100% "odd"_', 'running', { started: 5 })])
+      await observe(1, 'success', { created: 1, finished: 9 }, { ref: 'main' }, [unit])
+      await observe(2, 'success', { created: 2, finished: 9 }, { name: 'unit' }, [it])
+      await observe(3, 'success', { created: 3, finished: 9 }, {}, [odd])
+      for (const id of [1, 2, 3]) await takeSnapshot(id)
+      await observe(4, 'running', { created: 4 }, { ref: 'main' }, [job(41, 'unit', 'running', { started: 5 })])
+      await observe(5, 'running', { created: 5 }, { ref: 'main' }, [job(51, '100% "odd"_', 'running', { started: 5 })])
       for (const isCounted of [false, true]) {
         while (isCounted && (await store.views.trends.takeIn(100)) > 0);
         expect([isCounted, await found({ job: 'unit' })]).toEqual([isCounted, [4, 1]])
@@ -124,8 +129,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it('has the keys of all that is listed, the last stored first', async () => {
-      for (const id of [1, 2, 3]) await hear(id, 'success', { created: 10 - id, finished: 20 })
-      await hear(4, 'success', { created: 1 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
+      for (const id of [1, 2, 3]) await observe(id, 'success', { created: 10 - id, finished: 20 })
+      await observe(4, 'success', { created: 1 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
       const first = await store.views.listedKeys(3)
       expect(first.map(({ pipelineId, parentId }) => [pipelineId, parentId])).toEqual([
         [4, 1],
@@ -136,7 +141,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it('follows a run whose status, ref and finish change', async () => {
-      await hear(1, 'running', { created: 1 })
+      await observe(1, 'running', { created: 1 })
       expect(ids({ runs: await store.views.inStatus(['running', 'pending'], 10) })).toEqual([1])
       expect(await store.views.countInStatus(['running', 'pending'])).toBe(1)
       expect(await store.views.countInStatus(['running', 'pending'], () => true)).toBe(1)
@@ -146,7 +151,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([ids(silent), silent.count]).toEqual([[1], 1])
       expect(await store.views.silentInStatus(['running'], changedAt, 10)).toEqual({ runs: [], count: 0 })
       expect(await store.views.lastFinished(10)).toEqual([])
-      await hear(1, 'success', { created: 1, finished: 60 }, { ref: 'release' })
+      await observe(1, 'success', { created: 1, finished: 60 }, { ref: 'release' })
       expect(await store.views.inStatus(['running'], 10)).toEqual([])
       expect(await store.views.countInStatus(['running'])).toBe(0)
       expect(ids({ runs: await store.views.lastFinished(10) })).toEqual([1])
@@ -154,15 +159,15 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it('finds a pipeline by its project, its children, and what became of its exports', async () => {
-      await hear(1, 'success', { created: 1, finished: 60 })
-      await hear(2, 'success', { created: 2, finished: 50 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
-      await freeze(1)
+      await observe(1, 'success', { created: 1, finished: 60 })
+      await observe(2, 'success', { created: 2, finished: 50 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
+      await takeSnapshot(1)
       const key = { instance, pipelineId: 1 }
       expect((await store.views.find(3, 1))?.run.key).toEqual(key)
       expect(await store.views.find(4, 1)).toBeUndefined()
       expect(await store.views.find(3, 1, 'https://elsewhere.example')).toBeUndefined()
       expect(ids({ runs: await store.views.children(key) })).toEqual([2])
-      expect((await store.views.chunks(key)).map(part => [part.attempt, part.number])).toEqual([[1, 1]])
+      expect((await store.views.chunks(key)).map(chunk => [chunk.attempt, chunk.number])).toEqual([[1, 1]])
       expect(await store.views.outboxOf(key)).toMatchObject([
         { attempt: 1, chunk: 1, signal: 'traces', destination: 'default', state: 'pending', tries: 0 },
       ])
@@ -190,13 +195,13 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
 
     it('adds up what has a snapshot by hour and day, once, whatever is taken in when', async () => {
       const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 }, { queuedDuration: 4 })]
-      await hear(1, 'failed', { created: 0, finished: 100 }, { queuedDuration: 2 }, failing)
-      await freeze(1)
+      await observe(1, 'failed', { created: 0, finished: 100 }, { queuedDuration: 2 }, failing)
+      await takeSnapshot(1)
       here.move(100_000)
       expect(await store.views.trends.takeIn(10)).toBe(1)
       const retried = [...failing, job(2, 'e2e', 'success', { started: 200, finished: 300 })]
-      await hear(1, 'success', { created: 0, finished: 300 }, {}, retried)
-      await freeze(1)
+      await observe(1, 'success', { created: 0, finished: 300 }, {}, retried)
+      await takeSnapshot(1)
       here.move(100_000)
       expect(await store.views.trends.takeIn(10)).toBe(1)
       expect(await store.views.trends.takeIn(10)).toBe(0)
@@ -222,13 +227,13 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         job(4, 'unit', 'failed', { started: 0, finished: 15 }),
         job(5, 'unit', 'success', { started: 20, finished: 50 }),
       ]
-      await hear(1, 'failed', { created: 0, finished: 60 }, { ref: 'main' }, failing)
-      await freeze(1, rateOf)
+      await observe(1, 'failed', { created: 0, finished: 60 }, { ref: 'main' }, failing)
+      await takeSnapshot(1, rateOf)
       here.move(100_000)
       while ((await store.views.trends.takeIn(10)) > 0);
       const again = [...failing, job(9, 'e2e', 'success', { started: 200, finished: 320 }, large)]
-      await hear(1, 'success', { created: 0, finished: 320 }, { ref: 'main' }, again)
-      await freeze(1, rateOf)
+      await observe(1, 'success', { created: 0, finished: 320 }, { ref: 'main' }, again)
+      await takeSnapshot(1, rateOf)
       here.move(100_000)
       while ((await store.views.trends.takeIn(10)) > 0);
       const query = { since: t0 - day, until: t0 + day }
@@ -268,12 +273,12 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
 
     it('adds up the same when it reads ahead, and when somebody else has written what it read', async () => {
       const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 })]
-      await hear(1, 'failed', { created: 0, finished: 100 }, {}, failing)
-      await hear(2, 'success', { created: 0, finished: 50 }, {}, [
+      await observe(1, 'failed', { created: 0, finished: 100 }, {}, failing)
+      await observe(2, 'success', { created: 0, finished: 50 }, {}, [
         job(5, 'e2e', 'success', { started: 0, finished: 50 }),
       ])
-      await freeze(1)
-      await freeze(2)
+      await takeSnapshot(1)
+      await takeSnapshot(2)
       here.move(100_000)
       const { trends } = store.views
       while ((await trends.readAhead(1)) === 'more');
@@ -282,11 +287,11 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const other = await here.open()
       expect(await other.views.trends.takeIn(10)).toBe(2)
       await other.close()
-      await hear(1, 'success', { created: 0, finished: 300 }, {}, [
+      await observe(1, 'success', { created: 0, finished: 300 }, {}, [
         ...failing,
         job(2, 'e2e', 'success', { started: 200, finished: 300 }),
       ])
-      await freeze(1)
+      await takeSnapshot(1)
       here.move(100_000)
       await trends.readAhead(10)
       await trends.takeIn(10)
@@ -304,14 +309,14 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         const jobs = Array.from({ length: count }, (_, at) =>
           job(at + 1, `job ${at}`, 'success', { started: 0, finished: 50 }),
         )
-        await hear(1, 'success', { created: 0, finished: 60 }, {}, jobs)
-        await freeze(1)
+        await observe(1, 'success', { created: 0, finished: 60 }, {}, jobs)
+        await takeSnapshot(1)
         here.move(100_000)
         const { trends } = store.views
         // Nothing is held back for it, and no step takes all of it.
         for (let found = await trends.readAhead(50); found === 'more'; found = await trends.readAhead(50));
         const steps: number[] = []
-        for (let parts = await trends.takeIn(50); parts > 0; parts = await trends.takeIn(50)) steps.push(parts)
+        for (let taken = await trends.takeIn(50); taken > 0; taken = await trends.takeIn(50)) steps.push(taken)
         expect(Math.max(...steps)).toBeLessThanOrEqual(3)
         expect(steps.length).toBeGreaterThan(2)
         const query = { step: hour, since: t0 - day, until: t0 + day } as const
@@ -323,12 +328,12 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     )
 
     it.each(['taken in', 'only read ahead', 'not read'])(
-      'adds up what is frozen after the newest was pruned, also where that was %s',
+      'adds up the snapshots that are taken after the newest was pruned, also where that was %s',
       async how => {
         const { trends } = store.views
         for (const id of [1, 2, 3]) {
-          await hear(id, 'success', { created: 0, finished: 100 })
-          await freeze(id)
+          await observe(id, 'success', { created: 0, finished: 100 })
+          await takeSnapshot(id)
         }
         const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 10, minute)
         await store.outbox.settle(
@@ -340,8 +345,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         // A clock that was ahead makes everything old.
         expect((await store.pruning.runs(t0 + day, 10, undefined)).pruned).toBe(3)
         for (const id of [4, 5]) {
-          await hear(id, 'success', { created: 0, finished: 100 })
-          await freeze(id)
+          await observe(id, 'success', { created: 0, finished: 100 })
+          await takeSnapshot(id)
         }
         await trends.readAhead(10)
         while ((await trends.takeIn(10)) > 0);
@@ -361,12 +366,12 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const reached = (await store.tables.list()).find(table => table.name === 'trends_reached')
       await store.tables.write(reached!, [[1, 1_000]])
       await mend(store)
-      await hear(1, 'success', { created: 0, finished: 100 })
-      await freeze(1)
+      await observe(1, 'success', { created: 0, finished: 100 })
+      await takeSnapshot(1)
       expect(await store.views.trends.takeIn(10)).toBe(1)
     })
 
-    it('tells pipelines apart by the class of their branch, by their source and by their name', async () => {
+    it('keeps pipelines apart by the class of their branch, by their source and by their name', async () => {
       const kinds: Partial<PipelineFacts>[] = [
         { ref: 'main', source: 'push', name: 'Build of main' },
         { ref: 'fix/rounding', source: 'push', name: 'Build of fix/rounding' },
@@ -385,8 +390,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
             { runner: { id: 1, description: `runner ${id % 2}` } },
           ),
         ]
-        await hear(id, index === 0 ? 'failed' : 'success', { created: 0, finished: took }, facts, jobs)
-        await freeze(id)
+        await observe(id, index === 0 ? 'failed' : 'success', { created: 0, finished: took }, facts, jobs)
+        await takeSnapshot(id)
       }
       here.move(100_000)
       const { trends } = store.views
@@ -455,8 +460,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it('forgets hours after some days, and keeps days', async () => {
-      await hear(1, 'success', { created: 0, finished: 100 })
-      await freeze(1)
+      await observe(1, 'success', { created: 0, finished: 100 })
+      await takeSnapshot(1)
       here.move(100_000)
       await store.views.trends.takeIn(10)
       here.move(5 * day)

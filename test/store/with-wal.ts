@@ -22,7 +22,7 @@ export class WithWal {
   readonly file = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-wal-')), 'pipespan.db')
   readonly said: Said[] = []
   store!: Store
-  door!: InboxWriter
+  writer!: InboxWriter
 
   constructor() {
     this.open()
@@ -37,11 +37,11 @@ export class WithWal {
     const log = pino({ base: null }, { write: (line: string) => void this.said.push(JSON.parse(line) as Said) })
     const options = { now: () => Date.now(), maxSize: 2 ** 30, log }
     this.store = openSqlite(this.file, options, positions)
-    this.door = openSqliteInboxWriter(this.file, options, positions)
+    this.writer = openSqliteInboxWriter(this.file, options, positions)
   }
 
   async close(): Promise<void> {
-    await this.door.close()
+    await this.writer.close()
     await this.store.close()
   }
 
@@ -51,7 +51,7 @@ export class WithWal {
   }
 
   async put(...names: string[]) {
-    return this.door.put(names.map(name => delivery(name)))
+    return this.writer.put(names.map(name => delivery(name)))
   }
 
   segments(): string[] {
@@ -64,7 +64,7 @@ export class WithWal {
 
   /** The writer looks whether all is in its place: as often as a reader waits for before it gives up what it has missed. */
   async look(): Promise<void> {
-    for (let count = 0; count < 2; count += 1) await this.door.proveWritable()
+    for (let count = 0; count < 2; count += 1) await this.writer.proveWritable()
   }
 
   /** Takes in whatever can be read now. */

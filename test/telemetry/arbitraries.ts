@@ -1,4 +1,4 @@
-// Frozen parts as fast-check makes them: every field known or not, times and numbers as absurd as a wire can tell them.
+// Chunks as fast-check makes them: every field known or unknown, times and numbers as absurd as a payload can have them.
 import fc from 'fast-check'
 import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 import { knownStatuses } from '../../src/model/status.ts'
@@ -57,7 +57,7 @@ const jobFields = {
   salt: maybe(fc.constantFrom('2', '2.2')),
 }
 
-export const frozenJob: fc.Arbitrary<JobSnapshot> = fc.record(jobFields)
+export const anyJobSnapshot: fc.Arbitrary<JobSnapshot> = fc.record(jobFields)
 
 /** What is otherwise with a job than with the one before: nothing, or some of it. */
 export const changes: fc.Arbitrary<Partial<JobSnapshot>> = fc.oneof(
@@ -112,7 +112,7 @@ export const traceContext: fc.Arbitrary<Chunk['trace']> = fc.record({
   linked: maybe(fc.record({ pipelineId: id, rootPipelineId: id })),
 })
 
-export const frozenPart: fc.Arbitrary<Chunk> = fc.record({
+export const anyChunk: fc.Arbitrary<Chunk> = fc.record({
   version: fc.constant(1 as const),
   key: fc.record({ instance: fc.constant(instance), pipelineId: id }),
   project: fc.record({ id, name: maybe(text), path: maybe(text), webUrl: maybe(text) }),
@@ -133,5 +133,5 @@ export const frozenPart: fc.Arbitrary<Chunk> = fc.record({
     cost: maybe(fc.constantFrom(0, 0.1 + 0.2, 12)),
     superseded: maybe(fc.constant(true as const)),
   }),
-  jobs: fc.uniqueArray(frozenJob, { maxLength: 3, selector: ({ id: jobId }) => jobId }),
+  jobs: fc.uniqueArray(anyJobSnapshot, { maxLength: 3, selector: ({ id: jobId }) => jobId }),
 })

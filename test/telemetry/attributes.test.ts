@@ -19,23 +19,23 @@ import {
   type TelemetrySettings,
 } from '../../src/telemetry/settings.ts'
 import { readableSpans } from './sdk.ts'
-import { frozenPart } from './arbitraries.ts'
+import { anyChunk } from './arbitraries.ts'
 import { stories } from './stories.ts'
 import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!
 
-function resourceWith(options: TelemetryOptions, part: Chunk = success): Attributes {
-  return plainAttributes(resourceAttributesOf(part, telemetrySettings({ profiles, ...options })))
+function resourceWith(options: TelemetryOptions, chunk: Chunk = success): Attributes {
+  return plainAttributes(resourceAttributesOf(chunk, telemetrySettings({ profiles, ...options })))
 }
 
-function pipelineAttributesOf(part: Chunk, chosen: TelemetrySettings): Attributes {
-  return plainAttributes(attributesOf(pipelineAttributes, part, styleOf(part, chosen)))
+function pipelineAttributesOf(chunk: Chunk, chosen: TelemetrySettings): Attributes {
+  return plainAttributes(attributesOf(pipelineAttributes, chunk, styleOf(chunk, chosen)))
 }
 
-function jobAttributesOf(part: Chunk, job: JobSnapshot, chosen: TelemetrySettings): Attributes {
-  return plainAttributes(attributesOf(jobAttributes, jobSubjects(part)(job), styleOf(part, chosen)))
+function jobAttributesOf(chunk: Chunk, job: JobSnapshot, chosen: TelemetrySettings): Attributes {
+  return plainAttributes(attributesOf(jobAttributes, jobSubjects(chunk)(job), styleOf(chunk, chosen)))
 }
 
 function withProject(project: Partial<Chunk['project']>): Chunk {
@@ -60,8 +60,8 @@ interface AnyRow {
   readonly when: string
 }
 
-function expectTable(rows: readonly AnyRow[], attributes: Attributes, part: Chunk): void {
-  const { namespace } = profileOf(part, settings)
+function expectTable(rows: readonly AnyRow[], attributes: Attributes, chunk: Chunk): void {
+  const { namespace } = profileOf(chunk, settings)
   const typeOf = new Map(rows.flatMap(({ keys, type }) => keys.map(key => [keyUnder(namespace, key), type] as const)))
   for (const [key, value] of Object.entries(attributes)) {
     expect.soft(isOfType[typeOf.get(key) ?? '']?.(value), `${key} = ${String(value)}`).toBe(true)
@@ -71,31 +71,31 @@ function expectTable(rows: readonly AnyRow[], attributes: Attributes, part: Chun
 describe('whatever is observed', () => {
   it('every attribute is in its table and of its type', () => {
     fc.assert(
-      fc.property(frozenPart, part => {
-        expectTable(resourceAttributes, plainAttributes(resourceAttributesOf(part, settings)), part)
-        expectTable(pipelineAttributes, pipelineAttributesOf(part, settings), part)
-        for (const job of part.jobs) expectTable(jobAttributes, jobAttributesOf(part, job, settings), part)
+      fc.property(anyChunk, chunk => {
+        expectTable(resourceAttributes, plainAttributes(resourceAttributesOf(chunk, settings)), chunk)
+        expectTable(pipelineAttributes, pipelineAttributesOf(chunk, settings), chunk)
+        for (const job of chunk.jobs) expectTable(jobAttributes, jobAttributesOf(chunk, job, settings), chunk)
       }),
     )
   })
 
   it('what the contract promises always is there, where the project can be found', () => {
-    const placed = frozenPart.map(part => ({ ...part, project: { ...part.project, webUrl: 'https://x.example/a' } }))
+    const placed = anyChunk.map(chunk => ({ ...chunk, project: { ...chunk.project, webUrl: 'https://x.example/a' } }))
     const promised = (rows: readonly AnyRow[], namespace: string) =>
       rows
         .filter(({ when }) => when.startsWith('always'))
         .flatMap(({ keys }) => keys.map(key => keyUnder(namespace, key)))
     fc.assert(
-      fc.property(placed, part => {
-        const { namespace } = profileOf(part, settings)
+      fc.property(placed, chunk => {
+        const { namespace } = profileOf(chunk, settings)
         // Numbers beyond 64 bits are the one thing that cannot be kept.
         const sane = {
-          ...part,
-          pipeline: { ...part.pipeline, facts: { ...part.pipeline.facts, duration: 1, queuedDuration: 0 } },
+          ...chunk,
+          pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, duration: 1, queuedDuration: 0 } },
         }
         const pipeline = Object.keys(pipelineAttributesOf(sane, settings))
         expect(pipeline).toEqual(expect.arrayContaining(promised(pipelineAttributes, namespace)))
-        for (const job of part.jobs) {
+        for (const job of chunk.jobs) {
           const attributes = jobAttributesOf(sane, { ...job, duration: undefined, queuedDuration: undefined }, settings)
           expect(Object.keys(attributes)).toEqual(expect.arrayContaining(promised(jobAttributes, namespace)))
         }
@@ -130,15 +130,15 @@ describe('numbers', () => {
 
 describe('the vendor names', () => {
   it('follow the profile that the snapshot was taken with', () => {
-    const part = { ...success, trace: { ...success.trace, profile: 'gitlab' } }
-    const keys = readableSpans(part, settings).flatMap(({ attributes, resource }) => [
+    const chunk = { ...success, trace: { ...success.trace, profile: 'gitlab' } }
+    const keys = readableSpans(chunk, settings).flatMap(({ attributes, resource }) => [
       ...Object.keys(attributes),
       ...Object.keys(resource.attributes),
     ])
     expect(keys.filter(key => key.startsWith('platform.'))).toEqual([])
     expect(keys).toContain('gitlab.vcs.repository.id')
     expect(keys).toContain('gitlab.cicd.pipeline.task.run.duration')
-    expect(plainAttributes(resourceAttributesOf(part, settings))['vcs.provider.name']).toBe('gitlab')
+    expect(plainAttributes(resourceAttributesOf(chunk, settings))['vcs.provider.name']).toBe('gitlab')
   })
 })
 
@@ -242,10 +242,10 @@ describe('what the operator leaves out', () => {
 describe('long values', () => {
   it('are cut to 4096 code units unless configured otherwise', () => {
     const facts = { ...success.pipeline.facts, commit: { message: 'm'.repeat(10_000) } }
-    const part = { ...success, pipeline: { ...success.pipeline, facts } }
-    expect(pipelineAttributesOf(part, settings)['pipeline.commit.message']).toHaveLength(4096)
+    const chunk = { ...success, pipeline: { ...success.pipeline, facts } }
+    expect(pipelineAttributesOf(chunk, settings)['pipeline.commit.message']).toHaveLength(4096)
     const short = telemetrySettings({ profiles, valueLengthLimit: 10 })
-    expect(pipelineAttributesOf(part, short)['pipeline.commit.message']).toHaveLength(10)
+    expect(pipelineAttributesOf(chunk, short)['pipeline.commit.message']).toHaveLength(10)
   })
 
   it('are cut between code points, within the limit, and are valid Unicode', () => {

@@ -68,9 +68,9 @@ function createdIn(
 
 describe('a request', () => {
   it('has one ResourceSpans for each chunk, each with the schema URL', () => {
-    const parts = Object.values(stories).flat()
-    const { resourceSpans } = decoded(encodeTraces(parts, settings))
-    expect(resourceSpans).toHaveLength(parts.length)
+    const chunks = Object.values(stories).flat()
+    const { resourceSpans } = decoded(encodeTraces(chunks, settings))
+    expect(resourceSpans).toHaveLength(chunks.length)
     expect(new Set(resourceSpans.map(({ schemaUrl }) => schemaUrl))).toEqual(
       new Set(['https://opentelemetry.io/schemas/1.44.0']),
     )
@@ -98,14 +98,16 @@ describe('a request', () => {
       fc.property(instant, fc.constantFrom('generic', 'gitlab'), ([at, more], profile) => {
         const trace = { ...success.trace, profile }
         const jobs = success.jobs.slice(0, 1).map(job => ({ ...job, createdAt: at + more / 1000 }))
-        const part = { ...success, trace, jobs }
+        const chunk = { ...success, trace, jobs }
         const exact = `${BigInt(at) * 1_000_000n + BigInt(more) * 1_000n}`
-        const json = JSON.parse(tracesAsJson([part], settings)) as Decoded
-        for (const message of [decoded(encodeTraces([part], settings)), json]) {
+        const json = JSON.parse(tracesAsJson([chunk], settings)) as Decoded
+        for (const message of [decoded(encodeTraces([chunk], settings)), json]) {
           const reported = createdIn(spans(message))
           expect(reported).toEqual([exact, exact])
         }
-        const records = decodeLogs(encodeLogs([part], settings)).flatMap(({ attributes }) => Object.entries(attributes))
+        const records = decodeLogs(encodeLogs([chunk], settings)).flatMap(({ attributes }) =>
+          Object.entries(attributes),
+        )
         const logged = records.filter(([key]) => key.endsWith('created_at')).map(([, value]) => String(value as bigint))
         expect(logged).toEqual([exact, exact])
       }),
@@ -117,12 +119,12 @@ describe('a request', () => {
     const coverage = fc.oneof(fc.integer({ min: -1000, max: 1000 }), fc.double({ min: 0, max: 100, noNaN: true }))
     fc.assert(
       fc.property(coverage, fc.constantFrom('generic', 'gitlab'), (value, profile) => {
-        const part = withCoverage(value, profile)
+        const chunk = withCoverage(value, profile)
         // A fraction one bit above a whole number is the only value that is rounded.
         const near = Math.abs(value - Math.round(value)) < 1e-9 ? Math.round(value) : value
         for (const message of [
-          decoded(encodeTraces([part], settings)),
-          JSON.parse(tracesAsJson([part], settings)) as Decoded,
+          decoded(encodeTraces([chunk], settings)),
+          JSON.parse(tracesAsJson([chunk], settings)) as Decoded,
         ]) {
           const reported = coverageIn(message) as { doubleValue?: number }[]
           expect(reported).toHaveLength(2)

@@ -26,7 +26,7 @@ function payload(name: string): Wire {
   return JSON.parse(readFileSync(`test/fixtures/webhooks/${name}.json`, 'utf8')) as Wire
 }
 
-function heard(body: unknown): Run {
+function runOf(body: unknown): Run {
   const parsed = parseDelivery(
     { body: Buffer.from(JSON.stringify(body)) },
     { profile: profiles.generic, traceparent: false },
@@ -35,17 +35,17 @@ function heard(body: unknown): Run {
   return observedRun(parsed.observation)
 }
 
-function frozen(run: Run, chunkSize = 100): readonly Chunk[] {
+function chunksOf(run: Run, chunkSize = 100): readonly Chunk[] {
   const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: run.key.pipelineId }
   return snapshotAttempt(run, [...run.jobs.values()], trace, false, 0, { chunkSize }).chunks
 }
 
 function spansOf(run: Run, chunkSize?: number): ShownSpan[] {
-  return frozen(run, chunkSize).flatMap(chunk => shownSpans(chunk, settings))
+  return chunksOf(run, chunkSize).flatMap(chunk => shownSpans(chunk, settings))
 }
 
 function pipelineOf(body: unknown): ShownSpan['attributes'] {
-  return spansOf(heard(body))[0]!.attributes
+  return spansOf(runOf(body))[0]!.attributes
 }
 
 describe('a merge request pipeline', () => {
@@ -122,8 +122,8 @@ describe('a pipeline whose configuration was refused', () => {
   it('says why, as an attribute and as the message of its status', () => {
     const body = payload('pipeline-no-jobs')
     const why = 'jobs:unit config contains unknown keys: scrpt'
-    const run = heard({ ...body, object_attributes: { ...body.object_attributes, status: 'failed', yaml_errors: why } })
-    const [span] = toSpans(frozen(run)[0]!, settings)
+    const run = runOf({ ...body, object_attributes: { ...body.object_attributes, status: 'failed', yaml_errors: why } })
+    const [span] = toSpans(chunksOf(run)[0]!, settings)
     expect(span!.status).toEqual({ code: 2, message: why })
     expect(spansOf(run)[0]!.attributes['platform.cicd.pipeline.run.yaml_errors']).toBe(why)
   })
@@ -196,7 +196,7 @@ describe('the jobs of an attempt', () => {
   const bridges = [{ id: 8, name: 'rollout', stage: 'deploy', status: 'success', ...times(33, 39) }]
 
   it.each([100, 2])('have their place in it, in chunks of %i', chunkSize => {
-    const spans = spansOf(heard({ ...body, builds, bridges }), chunkSize)
+    const spans = spansOf(runOf({ ...body, builds, bridges }), chunkSize)
     const placed = spans
       .slice(1)
       .map(({ name, attributes }) => [
@@ -222,7 +222,7 @@ describe('the jobs of an attempt', () => {
   })
 
   it('are deployments where they start an environment', () => {
-    const spans = spansOf(heard({ ...body, builds }))
+    const spans = spansOf(runOf({ ...body, builds }))
     const of = (name: string): object => spans.find(span => span.name === name)!.attributes
     expect(of('job: live')).toMatchObject({
       'deployment.environment.name': 'production',
@@ -237,7 +237,7 @@ describe('the jobs of an attempt', () => {
   })
 
   it('have the sizes that enrichment brings', () => {
-    const run = heard({ ...body, builds: builds.slice(0, 1) })
+    const run = runOf({ ...body, builds: builds.slice(0, 1) })
     const answer = restJob.parse({
       ...{ id: 1, name: 'compile', stage: 'build', status: 'success', tag_list: ['large'] },
       ...{ started_at: '2025-03-11T10:12:00.120Z', finished_at: '2025-03-11T10:12:10.480Z' },
@@ -287,7 +287,7 @@ describe('the metrics of jobs', () => {
   ]
 
   it.each([100, 2])('are right in chunks of %i', chunkSize => {
-    const reported = measured(heard({ ...body, builds }), chunkSize)
+    const reported = measured(runOf({ ...body, builds }), chunkSize)
     const sums = new Map<string, number>()
     const names = ['worker.type', 'compute.rate', 'pipeline.task.run.result', 'compute.purpose']
     for (const point of pointsOf(reported, 'platform.cicd.compute.time')) {
@@ -313,7 +313,7 @@ describe('the metrics of jobs', () => {
   })
 
   it('distinguish queues by the type and the tags of the runner', () => {
-    const reported = pointsOf(measured(heard({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
+    const reported = pointsOf(measured(runOf({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
     expect(reported).toMatchObject([
       {
         attributes: { 'platform.cicd.worker.type': 'instance_type', 'platform.cicd.worker.tag_set': 'docker,linux' },
@@ -327,7 +327,7 @@ describe('the metrics of jobs', () => {
     const tags = Array.from({ length: 40 }, (_, index) => `tag-${index}`)
     const many = [listed(1, 'unit', 'success', 30, { runner: { ...shared, tags } })]
     const [point] = pointsOf(
-      measured(heard({ ...body, builds: many })),
+      measured(runOf({ ...body, builds: many })),
       'platform.cicd.pipeline.task.run.queued_duration',
     )
     expect(point!.attributes['platform.cicd.worker.tag_set']).toBe('*')
@@ -335,7 +335,7 @@ describe('the metrics of jobs', () => {
 
   it('call the time of a canceled job superseded where a newer pipeline of the ref existed', () => {
     const reported = pointsOf(
-      measured(heard({ ...body, builds: builds.slice(5) }), 100, true),
+      measured(runOf({ ...body, builds: builds.slice(5) }), 100, true),
       'platform.cicd.compute.time',
     )
     expect(reported).toMatchObject([{ value: 9, attributes: { 'platform.cicd.compute.purpose': 'superseded' } }])
@@ -343,11 +343,11 @@ describe('the metrics of jobs', () => {
 
   it('have the feedback time, and the name of the project where the pipeline has none', () => {
     const commit = { ...body.commit, timestamp: '2025-03-11T10:11:02Z' }
-    const named = measured(heard({ ...body, commit }))
+    const named = measured(runOf({ ...body, commit }))
     expect(pointsOf(named, 'platform.cicd.pipeline.feedback_time')).toMatchObject([
       { sum: 119, attributes: { 'cicd.pipeline.name': 'Merge request checks', 'vcs.ref.head.type': 'branch' } },
     ])
-    const nameless = measured(heard({ ...body, commit, object_attributes: { ...body.object_attributes, name: null } }))
+    const nameless = measured(runOf({ ...body, commit, object_attributes: { ...body.object_attributes, name: null } }))
     for (const name of ['platform.cicd.pipeline.feedback_time', 'cicd.pipeline.run.count']) {
       expect(pointsOf(nameless, name)[0]!.attributes['cicd.pipeline.name']).toBe('acme/shop/checkout')
     }
@@ -356,11 +356,11 @@ describe('the metrics of jobs', () => {
   it('say why a pipeline failed beside how long it took', () => {
     const failed = { ...body.object_attributes, status: 'failed' }
     const [took] = pointsOf(
-      measured(heard({ ...body, object_attributes: failed, builds: builds.slice(0, 1) })),
+      measured(runOf({ ...body, object_attributes: failed, builds: builds.slice(0, 1) })),
       'cicd.pipeline.run.duration',
     )
     expect(took!.attributes['error.type']).toBe('script_failure')
-    const [well] = pointsOf(measured(heard(body)), 'cicd.pipeline.run.duration')
+    const [well] = pointsOf(measured(runOf(body)), 'cicd.pipeline.run.duration')
     expect(well!.attributes).not.toHaveProperty('error.type')
   })
 })

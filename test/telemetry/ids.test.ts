@@ -16,7 +16,7 @@ import { instance } from './stories.ts'
 import { traceContext } from './arbitraries.ts'
 import type { TraceContext } from '../../src/model/run.ts'
 
-function part(scheme: TraceContext['scheme'], root = 123, more: Partial<TraceContext> = {}, attempt = 1): Identified {
+function chunk(scheme: TraceContext['scheme'], root = 123, more: Partial<TraceContext> = {}, attempt = 1): Identified {
   const trace = { scheme, profile: 'generic', rootPipelineId: root, ...more }
   return { key: { instance, pipelineId: 123 }, trace, attempt }
 }
@@ -28,13 +28,13 @@ const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'
 
 describe('the vectors of scheme instance', () => {
   it.each([
-    ['trace, root 123', traceIdOf(part('instance').trace, instance), '5fbe2c4b2ade95c4e545a4025a7fadc5'],
-    ['pipeline 123', pipelineSpanId(part('instance')), 'b2562e297a82cf07'],
-    ['pipeline 123, attempt 2', pipelineSpanId(part('instance', 123, {}, 2)), 'b36ecb05e9c17b9d'],
-    ['job 1', jobSpanId(part('instance'), job), 'c1a58a5c29466016'],
-    ['job 1, attempt 2', jobSpanId(part('instance'), { ...job, salt: '2' }), '8602b7b843019a9d'],
-    ['a bridge, as a job', jobSpanId(part('instance'), { ...bridge, id: 1 }), 'c1a58a5c29466016'],
-    ['section 1 of job 1', sectionSpanId(part('instance'), job, 1), 'b0cd152fe3ad79ce'],
+    ['trace, root 123', traceIdOf(chunk('instance').trace, instance), '5fbe2c4b2ade95c4e545a4025a7fadc5'],
+    ['pipeline 123', pipelineSpanId(chunk('instance')), 'b2562e297a82cf07'],
+    ['pipeline 123, attempt 2', pipelineSpanId(chunk('instance', 123, {}, 2)), 'b36ecb05e9c17b9d'],
+    ['job 1', jobSpanId(chunk('instance'), job), 'c1a58a5c29466016'],
+    ['job 1, attempt 2', jobSpanId(chunk('instance'), { ...job, salt: '2' }), '8602b7b843019a9d'],
+    ['a bridge, as a job', jobSpanId(chunk('instance'), { ...bridge, id: 1 }), 'c1a58a5c29466016'],
+    ['section 1 of job 1', sectionSpanId(chunk('instance'), job, 1), 'b0cd152fe3ad79ce'],
   ])('%s', (_, id, expected) => {
     expect(id).toBe(expected)
   })
@@ -42,16 +42,16 @@ describe('the vectors of scheme instance', () => {
 
 describe('the vectors of scheme platform', () => {
   it.each([
-    ['trace, root 123', traceIdOf(part('platform').trace, instance), '0000000000000000000000000000007b'],
-    ['pipeline 123', pipelineSpanId(part('platform')), '136bcb60d0df151b'],
-    ['pipeline 123, attempt 2', pipelineSpanId(part('platform', 123, {}, 2)), '5ef141cec367aae8'],
-    ['job 1', jobSpanId(part('platform'), job), 'c107f83c3bffde41'],
-    ['job 1, attempt 2', jobSpanId(part('platform'), { ...job, salt: '2' }), '2d406ebd68c8825c'],
-    ['pipeline 123 with root 100', pipelineSpanId(part('platform', 100)), 'ce2155075864c58b'],
-    ['job 1 with root 100', jobSpanId(part('platform', 100), job), '0352fd9ca0a1e4b2'],
-    ['section 1 of job 1', sectionSpanId(part('platform'), job, 1), '70ea01c17a5c96f5'],
-    ['bridge 2', jobSpanId(part('platform'), bridge), '0000000000000002'],
-    ['bridge 2, attempt 2', jobSpanId(part('platform'), { ...bridge, salt: '2' }), '51b2aadeab0e9b4d'],
+    ['trace, root 123', traceIdOf(chunk('platform').trace, instance), '0000000000000000000000000000007b'],
+    ['pipeline 123', pipelineSpanId(chunk('platform')), '136bcb60d0df151b'],
+    ['pipeline 123, attempt 2', pipelineSpanId(chunk('platform', 123, {}, 2)), '5ef141cec367aae8'],
+    ['job 1', jobSpanId(chunk('platform'), job), 'c107f83c3bffde41'],
+    ['job 1, attempt 2', jobSpanId(chunk('platform'), { ...job, salt: '2' }), '2d406ebd68c8825c'],
+    ['pipeline 123 with root 100', pipelineSpanId(chunk('platform', 100)), 'ce2155075864c58b'],
+    ['job 1 with root 100', jobSpanId(chunk('platform', 100), job), '0352fd9ca0a1e4b2'],
+    ['section 1 of job 1', sectionSpanId(chunk('platform'), job, 1), '70ea01c17a5c96f5'],
+    ['bridge 2', jobSpanId(chunk('platform'), bridge), '0000000000000002'],
+    ['bridge 2, attempt 2', jobSpanId(chunk('platform'), { ...bridge, salt: '2' }), '51b2aadeab0e9b4d'],
   ])('%s', (_, id, expected) => {
     expect(id).toBe(expected)
   })
@@ -59,11 +59,11 @@ describe('the vectors of scheme platform', () => {
 
 describe('parents', () => {
   it('a root without a traceparent has none', () => {
-    expect(parentOfPipeline(part('instance'))).toBeUndefined()
+    expect(parentOfPipeline(chunk('instance'))).toBeUndefined()
   })
 
   it('a child hangs under the first span of its bridge', () => {
-    const child = part('platform', 123, { parent: { jobId: 2, kind: 'bridge' } })
+    const child = chunk('platform', 123, { parent: { jobId: 2, kind: 'bridge' } })
     expect(parentOfPipeline(child)).toEqual({
       traceId: '0000000000000000000000000000007b',
       spanId: '0000000000000002',
@@ -73,13 +73,13 @@ describe('parents', () => {
   })
 
   it('a traceparent gives the trace and the parent, sampled or not', () => {
-    const honoured = part('instance', 123, { traceparent })
+    const honoured = chunk('instance', 123, { traceparent })
     expect(traceIdOf(honoured.trace, instance)).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
     expect(parentOfPipeline(honoured)).toMatchObject({ spanId: '00f067aa0ba902b7', isRemote: true, ...sampled })
   })
 
   it('a bridge beats a traceparent as the parent, not as the trace', () => {
-    const child = part('platform', 123, { traceparent, parent: { jobId: 2, kind: 'bridge' } })
+    const child = chunk('platform', 123, { traceparent, parent: { jobId: 2, kind: 'bridge' } })
     expect(parentOfPipeline(child)).toMatchObject({
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
       spanId: '0000000000000002',
@@ -89,7 +89,7 @@ describe('parents', () => {
   it.each(['', '00-4bf92f35', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, `00-${'a'.repeat(32)}-${'0'.repeat(16)}-01`])(
     'a traceparent that is not valid is as none: %j',
     invalid => {
-      const context = part('instance', 123, { traceparent: invalid })
+      const context = chunk('instance', 123, { traceparent: invalid })
       expect(traceIdOf(context.trace, instance)).toBe('5fbe2c4b2ade95c4e545a4025a7fadc5')
       expect(parentOfPipeline(context)).toBeUndefined()
     },
@@ -98,7 +98,7 @@ describe('parents', () => {
 
 describe('links', () => {
   it('attempt 3 points at attempt 2', () => {
-    const third = part('instance', 123, {}, 3)
+    const third = chunk('instance', 123, {}, 3)
     expect(linksOfPipeline(third)).toEqual([
       {
         type: 'previous_attempt',
@@ -108,17 +108,17 @@ describe('links', () => {
   })
 
   it('a later span of a job points at its first, the first at nothing', () => {
-    expect(linksOfJob(part('platform'), { ...bridge, salt: '2' })).toEqual([
+    expect(linksOfJob(chunk('platform'), { ...bridge, salt: '2' })).toEqual([
       {
         type: 'same_job',
         context: { traceId: '0000000000000000000000000000007b', spanId: '0000000000000002', ...sampled },
       },
     ])
-    expect(linksOfJob(part('platform'), bridge)).toEqual([])
+    expect(linksOfJob(chunk('platform'), bridge)).toEqual([])
   })
 
   it('a pipeline that cannot hang under its parent points at it, in the trace of its root', () => {
-    const own = part('platform', 123, { linked: { pipelineId: 123, rootPipelineId: 100 } })
+    const own = chunk('platform', 123, { linked: { pipelineId: 123, rootPipelineId: 100 } })
     expect(linksOfPipeline(own)).toEqual([
       {
         type: 'upstream_pipeline',
@@ -153,7 +153,7 @@ describe('every id', () => {
 
   it('that would be all zero is hashed again', () => {
     const digest = (bytes: number) => createHash('sha256').update(Buffer.alloc(bytes)).digest()
-    const zero = part('platform', 0)
+    const zero = chunk('platform', 0)
     expect(traceIdOf(zero.trace, instance)).toBe(digest(16).toString('hex', 0, 16))
     expect(jobSpanId(zero, { id: 0, kind: 'bridge' })).toBe(digest(8).toString('hex', 0, 8))
   })
@@ -165,7 +165,7 @@ describe('every id', () => {
         fc.uniqueArray(id, { minLength: 2 }),
         (scheme, ids) => {
           const spans = ids.flatMap(one => {
-            const identified = { ...part(scheme), key: { instance, pipelineId: one } }
+            const identified = { ...chunk(scheme), key: { instance, pipelineId: one } }
             return [
               pipelineSpanId(identified),
               pipelineSpanId(identified, 2),
@@ -175,7 +175,7 @@ describe('every id', () => {
             ]
           })
           expect(new Set(spans).size).toBe(spans.length)
-          expect(new Set(ids.map(root => traceIdOf(part(scheme, root).trace, instance))).size).toBe(ids.length)
+          expect(new Set(ids.map(root => traceIdOf(chunk(scheme, root).trace, instance))).size).toBe(ids.length)
         },
       ),
     )

@@ -1,4 +1,4 @@
-// How frozen pipelines look as log records: golden files of whole stories, and what must hold whatever is reported.
+// How snapshots look as log records: golden files of whole stories, and what must hold whatever is reported.
 import fc from 'fast-check'
 import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { readableRecord, readableRecords, readableSpans, sdkResource } from './s
 import { logsRequest } from '../../src/telemetry/otlp/messages.ts'
 import { schemaUrl } from '../../src/telemetry/mapping/semconv.ts'
 import { toLogs, toRecords } from '../../src/telemetry/logs.ts'
-import { frozenPart } from './arbitraries.ts'
+import { anyChunk } from './arbitraries.ts'
 import { officially } from './official.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
@@ -19,9 +19,9 @@ import { runs } from '../full.ts'
 const settings = telemetrySettings({ profiles })
 
 describe('the log records of whole stories', () => {
-  for (const [name, parts] of Object.entries(stories)) {
+  for (const [name, chunks] of Object.entries(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
-      await expect(readable(logsAsJson(parts, settings))).toMatchFileSnapshot(`../golden/logs/${name}.json`)
+      await expect(readable(logsAsJson(chunks, settings))).toMatchFileSnapshot(`../golden/logs/${name}.json`)
     })
   }
 })
@@ -57,11 +57,11 @@ describe('a log record', () => {
 
   it('has the bytes of the official serializer', () => {
     fc.assert(
-      fc.property(fc.array(frozenPart, { maxLength: 3 }), given => {
-        const parts = given.map(part => ({ ...part, jobs: part.jobs.map(job => ({ ...job, coverage: 88.5 })) }))
-        const records = parts.flatMap(part => readableRecords(part, settings))
+      fc.property(fc.array(anyChunk, { maxLength: 3 }), given => {
+        const chunks = given.map(chunk => ({ ...chunk, jobs: chunk.jobs.map(job => ({ ...job, coverage: 88.5 })) }))
+        const records = chunks.flatMap(chunk => readableRecords(chunk, settings))
         const official = officially(records, all => ProtobufLogsSerializer.serializeRequest(all))
-        expect(Buffer.from(encodeLogs(parts, settings)).equals(official)).toBe(true)
+        expect(Buffer.from(encodeLogs(chunks, settings)).equals(official)).toBe(true)
       }),
       runs(300),
     )
@@ -99,9 +99,9 @@ describe('a log record', () => {
 describe('whatever is observed', () => {
   it('there is a record for every span, in the same order, with its ids, its attributes and a time', () => {
     fc.assert(
-      fc.property(frozenPart, part => {
-        const spans = readableSpans(part, settings)
-        const records = readableRecords(part, settings)
+      fc.property(anyChunk, chunk => {
+        const spans = readableSpans(chunk, settings)
+        const records = readableRecords(chunk, settings)
         expect(records.map(({ spanContext }) => spanContext)).toEqual(spans.map(span => span.spanContext()))
         records.forEach(({ hrTime, attributes }, index) => {
           expect(hrTime[0] >= 0 && hrTime[0] + hrTime[1] > 0).toBe(true)
@@ -113,7 +113,7 @@ describe('whatever is observed', () => {
 
   it('the bytes of two chunks are the bytes of each, one after the other', () => {
     fc.assert(
-      fc.property(frozenPart, frozenPart, (a, b) => {
+      fc.property(anyChunk, anyChunk, (a, b) => {
         const apart = Buffer.concat([encodeLogs([a], settings), encodeLogs([b], settings)])
         expect(Buffer.from(encodeLogs([a, b], settings)).equals(apart)).toBe(true)
       }),

@@ -1,4 +1,4 @@
-// How frozen pipelines look as metrics: golden files of whole stories in delta, and what must hold whatever is reported.
+// How snapshots look as metrics: golden files of whole stories in delta, and what must hold whatever is reported.
 import fc from 'fast-check'
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ import { toActive, toCumulative } from '../../src/telemetry/metrics/cumulative.t
 import { toDelta } from '../../src/telemetry/metrics/delta.ts'
 import { attemptMetrics, costUnit } from '../../src/telemetry/mapping/metrics.ts'
 import { at, event, job } from '../flow/world.ts'
-import { frozenPart } from './arbitraries.ts'
+import { anyChunk } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
 import type { NumberPoint, ResourceMetrics } from '../../src/telemetry/otlp/messages.ts'
@@ -26,8 +26,8 @@ import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 
-function received(parts: readonly Chunk[], options: TelemetryOptions = {}): ReceivedMetric[] {
-  return decodeMetrics(encodeMetrics(parts, telemetrySettings({ profiles, ...options })))
+function received(chunks: readonly Chunk[], options: TelemetryOptions = {}): ReceivedMetric[] {
+  return decodeMetrics(encodeMetrics(chunks, telemetrySettings({ profiles, ...options })))
 }
 
 function points(metrics: readonly ReceivedMetric[], name: string) {
@@ -35,9 +35,9 @@ function points(metrics: readonly ReceivedMetric[], name: string) {
 }
 
 describe('the delta metrics of whole stories', () => {
-  for (const [name, parts] of Object.entries(stories)) {
+  for (const [name, chunks] of Object.entries(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
-      const reported = parts.flatMap(part => toDelta(part, settings) ?? [])
+      const reported = chunks.flatMap(chunk => toDelta(chunk, settings) ?? [])
       await expect(readable(metricsAsJson(reported))).toMatchFileSnapshot(`../golden/metrics/${name}.json`)
     })
   }
@@ -91,9 +91,9 @@ describe('a pipeline in delta', () => {
     )
     const run = observedRun(event('success', { finishedAt: at(60) }, jobs))
     const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
-    const { chunks: parts } = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), { chunkSize: 2 })
-    expect(parts).toHaveLength(3)
-    const reported = received(parts)
+    const { chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), { chunkSize: 2 })
+    expect(chunks).toHaveLength(3)
+    const reported = received(chunks)
     expect(points(reported, 'pipeline.status_total')).toHaveLength(1)
     expect(points(reported, 'job.duration_seconds')).toMatchObject([
       { attributes: { 'job.stage': 'build' }, count: 3, sum: 33, bounds: settings.histogramBounds },
@@ -149,8 +149,8 @@ describe('whatever is observed', () => {
   it('no series is there twice, no point has a run’s id, and every metric is in the table', () => {
     const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
     fc.assert(
-      fc.property(frozenPart, part => {
-        for (const metric of received([part])) {
+      fc.property(anyChunk, chunk => {
+        for (const metric of received([chunk])) {
           const row = known.get(metric.name.replace(/^(platform|gitlab)\./, ''))
           const unit = row?.unit === costUnit ? settings.costUnit : row?.unit
           expect([unit, row?.description]).toEqual([metric.unit, metric.description])
@@ -167,7 +167,7 @@ describe('whatever is observed', () => {
 
   it('the bytes of two chunks are the bytes of each, one after the other', () => {
     fc.assert(
-      fc.property(frozenPart, frozenPart, (a, b) => {
+      fc.property(anyChunk, anyChunk, (a, b) => {
         const apart = Buffer.concat([encodeMetrics([a], settings), encodeMetrics([b], settings)])
         expect(Buffer.from(encodeMetrics([a, b], settings)).equals(apart)).toBe(true)
       }),
@@ -235,18 +235,18 @@ describe('exemplars', () => {
 describe('the bytes of metrics', () => {
   it('are those of the official serializer, delta and cumulative', () => {
     fc.assert(
-      fc.property(frozenPart, fc.constantFrom('generic', 'gitlab'), (part, profile) => {
-        const measured = measure(part, settings)
+      fc.property(anyChunk, fc.constantFrom('generic', 'gitlab'), (chunk, profile) => {
+        const measured = measure(chunk, settings)
         const totals = measured && {
           ...measured,
           profile,
           series: measured.increments.map(increment => ({ ...increment, startedAt: at(0) })),
         }
         const cumulative = totals && toCumulative(totals, at(60), settings)
-        const project = { key: { instance: 'https://git.example.com', projectId: 42 }, project: part.project, profile }
+        const project = { key: { instance: 'https://git.example.com', projectId: 42 }, project: chunk.project, profile }
         const runs = [{ ...project, name: 'build', status: 'running', count: 3 }]
         const active = toActive({ ...project, since: at(0), runs }, at(60), settings)
-        for (const message of [toDelta(part, settings), cumulative, active]) {
+        for (const message of [toDelta(chunk, settings), cumulative, active]) {
           if (message === undefined) continue
           // The official serializer knows no exemplars.
           const plain = withoutExemplars(message)
@@ -279,7 +279,7 @@ describe('the bytes of metrics', () => {
       ...{ name: 'runs', description: 'Runs.', unit: '{run}' },
       ...data({ ...time, asInt: 7, exemplars, attributes: [] }),
     }
-    const [metrics] = stories.success!.flatMap(part => toDelta(part, settings) ?? [])
+    const [metrics] = stories.success!.flatMap(chunk => toDelta(chunk, settings) ?? [])
     const message = { ...metrics!, scopeMetrics: [{ ...metrics!.scopeMetrics[0]!, metrics: [metric] }] }
     const [decoded] = decodeMetrics(encodeResourceMetrics([message]))
     const nanos = (millis: number) => BigInt(millis) * 1_000_000n

@@ -48,31 +48,31 @@ const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, chunkSiz
 
 interface Story {
   readonly run: Run
-  readonly parts: Chunk[]
+  readonly chunks: Chunk[]
 }
 
-/** Hears each round, lets it settle, and returns all that was frozen. */
-function tell(
+/** Merges each round, lets it settle, and returns the chunks of all snapshots. */
+function chunksAfter(
   rounds: readonly (readonly Observation[])[],
   ancestors: readonly Ancestor[] = [],
   family: Partial<FamilyOptions> = {},
 ): Story {
   let run: Run | undefined
-  const parts: Chunk[] = []
+  const chunks: Chunk[] = []
   for (const round of rounds) {
-    for (const heard of round.map(observedRun)) run = run === undefined ? heard : mergeRun(run, heard)
+    for (const seen of round.map(observedRun)) run = run === undefined ? seen : mergeRun(run, seen)
     if (run === undefined) continue
     const options = { scheme: 'instance' as const, profile: 'generic', bridgesWillCome: false, ...family }
     for (;;) {
       const clock = { now: at(100_000), changedAt: 0, endedAt: 0 }
       const next = plan(run, traceContextOf(run, ancestors, options), rules, clock)
       if (next.step !== 'snapshot') break
-      parts.push(...next.snapshot.chunks)
+      chunks.push(...next.snapshot.chunks)
       run = next.snapshot.run
     }
   }
-  if (run === undefined) throw new Error('a story tells something')
-  return { run, parts }
+  if (run === undefined) throw new Error('a story needs an observation')
+  return { run, chunks }
 }
 
 const ada = { id: 7, username: 'ada' }
@@ -152,7 +152,7 @@ function success(): Chunk[] {
   ]
   const url = 'https://git.example.com/shop/backend/checkout/-/pipelines/9001'
   const facts = { ...main, url, coverage: 79.75, committedAt: at(-2) }
-  return tell([[reported({ id: 9001, facts, times: { createdAt: at(0), finishedAt: at(4, 10) }, jobs })]]).parts
+  return chunksAfter([[reported({ id: 9001, facts, times: { createdAt: at(0), finishedAt: at(4, 10) }, jobs })]]).chunks
 }
 
 const firstFailure: Reported = {
@@ -195,7 +195,7 @@ const firstFailure: Reported = {
 
 /** Fails for a timeout: one job failed twice, one may fail, one waits for what never came. */
 function failure(): Chunk[] {
-  return tell([[reported(firstFailure)]]).parts
+  return chunksAfter([[reported(firstFailure)]]).chunks
 }
 
 /** The same pipeline retried an hour later: new ids for the failed jobs, the old id for the skipped one. */
@@ -216,7 +216,7 @@ function retry(): Chunk[] {
       job(203, 'deploy', 'live', { duration: 70 }, { createdAt: at(10), startedAt: at(73, 50), finishedAt: at(75) }),
     ],
   })
-  return tell([[reported(firstFailure)], [second]]).parts
+  return chunksAfter([[reported(firstFailure)], [second]]).chunks
 }
 
 /** Canceled: one job in the middle of its work, one before it started; what waited for them never ran. */
@@ -240,7 +240,8 @@ function canceled(): Chunk[] {
     job(303, 'test', 'unit', { status: 'skipped' }, { createdAt: at(20) }),
     job(304, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(20) }),
   ]
-  return tell([[reported({ id: 9003, facts, times: { createdAt: at(20), finishedAt: at(20, 36) }, jobs })]]).parts
+  return chunksAfter([[reported({ id: 9003, facts, times: { createdAt: at(20), finishedAt: at(20, 36) }, jobs })]])
+    .chunks
 }
 
 /** A parent, its bridge, and the child under it: the platform's own ids, the vendor's own names. */
@@ -253,7 +254,7 @@ function family(): Chunk[] {
     { kind: 'bridge', duration: 100, downstream: { pipelineId: 9005, projectId: 42 } },
     { createdAt: at(30), startedAt: at(30, 10), finishedAt: at(31, 50) },
   )
-  const parent = tell(
+  const parent = chunksAfter(
     [[reported({ id: 9004, facts: main, times: { createdAt: at(30), finishedAt: at(32) }, jobs: [bridge] })]],
     [],
     platform,
@@ -268,12 +269,12 @@ function family(): Chunk[] {
   }
   const rollout = job(411, 'roll', 'rollout', { duration: 60 }, { startedAt: at(30, 40), finishedAt: at(31, 40) })
   const smoke = job(412, 'check', 'smoke', { duration: 5 }, { startedAt: at(31, 42), finishedAt: at(31, 47) })
-  const child = tell(
+  const child = chunksAfter(
     [[reported({ id: 9005, facts, times: { createdAt: at(30, 11), finishedAt: at(31, 48) }, jobs: [smoke, rollout] })]],
     [{ head: parent.run, trigger: parent.run.jobs.get(401) }],
     platform,
   )
-  return [...parent.parts, ...child.parts]
+  return [...parent.chunks, ...child.chunks]
 }
 
 /** A merge request pipeline of a new branch, without much else being known. */
@@ -300,8 +301,9 @@ function mergeRequest(): Chunk[] {
     },
   }
   const unit = job(501, 'test', 'unit', {}, { startedAt: at(40, 2), finishedAt: at(40, 32) })
-  return tell([[reported({ id: 9006, facts, times: { createdAt: at(40), finishedAt: at(40, 33) }, jobs: [unit] })]])
-    .parts
+  return chunksAfter([
+    [reported({ id: 9006, facts, times: { createdAt: at(40), finishedAt: at(40, 33) }, jobs: [unit] })],
+  ]).chunks
 }
 
 /** Waits at a manual gate: exported as it stands. */
@@ -311,10 +313,10 @@ function blocked(): Chunk[] {
     job(601, 'build', 'compile', { duration: 60 }, { createdAt: at(50), startedAt: at(50, 5), finishedAt: at(51, 5) }),
     job(602, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(50) }),
   ]
-  return tell([[reported({ id: 9007, facts, times: { createdAt: at(50) }, jobs })]]).parts
+  return chunksAfter([[reported({ id: 9007, facts, times: { createdAt: at(50) }, jobs })]]).chunks
 }
 
-/** A webhook tells of the latest jobs; long after the export, REST brings the attempt before and the bridge. */
+/** A webhook has the latest jobs; long after the export, REST brings the attempt before and the bridge. */
 function supplement(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 318 }
   const times = { createdAt: at(60), finishedAt: at(63) }
@@ -329,10 +331,10 @@ function supplement(): Chunk[] {
     ),
     job(703, 'deploy', 'trigger', { kind: 'bridge' }, { startedAt: at(62, 31), finishedAt: at(62, 59) }),
   ]
-  return tell([
+  return chunksAfter([
     [reported({ id: 9008, facts, times, jobs: [unit] })],
     [reported({ id: 9008, origin: 'rest', facts, times: { ...times, updatedAt: at(63) }, jobs: [unit, ...late] })],
-  ]).parts
+  ]).chunks
 }
 
 /** Of another project's pipeline, which is known by number alone; started with a traceparent; for a tag. */
@@ -346,7 +348,7 @@ function linked(): Chunk[] {
     sourcePipeline: { pipelineId: 8000, projectId: 12 },
     traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   }
-  return tell([[reported({ id: 9009, facts, times: { createdAt: at(80), finishedAt: at(80, 9) } })]]).parts
+  return chunksAfter([[reported({ id: 9009, facts, times: { createdAt: at(80), finishedAt: at(80, 9) } })]]).chunks
 }
 
 /** A platform of tomorrow: statuses that this version does not know, silent for days; a configuration that failed before any job. */
@@ -362,10 +364,10 @@ function unknown(): Chunk[] {
     facts: { status: 'failed', ref: 'main', sha, source: 'schedule', yamlErrors: 'jobs config should contain a job' },
     times: { createdAt: at(92) + 1, finishedAt: at(92) },
   })
-  return [...tell([[tomorrow]]).parts, ...tell([[broken]]).parts]
+  return [...chunksAfter([[tomorrow]]).chunks, ...chunksAfter([[broken]]).chunks]
 }
 
-/** Every story's parts, by the name of its golden file. */
+/** Every story's chunks, by the name of its golden file. */
 export const stories: Readonly<Record<string, readonly Chunk[]>> = {
   success: success(),
   failure: failure(),

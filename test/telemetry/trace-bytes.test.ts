@@ -10,7 +10,7 @@ import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { toTraces } from '../../src/telemetry/traces.ts'
 import { traceRequest, type Span } from '../../src/telemetry/otlp/messages.ts'
 import { officially } from './official.ts'
-import { changes, frozenJob, frozenPart } from './arbitraries.ts'
+import { changes, anyJobSnapshot, anyChunk } from './arbitraries.ts'
 import { stories } from './stories.ts'
 import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
@@ -23,8 +23,8 @@ function official(spans: readonly ReadableSpan[]): Uint8Array {
   return officially(spans, prepared => ProtobufTraceSerializer.serializeRequest(prepared))
 }
 
-function officialOf(parts: readonly Chunk[], chosen = settings): Uint8Array {
-  return official(parts.flatMap(part => readableSpans(part, chosen)))
+function officialOf(chunks: readonly Chunk[], chosen = settings): Uint8Array {
+  return official(chunks.flatMap(chunk => readableSpans(chunk, chosen)))
 }
 
 /** A request of these spans, with the resource and the scope of the story. */
@@ -44,16 +44,19 @@ function withPercentCoverage(job: JobSnapshot): JobSnapshot {
 }
 
 describe('the trace encoder', () => {
-  it.each(Object.entries(stories))('writes the bytes of the official serializer for the story "%s"', (_name, parts) => {
-    expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts))).toBe(true)
-  })
+  it.each(Object.entries(stories))(
+    'writes the bytes of the official serializer for the story "%s"',
+    (_name, chunks) => {
+      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks))).toBe(true)
+    },
+  )
 
   it('writes the bytes of the official serializer for arbitrary chunks', () => {
     fc.assert(
-      fc.property(fc.array(frozenPart, { maxLength: 3 }), given => {
+      fc.property(fc.array(anyChunk, { maxLength: 3 }), given => {
         // Whole doubles go through the official serializer by way of their neighbours; next to zero there is none.
-        const parts = given.map(part => ({ ...part, jobs: part.jobs.map(withPercentCoverage) }))
-        expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts))).toBe(true)
+        const chunks = given.map(chunk => ({ ...chunk, jobs: chunk.jobs.map(withPercentCoverage) }))
+        expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks))).toBe(true)
       }),
       runs(300),
     )
@@ -68,14 +71,14 @@ describe('the trace encoder', () => {
     })
     const hidden = telemetrySettings({ profiles, hash: ['*.url.full', '*.run.id'], drop: ['job.id', 'job.name'] })
     const alike = fc
-      .tuple(frozenJob, fc.array(changes, { maxLength: 12 }))
+      .tuple(anyJobSnapshot, fc.array(changes, { maxLength: 12 }))
       .map(([job, all]) => all.map((change, n) => withPercentCoverage({ ...job, ...change, id: job.id + n })))
-    const parts = fc.array(
-      fc.tuple(frozenPart, alike).map(([part, jobs]) => ({ ...part, jobs })),
+    const chunks = fc.array(
+      fc.tuple(anyChunk, alike).map(([chunk, jobs]) => ({ ...chunk, jobs })),
       { minLength: 1, maxLength: 2 },
     )
     fc.assert(
-      fc.property(parts, fc.constantFrom(settings, strict, hidden), (given, chosen) => {
+      fc.property(chunks, fc.constantFrom(settings, strict, hidden), (given, chosen) => {
         expect(Buffer.from(encodeTraces(given, chosen)).equals(officialOf(given, chosen))).toBe(true)
       }),
       runs(300),
@@ -109,10 +112,10 @@ describe('the trace encoder', () => {
   it('writes a message that outgrows its buffer', () => {
     const [first] = success.jobs
     const jobs = Array.from({ length: 1_000 }, (_, n) => ({ ...first!, id: n + 1, name: `job ${n}` }))
-    const parts = [{ ...success, jobs }]
-    const bytes = encodeTraces(parts, settings)
+    const chunks = [{ ...success, jobs }]
+    const bytes = encodeTraces(chunks, settings)
     expect(bytes.length).toBeGreaterThan(1024 * 1024)
-    expect(Buffer.from(bytes).equals(officialOf(parts))).toBe(true)
+    expect(Buffer.from(bytes).equals(officialOf(chunks))).toBe(true)
   })
 
   it('forgets a message that could not be written', () => {
@@ -138,11 +141,11 @@ describe('the trace encoder', () => {
     ]
     for (const other of others) {
       const runners = [known, known, { ...known, ...other }, known, { id: 9 }, known]
-      const parts = [
+      const chunks = [
         { ...success, jobs: runners.map((runner, n) => ({ ...success.jobs[0]!, id: n + 1, runner })) },
         { ...success, jobs: [{ ...success.jobs[0]!, runner: { ...known, ...other } }] },
       ]
-      expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts)), JSON.stringify(other)).toBe(true)
+      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks)), JSON.stringify(other)).toBe(true)
     }
   })
 
@@ -158,8 +161,8 @@ describe('the trace encoder', () => {
     ]
     for (const stages of lists) {
       const facts = { ...success.pipeline.facts, stages }
-      const parts = [{ ...success, pipeline: { ...success.pipeline, facts } }]
-      expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts)), stages.join()).toBe(true)
+      const chunks = [{ ...success, pipeline: { ...success.pipeline, facts } }]
+      expect(Buffer.from(encodeTraces(chunks, settings)).equals(officialOf(chunks)), stages.join()).toBe(true)
     }
   })
 
@@ -174,8 +177,8 @@ describe('the trace encoder', () => {
 
   it('gives each caller bytes of its own', () => {
     const all = Object.values(stories)
-    const first = all.map(parts => encodeTraces(parts, settings))
-    for (const parts of all) encodeTraces(parts, settings)
+    const first = all.map(chunks => encodeTraces(chunks, settings))
+    for (const chunks of all) encodeTraces(chunks, settings)
     for (const [n, bytes] of first.entries()) expect(Buffer.from(bytes).equals(officialOf(all[n]!))).toBe(true)
   })
 })

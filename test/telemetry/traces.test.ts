@@ -1,4 +1,4 @@
-// How frozen pipelines look as traces: golden files of whole stories, and what must hold whatever is reported.
+// How snapshots look as traces: golden files of whole stories, and what must hold whatever is reported.
 import { SpanKind } from '@opentelemetry/api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { profiles } from '../../src/platform/profile.ts'
 import { encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { readableSpans } from './sdk.ts'
-import { frozenPart } from './arbitraries.ts'
+import { anyChunk } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { at, stories } from './stories.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
@@ -14,19 +14,19 @@ import type { Chunk } from '../../src/model/chunk.ts'
 const settings = telemetrySettings({ profiles })
 
 function story(name: string): readonly Chunk[] {
-  const parts = stories[name]
-  if (parts === undefined || parts.length === 0) throw new Error(`no story ${name}`)
-  return parts
+  const chunks = stories[name]
+  if (chunks === undefined || chunks.length === 0) throw new Error(`no story ${name}`)
+  return chunks
 }
 
-function spansOf(name: string, part = 0) {
-  return readableSpans(story(name)[part]!, settings)
+function spansOf(name: string, chunk = 0) {
+  return readableSpans(story(name)[chunk]!, settings)
 }
 
 describe('the traces of whole stories', () => {
-  for (const [name, parts] of Object.entries(stories)) {
+  for (const [name, chunks] of Object.entries(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
-      await expect(readable(tracesAsJson(parts, settings))).toMatchFileSnapshot(`../golden/traces/${name}.json`)
+      await expect(readable(tracesAsJson(chunks, settings))).toMatchFileSnapshot(`../golden/traces/${name}.json`)
     })
   }
 })
@@ -44,7 +44,7 @@ describe('a trace', () => {
   })
 
   it('has one resource and one scope object for all spans of a chunk, and another resource for the next', () => {
-    const [one, two] = story('family').map(part => readableSpans(part, settings))
+    const [one, two] = story('family').map(chunk => readableSpans(chunk, settings))
     expect(new Set(one!.map(({ resource }) => resource)).size).toBe(1)
     expect(new Set([...one!, ...two!].map(({ instrumentationScope }) => instrumentationScope)).size).toBe(1)
     expect(one![0]!.resource).not.toBe(two![0]!.resource)
@@ -96,8 +96,8 @@ describe('a trace', () => {
 describe('whatever is observed', () => {
   it('no span starts at the epoch or before it, and none ends before it starts', () => {
     fc.assert(
-      fc.property(frozenPart, part => {
-        for (const { startTime, endTime } of readableSpans(part, settings)) {
+      fc.property(anyChunk, chunk => {
+        for (const { startTime, endTime } of readableSpans(chunk, settings)) {
           const [start, end] = [startTime, endTime].map(([s, n]) => BigInt(s) * 1_000_000_000n + BigInt(n))
           expect(start! > 0n && end! >= start! && end! < 2n ** 63n).toBe(true)
         }
@@ -107,8 +107,8 @@ describe('whatever is observed', () => {
 
   it('every span has valid ids of its own', () => {
     fc.assert(
-      fc.property(frozenPart, part => {
-        const contexts = readableSpans(part, settings).map(span => span.spanContext())
+      fc.property(anyChunk, chunk => {
+        const contexts = readableSpans(chunk, settings).map(span => span.spanContext())
         for (const { traceId, spanId } of contexts) {
           expect(traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/)
           expect(spanId).toMatch(/^(?!0{16})[0-9a-f]{16}$/)
@@ -120,7 +120,7 @@ describe('whatever is observed', () => {
 
   it('the bytes of two chunks are the bytes of each, one after the other', () => {
     fc.assert(
-      fc.property(frozenPart, frozenPart, (a, b) => {
+      fc.property(anyChunk, anyChunk, (a, b) => {
         const apart = Buffer.concat([encodeTraces([a], settings), encodeTraces([b], settings)])
         expect(Buffer.from(encodeTraces([a, b], settings)).equals(apart)).toBe(true)
       }),

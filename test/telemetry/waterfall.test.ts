@@ -8,13 +8,13 @@ import { shownSpans } from '../../src/telemetry/shown-span.ts'
 import { waterfall } from '../../src/terminal/waterfall.ts'
 import { durationText } from '../../src/terminal/waterfall-bar.ts'
 import type { WaterfallSpan } from '../../src/terminal/waterfall-span.ts'
-import { frozenPart } from './arbitraries.ts'
+import { anyChunk } from './arbitraries.ts'
 import { stories } from './stories.ts'
 
 const settings = telemetrySettings({ profiles })
 
 function spansOf(name: string): WaterfallSpan[] {
-  return stories[name]!.flatMap(part => shownSpans(part, settings))
+  return stories[name]!.flatMap(chunk => shownSpans(chunk, settings))
 }
 
 describe('the waterfalls of whole stories', () => {
@@ -28,8 +28,8 @@ describe('the waterfalls of whole stories', () => {
 describe('a waterfall', () => {
   it('shows every span, of whatever spans it is given', () => {
     fc.assert(
-      fc.property(frozenPart, part => {
-        const spans = shownSpans(part, settings)
+      fc.property(anyChunk, chunk => {
+        const spans = shownSpans(chunk, settings)
         const lines = waterfall(spans).split('\n')
         expect(lines.filter(line => /\S/.test(line)).length).toBeGreaterThanOrEqual(spans.length)
       }),

@@ -61,7 +61,7 @@ it("a refused token holds its own destination only, is rotated by itself, and th
   expect(replaced.code, replaced.stderr).toBe(0)
   await arrived(two, second, 'the second pipeline at the second destination')
   const listed = await command('tokens', 'list')
-  // The first destination's token is in use too, and nothing tells here that its id belongs to another instance.
+  // The first destination's token is in use too, and nothing shows here that its id belongs to another instance.
   expect(listed.stdout).toMatch(/^102 +another .* yes +unknown$/m)
   expect(listed.stdout).toMatch(/^103 +pipespan .* yes +in use$/m)
 

@@ -1,4 +1,4 @@
-// What is known of the platform's troubles: for how long, and whose they are.
+// When failing requests stop all others for a while, and whether the platform or one of its parts is to blame.
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
@@ -9,26 +9,26 @@ const error = (kind: PlatformErrorKind, endpoint?: string): PlatformError =>
   new PlatformError({ kind, what: 'It does not work.', remedy: 'Look at it.', endpoint })
 
 it('knows what is wrong with the platform until it answers again', () => {
-  const troubles = createErrorThrottle(silentLog())
-  expect(troubles.ofPlatform()).toBeUndefined()
-  expect(troubles.failed('project 4', error('unauthorized'))).toBe('stop')
-  expect(troubles.ofPlatform()?.kind).toBe('unauthorized')
-  troubles.answered('project 5')
-  expect(troubles.ofPlatform()).toBeUndefined()
+  const throttle = createErrorThrottle(silentLog())
+  expect(throttle.ofPlatform()).toBeUndefined()
+  expect(throttle.failed('project 4', error('unauthorized'))).toBe('stop')
+  expect(throttle.ofPlatform()?.kind).toBe('unauthorized')
+  throttle.answered('project 5')
+  expect(throttle.ofPlatform()).toBeUndefined()
 })
 
 it('does not take what is wrong with one project for a failure of the platform', () => {
-  const troubles = createErrorThrottle(silentLog())
-  expect(troubles.failed('project 4', error('not-found'))).toBe('go-on')
-  expect(troubles.failed('project 4', error('timeout'))).toBe('go-on')
-  expect(troubles.ofPlatform()).toBeUndefined()
+  const throttle = createErrorThrottle(silentLog())
+  expect(throttle.failed('project 4', error('not-found'))).toBe('go-on')
+  expect(throttle.failed('project 4', error('timeout'))).toBe('go-on')
+  expect(throttle.ofPlatform()).toBeUndefined()
 })
 
 it('takes three failures without an answer between them for the platform’s', () => {
-  const troubles = createErrorThrottle(silentLog())
-  for (const project of [1, 2]) expect(troubles.failed(`project ${project}`, error('timeout'))).toBe('go-on')
-  expect(troubles.failed('project 3', error('timeout'))).toBe('stop')
-  expect(troubles.ofPlatform()?.kind).toBe('timeout')
+  const throttle = createErrorThrottle(silentLog())
+  for (const project of [1, 2]) expect(throttle.failed(`project ${project}`, error('timeout'))).toBe('go-on')
+  expect(throttle.failed('project 3', error('timeout'))).toBe('stop')
+  expect(throttle.ofPlatform()?.kind).toBe('timeout')
 })
 
 function logged() {
@@ -42,23 +42,23 @@ function logged() {
       },
     },
   )
-  return { lines, troubles: createErrorThrottle(log) }
+  return { lines, throttle: createErrorThrottle(log) }
 }
 
 it('knows the failures of one endpoint once others answer after them, and logs them once for all who ask it', () => {
-  const { lines, troubles } = logged()
+  const { lines, throttle } = logged()
   const flags = (project: number) => error('unauthorized', `GET /projects/${project}/feature_flags`)
-  expect(troubles.failed('flags of 1', flags(1))).toBe('stop')
-  troubles.answered('agents of 1')
+  expect(throttle.failed('flags of 1', flags(1))).toBe('stop')
+  throttle.answered('agents of 1')
   // An answer may have been under way when the token was revoked.
-  expect(troubles.failed('flags of 2', flags(2))).toBe('stop')
-  troubles.answered('agents of 1')
+  expect(throttle.failed('flags of 2', flags(2))).toBe('stop')
+  throttle.answered('agents of 1')
   for (const project of [1, 2, 3, 4, 1, 2]) {
-    expect(troubles.failed(`flags of ${project}`, flags(project))).toBe('go-on')
-    troubles.answered('agents of 1')
+    expect(throttle.failed(`flags of ${project}`, flags(project))).toBe('go-on')
+    throttle.answered('agents of 1')
   }
-  expect(troubles.ofPlatform()).toBeUndefined()
-  troubles.answered('flags of 1')
+  expect(throttle.ofPlatform()).toBeUndefined()
+  throttle.answered('flags of 1')
   const endpoint = 'GET /projects/:id/feature_flags'
   const both = (name: string) => [`warns of ${name}`, `over for ${name}`]
   const [warned, over] = both(endpoint)
@@ -66,17 +66,17 @@ it('knows the failures of one endpoint once others answer after them, and logs t
 })
 
 it('stops for a token that all refuse, whatever was the endpoint’s own before', () => {
-  const { lines, troubles } = logged()
+  const { lines, throttle } = logged()
   const flags = error('unauthorized', 'GET /projects/1/feature_flags')
   for (let round = 0; round < 3; round += 1) {
-    troubles.failed('flags of 1', flags)
-    troubles.answered('agents of 1')
+    throttle.failed('flags of 1', flags)
+    throttle.answered('agents of 1')
   }
-  expect(troubles.failed('flags of 1', flags)).toBe('go-on')
-  expect(troubles.failed('agents of 1', error('unauthorized', 'GET /projects/1/cluster_agents'))).toBe('stop')
-  expect(troubles.ofPlatform()).toBeDefined()
+  expect(throttle.failed('flags of 1', flags)).toBe('go-on')
+  expect(throttle.failed('agents of 1', error('unauthorized', 'GET /projects/1/cluster_agents'))).toBe('stop')
+  expect(throttle.ofPlatform()).toBeDefined()
   // Who was answered there since it became the endpoint's own fails by something new.
-  troubles.answered('others of 1')
-  expect(troubles.failed('agents of 1', flags)).toBe('stop')
+  throttle.answered('others of 1')
+  expect(throttle.failed('agents of 1', flags)).toBe('stop')
   expect(lines.filter(line => line === 'warns of the platform')).toHaveLength(3)
 })

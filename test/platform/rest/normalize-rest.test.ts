@@ -12,7 +12,7 @@ const jobs = z.array(restJob).parse(fixture('jobs-retried.json'))
 const bridges = z.array(restBridge).parse(fixture('bridges-retried.json'))
 const job = (fixture('jobs-retried.json') as Record<string, unknown>[])[0]!
 
-function heardJob(fields: Record<string, unknown>) {
+function observedJob(fields: Record<string, unknown>) {
   return normalizeRest({ instance, pipeline, jobs: [restJob.parse({ ...job, ...fields })] }).jobs[0]!
 }
 
@@ -112,9 +112,9 @@ describe('a pipeline that was retried eight days later', () => {
 
 describe('a pipeline', () => {
   it('without its jobs says nothing of stages and commit', () => {
-    const { pipeline: heard } = normalizeRest({ instance, pipeline })
-    expect(heard!.facts).not.toHaveProperty('stages')
-    expect(heard!.facts).not.toHaveProperty('commit')
+    const { pipeline: observed } = normalizeRest({ instance, pipeline })
+    expect(observed!.facts).not.toHaveProperty('stages')
+    expect(observed!.facts).not.toHaveProperty('commit')
   })
 
   it('does not take the commit of another revision for its own', () => {
@@ -166,11 +166,11 @@ describe('a pipeline', () => {
   it('survives wrong types in everything but what it is known by', () => {
     const { id, project_id, status, ...others } = pipelineJson
     const spoilt = Object.fromEntries(Object.keys(others).map(name => [name, { wrong: [name] }]))
-    const { pipeline: heard, project } = normalizeRest({
+    const { pipeline: observed, project } = normalizeRest({
       instance,
       pipeline: restPipeline.parse({ id, project_id, status, ...spoilt }),
     })
-    expect(heard).toEqual({ facts: { status: 'success' }, times: {} })
+    expect(observed).toEqual({ facts: { status: 'success' }, times: {} })
     expect(project).toEqual({ id: 4711 })
   })
 
@@ -192,14 +192,14 @@ describe('a job', () => {
     ['98,29', undefined],
     [-1, undefined],
   ])('with the coverage %j covers %j', (coverage, expected) => {
-    expect(heardJob({ coverage }).facts.coverage).toBe(expected)
+    expect(observedJob({ coverage }).facts.coverage).toBe(expected)
   })
 
   it('has the archive among its artifacts, and neither its log nor its reports', () => {
     const archive = { file_type: 'archive', filename: 'out.zip', size: 7, file_format: 'zip' }
     const log = { file_type: 'trace', filename: 'job.log', size: 5 }
-    expect(heardJob({ artifacts: [log, null, archive] }).facts.artifacts).toEqual({ filename: 'out.zip', size: 7 })
-    expect(heardJob({ artifacts: [log] }).facts).not.toHaveProperty('artifacts')
+    expect(observedJob({ artifacts: [log, null, archive] }).facts.artifacts).toEqual({ filename: 'out.zip', size: 7 })
+    expect(observedJob({ artifacts: [log] }).facts).not.toHaveProperty('artifacts')
   })
 
   it('has the sizes of all its artifacts, its log among them, and of none that is odd', () => {
@@ -214,28 +214,28 @@ describe('a job', () => {
       { file_type: 'metrics', filename: 'metrics.txt' },
       7,
     ]
-    expect(heardJob({ artifacts: listed }).facts.artifactSizes).toEqual({ trace: 5_098, junit: 730, constructor: 1 })
-    expect(heardJob({ artifacts: [] }).facts).not.toHaveProperty('artifactSizes')
-    expect(heardJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
+    expect(observedJob({ artifacts: listed }).facts.artifactSizes).toEqual({ trace: 5_098, junit: 730, constructor: 1 })
+    expect(observedJob({ artifacts: [] }).facts).not.toHaveProperty('artifactSizes')
+    expect(observedJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
   })
 
   it('takes a null boolean for false and a missing one for unknown', () => {
-    expect(heardJob({ allow_failure: null }).facts.allowFailure).toBe(false)
-    expect(heardJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
-    expect(heardJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({
+    expect(observedJob({ allow_failure: null }).facts.allowFailure).toBe(false)
+    expect(observedJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
+    expect(observedJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({
       id: 1,
       active: false,
       isShared: false,
     })
-    expect(heardJob({ runner: { id: 1, paused: true } }).facts.runner).toEqual({ id: 1, active: false })
+    expect(observedJob({ runner: { id: 1, paused: true } }).facts.runner).toEqual({ id: 1, active: false })
   })
 
   it('has no failure reason unless it failed', () => {
-    expect(heardJob({ failure_reason: 'unknown_failure' }).facts).not.toHaveProperty('failureReason')
+    expect(observedJob({ failure_reason: 'unknown_failure' }).facts).not.toHaveProperty('failureReason')
   })
 
   it('takes times with any zone', () => {
-    expect(heardJob({ finished_at: '2025-03-11T09:00:33.380+01:00' }).times.finishedAt).toBe(
+    expect(observedJob({ finished_at: '2025-03-11T09:00:33.380+01:00' }).times.finishedAt).toBe(
       Date.parse('2025-03-11T08:00:33.380Z'),
     )
   })

@@ -1,4 +1,4 @@
-// A large delivery is read selectively, and tells the same as if all of it were built: what is JSON and what is not, escapes,
+// A large delivery is read selectively, with the same result as if all of it were built: what is JSON and what is not, escapes,
 // duplicates, bytes that are no UTF-8.
 // A long run: PIPESPAN_FUZZ_RUNS=5000000 PIPESPAN_FUZZ_SEED=1 vitest run test/platform/webhook/json-pick.test.ts -t 'whatever is wrong' --testTimeout 0
 import { isDeepStrictEqual } from 'node:util'
