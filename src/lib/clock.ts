@@ -3,25 +3,25 @@
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number
-  /** Milliseconds since some moment, by a clock that nobody sets: for all that lasts. A test's clock that has none is never set. */
+  /** Monotonic milliseconds, for durations. A test's clock that is never set back may leave it out. */
   elapsed?(): number
   /** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** For durations within this process: the time of day may jump, by hours or years. */
+/** Monotonic milliseconds, for durations within this process: the time of day may jump by hours or years. */
 export function elapsed(clock: Clock): number {
   return clock.elapsed?.() ?? clock.now()
 }
 
-/** When that will be, of a moment by `elapsed`: for people. */
+/** Converts a moment measured by `elapsed` to Unix time, to be shown to people. */
 export function timeOfDay<T extends number | undefined>(at: T, clock: Clock): T {
   return (at === undefined ? undefined : Math.round(clock.now() + at - elapsed(clock))) as T
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Whole ms, as what is reckoned from it may be stored.
+  // Whole ms: what is computed from it may be stored in integer columns.
   elapsed: () => Math.floor(performance.now()),
   sleep: async (ms, signal) => {
     if (signal?.aborted === true) return

@@ -1,43 +1,43 @@
-// A text as it reads once it is decoded, in every way and order that somebody may have encoded it: percent signs, backslashes, HTML, hex,
-// base64 from any place on. Each byte of a view knows where in the text it stands, so that what is found in one can be taken out there.
+// All decodings of a text, so that a secret is found in it however it was encoded: percent, backslash and HTML escapes, hex, and base64 at
+// any offset, nested in any order. Each decoded byte knows which bytes of the text it came from, so that those can be taken out.
 
-/** Bytes, and for each where in the original it begins and ends. */
+/** Decoded bytes, and where in the original text each of them begins and ends. */
 export interface View {
   readonly bytes: Buffer
   readonly begins: Uint32Array
   readonly ends: Uint32Array
 }
 
-/** Encodings within each other that are undone. */
-const deepest = 3
+/** How many nested encodings are undone: hex of base64 is two. */
+const maxDepth = 3
 
-/** The text itself and all its readings. White space is left out everywhere: what is broken into lines is found too. */
+/** The text itself and all its decodings, without white space, so that a secret broken into lines is found too. */
 export function* viewsOf(text: Uint8Array): Generator<View> {
   const bytes = Buffer.from(text)
   const begins = Uint32Array.from(bytes, (_, at) => at)
-  yield* readings(squeezed({ bytes, begins, ends: begins.map(at => at + 1) }), deepest)
+  yield* decodings(withoutSpace({ bytes, begins, ends: begins.map(at => at + 1) }), maxDepth)
 }
 
-function* readings(view: View, depth: number): Generator<View> {
+function* decodings(view: View, depth: number): Generator<View> {
   yield view
   if (depth === 0) return
   for (const decode of decoders) {
     const decoded = decode(view)
-    if (decoded !== undefined) yield* readings(squeezed(decoded), depth - 1)
+    if (decoded !== undefined) yield* decodings(withoutSpace(decoded), depth - 1)
   }
 }
 
 /** Undefined: there is nothing to decode. */
 type Decoder = (view: View) => View | undefined
 
-/** One escape: what it looks like, and the bytes that it stands for. */
 interface Escape {
   readonly pattern: RegExp
+  /** The bytes that a match stands for. */
   readonly meaning: (found: readonly string[]) => Uint8Array
 }
 
 const hexByte = /%([0-9a-f]{2})/gi
-/** As forms are sent. */
+/** As in HTML forms, where `+` is a space. */
 const hexByteOrBlank = /%([0-9a-f]{2})|\+/gi
 const backslash = /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|(.))/gi
 const entity = /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos|nbsp|sol|plus|equals|colon|comma|period));?/gi
@@ -80,7 +80,7 @@ function character(code: number): Uint8Array {
   return Buffer.from(code > 0x10ffff ? '' : String.fromCodePoint(code))
 }
 
-/** Stretches of an alphabet, of which `size` characters are `bytes` bytes, read from each of the first `size` on. */
+/** An encoding of which `size` characters are `bytes` bytes. As it is not known where a secret begins, it is decoded from each of the first `size` offsets. */
 interface Alphabet {
   readonly pattern: RegExp
   readonly size: number
@@ -90,13 +90,13 @@ interface Alphabet {
 
 const alphabets: readonly Alphabet[] = [
   { pattern: /[0-9a-f]{12,}/gi, size: 2, bytes: 1, encoding: 'hex' },
-  // Both that of addresses and the usual one.
+  // The standard and the URL-safe alphabet.
   { pattern: /[\w+/-]{8,}/g, size: 4, bytes: 3, encoding: 'base64' },
 ]
 
 const decoders: readonly Decoder[] = [
   ...escapes.map(unescaping),
-  ...alphabets.flatMap(alphabet => Array.from({ length: alphabet.size }, (_, from) => reading(alphabet, from))),
+  ...alphabets.flatMap(alphabet => Array.from({ length: alphabet.size }, (_, offset) => decoding(alphabet, offset))),
 ]
 
 function unescaping({ pattern, meaning }: Escape): Decoder {
@@ -115,24 +115,24 @@ function unescaping({ pattern, meaning }: Escape): Decoder {
   }
 }
 
-function reading({ pattern, size, bytes, encoding }: Alphabet, from: number): Decoder {
+function decoding({ pattern, size, bytes, encoding }: Alphabet, offset: number): Decoder {
   return view => {
     const text = view.bytes.toString('latin1')
     const decoded = new Decoded(view)
     for (const { 0: stretch, index } of text.matchAll(pattern)) {
-      // Two stretches are not one.
+      // A separator: what is found must not span two stretches.
       decoded.add(0xff, index, index)
-      const read = Buffer.from(stretch.slice(from), encoding)
+      const read = Buffer.from(stretch.slice(offset), encoding)
       for (const [at, byte] of read.entries()) {
-        const first = index + from + Math.floor((at * size) / bytes)
-        decoded.add(byte, first, index + from + Math.ceil(((at + 1) * size) / bytes))
+        const first = index + offset + Math.floor((at * size) / bytes)
+        decoded.add(byte, first, index + offset + Math.ceil(((at + 1) * size) / bytes))
       }
     }
     return decoded.isEmpty ? undefined : decoded.view()
   }
 }
 
-/** A view that is being made of another one. */
+/** Builds one view from another. */
 class Decoded {
   readonly #of: View
   readonly #bytes: number[] = []
@@ -168,7 +168,7 @@ class Decoded {
 }
 
 /** Without white space and control characters. */
-function squeezed(view: View): View {
+function withoutSpace(view: View): View {
   const kept = [...view.bytes.keys()].filter(at => (view.bytes[at] ?? 0) > 0x20)
   if (kept.length === view.bytes.length) return view
   return {

@@ -1,4 +1,4 @@
-// Something that happens, and whoever listens to it: neither side knows the other, and listeners may come at any time.
+// An event and its listeners, typed; listeners may be added at any time.
 
 export interface Emitter<Facts extends readonly unknown[] = []> {
   /** Calls every listener, in the order in which they came. */

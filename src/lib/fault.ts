@@ -18,18 +18,18 @@ export class ConfigError extends Fault {}
 /** The store cannot be opened, written or read. The same write may succeed the next time. */
 export class StoreError extends Fault {}
 
-/** What was to be stored breaks a rule of the store's: it would the next time as well. */
+/** The database refuses the data itself: a retry would fail in the same way. */
 export class DataError extends Fault {}
 
-/** The store takes writes, and does not give back what it took. */
+/** The store accepts writes, but cannot read back what it accepted. */
 export class UnreadableError extends StoreError {}
 
-/** A delivery's body is not what its kind promises. */
+/** The body of a delivery cannot be decoded. */
 export class PayloadError extends Fault {}
 
 /**
- * True where what was worked on is to blame: the store refused it as data, or code that knows nothing of stores and networks
- * stumbled over it. Whatever else fails may succeed the next time.
+ * True where the data is to blame: the store refused it, or pure code failed on it. Such work is set aside; all other errors
+ * may be gone at the next try.
  */
 export function isOfTheData(error: unknown): boolean {
   return [DataError, PayloadError, TypeError, RangeError, SyntaxError, ReferenceError, URIError].some(
@@ -37,7 +37,7 @@ export function isOfTheData(error: unknown): boolean {
   )
 }
 
-/** Text of anything thrown, without its stack, and without secrets: others may have written it. */
+/** The message of anything thrown, redacted: a server may have written it. */
 export function reasonOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error))
 }

@@ -1,4 +1,4 @@
-// The HTTP date (RFC 9110, 5.6.7) in its three forms, and nothing else: `Date.parse` alone takes "-5" for a day in May.
+// The HTTP date (RFC 9110, 5.6.7) in its three forms. `Date.parse` alone would take "-5" for a day in May.
 
 const day = '(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)'
 const month = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
@@ -13,7 +13,7 @@ const forms = [
 export function httpDate(header: string | undefined): number | undefined {
   const text = header?.trim() ?? ''
   if (!forms.some(form => form.test(text))) return undefined
-  // The last form names no zone; it is GMT all the same.
+  // The third form (asctime) names no zone, and means GMT.
   const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
   return Number.isNaN(at) ? undefined : at
 }

@@ -1,7 +1,7 @@
-// Counts in bins that grow by the eighth root of two: a percentile is right within 5 % whatever is counted and however
-// much, and counts of any two times can be added up.
+// A histogram with exponential bins, eight to each doubling: percentiles are right within 5 % for values of any size, and the
+// histograms of two periods can be added up.
 
-/** How many in each bin, by the bin's number. */
+/** Counts by the bin's number. */
 export type Bins = Readonly<Record<string, number>>
 
 const perOctave = 8
@@ -23,7 +23,7 @@ export function plusBins(a: Bins, b: Bins): Bins {
   return sum
 }
 
-/** The value below which that share lies; undefined when nothing was counted. */
+/** The value below which that share of all values lies (0.95: the 95th percentile); undefined when nothing was counted. */
 export function percentileOf(bins: Bins, share: number): number | undefined {
   const total = Object.values(bins).reduce((sum, count) => sum + count, 0)
   let reached = 0

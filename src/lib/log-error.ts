@@ -1,5 +1,5 @@
-// How an error looks in the log: its sort, its words and its stack, without secrets, and nothing else of it. Errors of libraries hold requests,
-// rows and headers.
+// How an error is logged: type, message, code and stack, redacted, and none of its other fields. Errors of libraries carry
+// requests, rows and headers.
 import { redact } from './redaction.ts'
 
 /** For pino's `serializers`: what is logged as `err`. */

@@ -5,15 +5,15 @@ import { logSerializers } from './log-error.ts'
 
 export type Log = Logger
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
   readonly format: 'json' | 'pretty'
 }
 
-/** Lines that could not be written yet; more are left out. Characters. */
-const longestBacklog = 1 << 20
+/** Characters that wait to be written; further lines are dropped. */
+const maxBacklog = 1 << 20
 
-/** Logs go to standard error: standard output belongs to what a command was asked for. */
+/** Logs to standard error: standard output is for the results of commands. */
 export function createLog(options: LogOptions): Log {
   const settings = {
     level: options.level,
@@ -24,8 +24,8 @@ export function createLog(options: LogOptions): Log {
   const stream =
     options.format === 'pretty'
       ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', singleLine: true })
-      : pino.destination({ dest: 2, sync: true, maxLength: longestBacklog })
-  // Where it goes may be a file on a full disk: that costs lines, not the process.
+      : pino.destination({ dest: 2, sync: true, maxLength: maxBacklog })
+  // Standard error may be a file on a full disk: then lines are lost, but the process goes on.
   stream.on('error', () => undefined)
   return pino(settings, stream)
 }

@@ -6,7 +6,7 @@ import type { Log } from './log.ts'
 
 export interface Loop {
   start(): void
-  /** Ends the pause, if there is one. Cheap; may be called as often as something happens. */
+  /** Starts the next turn without a pause. Cheap: may be called for every event. */
   wake(): void
   /** Resolves when the turn under way has ended. */
   stop(): Promise<void>
@@ -16,16 +16,16 @@ export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly log: Log
-  /** Does what there is to do; answers how many ms may pass until the next turn (0: at once). */
+  /** Does the work that is due; returns how many ms may pass until the next turn (0: at once). */
   readonly turn: () => Promise<number>
 }
 
-/** A reason of its own: without one each wake would make an error, with its stack. */
+/** The reason of the abort: without one each wake would create an error with its stack. */
 const woken = 'woken'
 
-const longestPause = 60_000
-/** To ask a store whether it is there costs nobody anything, and much waits for it, ms. */
-const storeComesBack = 2_000
+const maxPause = 60_000
+/** Shorter while the store is away: trying it is cheap, and much waits for it. */
+const maxStorePause = 2_000
 
 /** A turn that throws is logged once per series of failures and tried again after a growing pause, a minute at most. */
 export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
@@ -46,14 +46,14 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
         failures = 0
       } catch (error) {
         failures += 1
-        rest = backoff(failures, { first: 250, max: error instanceof StoreError ? storeComesBack : longestPause })
+        rest = backoff(failures, { first: 250, max: error instanceof StoreError ? maxStorePause : maxPause })
         const level = failures === 1 ? 'error' : 'debug'
         log[level]({ loop: name, failures, reason: reasonOf(error) }, `${name} failed and will try again`)
       }
       if (isStopping()) return
       if (wakes !== before && failures === 0) rest = 0
       if (rest <= 0) {
-        // Even without a pause others get their turn: timers, sockets, signals.
+        // Timers, sockets and signals get their turn in between.
         await new Promise(resolve => setImmediate(resolve))
         continue
       }

@@ -1,15 +1,15 @@
-// The priority of the thread that calls, in the system's measure.
+// Lowers the scheduling priority of the calling thread.
 import { constants, getPriority, setPriority } from 'node:os'
 
-/** So much lower, a thread still has a quarter of a busy processor beside one that is not. */
+/** Nice levels. With 5 more, a thread still gets a quarter of a processor that it shares with a normal thread. */
 const difference = 5
 
-/** Lowers it below other threads'. Only Linux knows priorities of threads; where the system forbids it, nothing changes. */
+/** On Linux only, where priorities belong to threads; nothing happens where the system forbids it. */
 export function lowerPriority(): void {
   if (process.platform !== 'linux') return
   try {
     setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + difference))
   } catch {
-    // As before.
+    // The priority stays as it is.
   }
 }

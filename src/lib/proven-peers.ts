@@ -1,8 +1,8 @@
-// Who has shown the secret on a listener: its connections, and their addresses for as long as there is room to remember them. Where
-// there is not enough for all, they come before strangers. It lets nobody in: a secret is asked for every time all the same.
+// The connections and addresses from which a listener has received the right secret. When connections or memory run short, they are
+// served before strangers. It grants no access: every request must still show the secret.
 import { isIPv6 } from 'node:net'
 
-/** A socket, as far as it matters here. */
+/** The part of a socket that is needed here. */
 export interface Connection {
   readonly remoteAddress?: string | undefined
   readonly remotePort?: number | undefined
@@ -10,19 +10,19 @@ export interface Connection {
 }
 
 export interface ProvenPeers {
-  /** The secret was right. `address`: where the request came from, which a proxy may have named. */
+  /** To be called when the secret was right. `address`: that of the client, which a proxy may have forwarded. */
   proved(connection: Connection, address: string): void
-  /** Whether it was right before, on this connection or from this address. */
+  /** Whether the secret was right before, on this connection or from this address. */
   knows(connection: Connection, address: string | undefined): boolean
-  /** Called for each connection once, when it has shown the secret. */
+  /** Called once for each connection that has shown the secret. */
   onProved(listener: (connection: Connection) => void): void
 }
 
-/** Addresses remembered; the one that proved itself longest ago is forgotten first. */
-const most = 4_096
+/** The address that proved itself longest ago is forgotten first. */
+const maxAddresses = 4_096
 
 export function createProvenPeers(): ProvenPeers {
-  /** And the address that each of them showed the secret from last. */
+  /** With the address from which each of them last showed the secret. */
   const connections = new WeakMap<Connection, string>()
   const networks = new Set<string>()
   const listeners: ((connection: Connection) => void)[] = []
@@ -33,7 +33,7 @@ export function createProvenPeers(): ProvenPeers {
     networks.delete(network)
     networks.add(network)
     const [oldest] = networks
-    if (networks.size > most && oldest !== undefined) networks.delete(oldest)
+    if (networks.size > maxAddresses && oldest !== undefined) networks.delete(oldest)
   }
 
   return {
@@ -51,7 +51,7 @@ export function createProvenPeers(): ProvenPeers {
   }
 }
 
-/** An IPv4 address, also one mapped into IPv6, as it is; of an IPv6 address its /64, within which a host chooses its own ever anew. */
+/** An IPv4 address as it is (`::ffff:10.0.0.1` is one, too); of an IPv6 address its /64 network, within which a host often changes its address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

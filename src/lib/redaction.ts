@@ -1,36 +1,37 @@
-// The one place that words of others pass before they are logged, shown or stored: whatever secret this process has ever held is taken out
-// of them, however it is encoded. Secrets make themselves known (`secret.ts`), so that none is forgotten, and one that was replaced stays known.
+// Every text that a server or a payload provides passes here before it is logged, shown or stored: each secret that this process has ever
+// held is removed from it, however it is encoded. A `Secret` registers itself, so that none is forgotten; a replaced one stays known.
 import { viewsOf } from './decoded-views.ts'
 
-/** What is shorter is no secret, and stands in many words. */
-const shortest = 6
-/** So many are remembered, the latest of them: of a token that is replaced every hour those of six weeks. */
-const mostKnown = 1_000
+/** Shorter values are no secrets, and occur within many words. */
+const minLength = 6
+/** The latest are remembered: six weeks of a token that is replaced every hour. */
+const maxSecrets = 1_000
 
-/** By their value; in the order in which they were last used. */
+/** What is searched for, by the secret's value; the least recently used first. */
 const known = new Map<string, readonly Buffer[]>()
 
-/** From now on no words may hold this value. */
+/** From now on `redact` removes this value. */
 export function keepOut(value: string): void {
   const needles = known.get(value) ?? formsOf(value)
   if (needles.length === 0) return
   known.delete(value)
   known.set(value, needles)
   for (const oldest of known.keys()) {
-    if (known.size <= mostKnown) return
+    if (known.size <= maxSecrets) return
     known.delete(oldest)
   }
 }
 
 /**
- * The text with `[secret]` for every known secret in it, and for those of `also`, in whatever encoding. No more than its first `longest`
- * characters are read and returned: they may have been written to keep this busy.
+ * The text with `[secret]` in place of every known secret and of those in `also`, in any encoding. Only its first `longest`
+ * characters are read and returned: a text may have been written to keep the daemon busy.
  */
 export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
   if (text === '') return text
   const isCut = text.length > longest
   let clean = isCut ? text.slice(0, longest).replace(brokenEscape, '') : text
-  for (const secret of also) if (secret !== '' && secret.length < shortest) clean = clean.replaceAll(secret, '[secret]')
+  for (const secret of also)
+    if (secret !== '' && secret.length < minLength) clean = clean.replaceAll(secret, '[secret]')
   const needles = [...known.values(), ...also.map(formsOf)].flat()
   if (needles.length === 0) return clean
   const bytes = Buffer.from(clean)
@@ -44,26 +45,26 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
   return hidden.includes(1) ? withoutHidden(bytes, hidden) : clean
 }
 
-/** One line of what others said, redacted, at most `longest` characters of it; undefined when nothing is left. */
+/** A foreign text as one line, redacted, at most `longest` characters of it; undefined when nothing is left. */
 export function briefly(text: string, longest: number, also: readonly string[] = []): string | undefined {
-  const line = text.slice(0, mostSaid).replace(/[\s\p{Cc}]+/gu, ' ')
-  const clean = redact(line, also, mostRead).trim()
+  const line = text.slice(0, maxScanned).replace(/[\s\p{Cc}]+/gu, ' ')
+  const clean = redact(line, also, maxDecoded).trim()
   if (clean === '') return undefined
   return clean.length > longest ? `${clean.slice(0, longest)}…` : clean
 }
 
-/** Characters that are looked at of what others said, and that are read of it in every way it may be encoded. */
-const [mostSaid, mostRead] = [65_536, 2_048]
+/** Characters of a foreign text that are looked at, and characters of the line made from it that are searched in all encodings. */
+const [maxScanned, maxDecoded] = [65_536, 2_048]
 
-/** An escape of which the end was cut off. */
+/** An escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
-/** Where it stands; of a text that was cut also where it begins and goes on to the end. */
+/** Where the needle stands; in a text that was cut also where only its beginning stands, at the very end. */
 function* placesOf(needle: Buffer, haystack: Buffer, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]
   if (!isCut) return
-  const beginning = needle.subarray(0, shortest)
+  const beginning = needle.subarray(0, minLength)
   const from = Math.max(0, haystack.length - needle.length)
   for (let at = haystack.indexOf(beginning, from); at !== -1; at = haystack.indexOf(beginning, at + 1)) {
     if (needle.subarray(0, haystack.length - at).equals(haystack.subarray(at))) yield [at, haystack.length]
@@ -83,14 +84,14 @@ function withoutHidden(bytes: Buffer, hidden: Uint8Array): string {
 }
 
 /**
- * What of a value must not be seen. Of an address: user and password, and the password alone. Of anything else: itself,
- * what follows the scheme in a header's value, both parts of basic authentication, and the key of a signing token.
+ * The parts of a value that must not be seen. Of `https://user:password@host`: user and password, and the password alone. Of anything
+ * else: the value, what follows the scheme of an authorization header, both parts of basic authentication, the key of a signing token.
  */
 function formsOf(value: string): Buffer[] {
   const forms = (/^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? partsOfAddress(value) : partsOf(value)).map(form =>
     Buffer.from(form),
   )
-  return forms.map(form => folded(form.filter(byte => byte > 0x20))).filter(form => form.length >= shortest)
+  return forms.map(form => folded(form.filter(byte => byte > 0x20))).filter(form => form.length >= minLength)
 }
 
 function partsOfAddress(value: string): string[] {
@@ -113,7 +114,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Capital letters as small ones: some write everything in one case. */
+/** In lower case: a server may repeat a secret in another case. */
 function folded(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.map(byte => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte)))
 }

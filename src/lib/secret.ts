@@ -1,5 +1,5 @@
-// A value that must not be seen: it prints as [secret] wherever somebody would print it, and is read on purpose only.
-// Whoever makes one need not think of those who may repeat it: `redaction.ts` takes it out of their words.
+// A value that must not be seen: it prints as [secret], and is read on purpose only. It registers with `redaction.ts`, which
+// removes it from the texts of servers that repeat it.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { inspect } from 'node:util'
 import { keepOut } from './redaction.ts'
@@ -18,7 +18,7 @@ export class Secret {
     return this.#value
   }
 
-  /** Constant in time whatever the candidate's length and content. */
+  /** In constant time, whatever the candidate's length and content. */
   equals(candidate: string): boolean {
     this.#digest ??= digest(this.#value)
     return timingSafeEqual(this.#digest, digest(candidate))

@@ -1,11 +1,11 @@
-// Keeps the heaps of all threads near what is live in them. Left alone, V8 lets garbage grow to several times that where the machine has
-// room, and a process that handles much for a short time each has much garbage.
+// Keeps the heaps of all threads close to the size of their live data. By default V8 lets garbage grow to several times that while
+// the machine has memory, and a daemon with many short-lived objects has much garbage.
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * To be called once the program is up: by then the young generations have the size that they keep, some 4 MiB for each half. From then on
- * they grow no more, and the old ones are collected when they have grown by half. Both flags are read whenever a heap would grow;
- * where a later V8 does not know them, nothing happens.
+ * To be called once the program is up, when the semi-spaces of the young generation have reached some 4 MiB. From then on they no
+ * longer grow, and the old generation is collected when it has grown by half. V8 reads both flags whenever a heap would grow; a
+ * later V8 that does not know them ignores them.
  */
 export function keepHeapsSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

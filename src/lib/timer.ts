@@ -1,11 +1,11 @@
-// Timers whose work may fail: what it throws is handed to whoever set them, and never ends the process. The one place, beside the
-// clock, where timers are set: a file that cannot be opened for a moment must not be the end of a daemon.
+// Timers whose work may fail: errors go to `onError` and never end the process. A daemon must survive a file that cannot be opened
+// for a moment, so timers are set only here and in `clock.ts`.
 
 export interface Timer {
   stop(): void
 }
 
-/** Runs `work` every `ms`, not again before its promise is settled. It keeps no process alive. */
+/** Runs `work` every `ms`, but not while the round before is still running. Does not keep the process alive. */
 export function every(ms: number, work: () => unknown, onError: (error: unknown) => void): Timer {
   let busy = false
   async function round(): Promise<void> {

@@ -1,17 +1,17 @@
-// What becomes of an error that nobody caught, in a callback of a socket or a file: it is logged, and the process goes on. All that
-// is under way has a deadline of its own, and what was acknowledged is on the disk: going on risks less than a daemon that one
-// answer, or one moment without descriptors, can end again and again.
+// An uncaught error, in a callback of a socket or a file, is logged and the process goes on. All work has a deadline, and what was
+// acknowledged is on disk, so going on risks less than a daemon that one odd answer, or a moment without file descriptors, can end
+// again and again.
 import { reasonOf } from './fault.ts'
 import type { Log } from './log.ts'
 
-/** Thrown where nobody can catch it, to end the process all the same. */
+/** Thrown to end the process on purpose. */
 export class EndOfProcess extends Error {}
 
 const minute = 60_000
 
-/** For the thread that calls it. One line for each place and minute. */
+/** For the calling thread. Logs one line per place and minute. */
 export function outliveErrors(log: Log): void {
-  const toldAt = new Map<string, number>()
+  const loggedAt = new Map<string, number>()
   process.on('uncaughtException', error => {
     if (error instanceof EndOfProcess) {
       log.fatal(error.message)
@@ -21,10 +21,10 @@ export function outliveErrors(log: Log): void {
     const [, place = ''] = error instanceof Error ? (error.stack ?? '').split('\n    at ') : []
     const name = `${place} ${reason}`.slice(0, 200)
     const now = performance.now()
-    if (now - (toldAt.get(name) ?? -minute) < minute) return
-    // As many places as there are: few. Words of an error may differ each time.
-    if (toldAt.size >= 1_000) toldAt.clear()
-    toldAt.set(name, now)
+    if (now - (loggedAt.get(name) ?? -minute) < minute) return
+    // There are few places, but the message of an error may differ each time.
+    if (loggedAt.size >= 1_000) loggedAt.clear()
+    loggedAt.set(name, now)
     log.error({ reason, place: place.trim() }, 'unexpected error; the daemon continues')
   })
 }
