@@ -38,8 +38,11 @@ it('Every lease of a daemon that was killed is the next one’s as soon as it ha
     }
   }
   const all = async (): Promise<Record<string, string>> => {
-    while (!names.every(name => name in holders())) await sleep(20)
-    return holders()
+    for (;;) {
+      const found = holders()
+      if (names.every(name => name in found)) return found
+      await sleep(20)
+    }
   }
   const first = await all()
   expect(Object.keys(first)).toEqual(names)

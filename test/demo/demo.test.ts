@@ -3,7 +3,6 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { demo, type DemoOptions } from '../../src/cli/demo.ts'
@@ -82,8 +81,8 @@ describe('pipespan demo', () => {
     await firstMatch(run.stdout, /pipeline: .*trace/)
     // Its queries are gauges, the one of a count and the one of figures.
     const metrics = async () => (await fetch(`${pages}metrics`)).text()
-    while (!/^brightwater_pipeline_duration_p50\{.*main/m.test(await metrics())) await setTimeout(100)
-    expect(await metrics()).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
+    await expect.poll(metrics).toMatch(/^brightwater_pipeline_duration_p50\{.*main/m)
+    await expect.poll(metrics).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
     stop.abort()
     expect(await run.code).toBe(0)
     expect(await run.output).toContain('\u001b[32m')

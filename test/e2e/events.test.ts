@@ -205,7 +205,7 @@ describe('events', () => {
     for (const [at, { event, text }] of eventFiles.entries())
       await send(daemon, { event, body: text, key: `unclaimed-${at}` })
     await waitFor(async () => (await counted(daemon, 'pipespan_intake_events_total')) === eventFiles.length)
-    expect(await counted(daemon, 'pipespan_intake_events_unclaimed_total')).toBe(eventFiles.length)
+    await waitFor(async () => (await counted(daemon, 'pipespan_intake_events_unclaimed_total')) === eventFiles.length)
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     const db = new DatabaseSync(daemon.storeFile)
     expect(db.prepare('SELECT count(*) AS n FROM events').get()).toEqual({ n: eventFiles.length })

@@ -27,7 +27,8 @@ it('Gauges of what the platform has are sent, and go on after a kill without bei
   await receiver.until(reported)
   const flags = receiver.metrics.find(({ name }) => name === 'gitlab.feature_flag.active')
   expect(flags?.resource.attributes).toMatchObject({ 'service.name': 'Storefront', 'service.instance.id': '301' })
-  expect(await (await fetch(`${first.adminUrl}/metrics`)).text()).toMatch(/^gitlab_agent_count\{.*} 2$/m)
+  const scraped = async (): Promise<string> => (await fetch(`${first.adminUrl}/metrics`)).text()
+  await expect.poll(scraped).toMatch(/^gitlab_agent_count\{.*} 2$/m)
   await first.kill()
   const asked = api.asked.length
   receiver.clear()

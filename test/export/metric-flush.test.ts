@@ -23,6 +23,8 @@ let now: number
 let store: Store
 let receiver: OtlpReceiver
 let flushes: MetricFlush[]
+/** How often each has come to rest: then it has taken all answers. */
+let rests: Map<MetricFlush, () => number>
 const clock: Clock = {
   now: () => now,
   // A pause of the loop lasts until it is woken; everything else goes on at once.
@@ -38,6 +40,7 @@ beforeEach(async () => {
   store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   receiver = await OtlpReceiver.start()
   flushes = []
+  rests = new Map()
 })
 afterEach(async () => {
   for (const flush of flushes) await flush.finish(5_000)
@@ -52,6 +55,11 @@ function destination(name: string, temporality: 'cumulative' | 'delta' = 'cumula
 function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
   const { totals, repositories, leases } = store
   const { recentRuns, gaugeReadings } = repositories
+  let rested = 0
+  const sleep: Clock['sleep'] = async (ms, signal) => {
+    rested += 1
+    return clock.sleep(ms, signal)
+  }
   const flush = createMetricFlush({
     destinations: [destination('default')],
     ...{
@@ -62,12 +70,13 @@ function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
       settings,
       profile: 'generic',
       interval: minute,
-      clock,
+      clock: { ...clock, sleep },
       log: silentLog(),
       ...options,
     },
   })
   flushes.push(flush)
+  rests.set(flush, () => rested)
   flush.start()
   return flush
 }
@@ -112,13 +121,13 @@ function latest(name: string): Record<string, unknown> {
   return found
 }
 
-/** Runs the next flush and waits until it has been answered. */
+/** Runs the next flush, which is answered so often, and waits until it has taken the answers. */
 async function flushed(flush: MetricFlush, requests = 1): Promise<void> {
   const answered = receiver.requests.length + requests
+  const rested = rests.get(flush)?.() ?? 0
   flush.wake()
   await receiver.until(() => receiver.requests.length >= answered)
-  // The answer has left the receiver; the flush has yet to take it.
-  await new Promise(resolve => setTimeout(resolve, 20))
+  await expect.poll(() => rests.get(flush)?.(), { interval: 10 }).toBeGreaterThan(rested)
 }
 
 describe('the flush of cumulative metrics', () => {
@@ -215,9 +224,9 @@ describe('the flush of cumulative metrics', () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()
-    await receiver.until(() => receiver.requests.length === 1)
-    await new Promise(resolve => setTimeout(resolve, 50))
-    expect(flush.status()).toMatchObject([{ state: 'open', cause: 'unavailable', nextTry: now + 300_000 }])
+    await expect
+      .poll(() => flush.status())
+      .toMatchObject([{ state: 'open', cause: 'unavailable', nextTry: now + 300_000 }])
     flush.wake()
     now += 301_000
     await flushed(flush)

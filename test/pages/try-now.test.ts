@@ -49,8 +49,7 @@ it('sends at once what waits for a backend that is back', async () => {
   const answer = await post({ do: 'now', form: formIn(overview) })
   expect(answer.status).toBe(303)
   await until(async () => house.receiver.spans.length > before)
-  await until(async () => (await queueOf())?.pending === 0)
-  expect(await queueOf()).toMatchObject({ state: 'closed', putOff: 0 })
+  await expect.poll(queueOf).toMatchObject({ pending: 0, state: 'closed', putOff: 0 })
   const said = (await read(answer.headers.get('location')!)).replace(/\s+/g, ' ')
   expect(said).toMatch(
     /[1-9]\d* exports? that had been put off (is|are) sent now; 1 open circuit breaker lets a probe through/,

@@ -51,9 +51,9 @@ it('counts what the poller, enrichment and redelivery did, and what it cost of t
   await expect.poll(async () => valueOf('pipespan_poller_pipelines_total')).toBe(1)
   await expect.poll(async () => valueOf('pipespan_enrichment_runs_total{outcome="completed"')).toBe(1)
   await expect.poll(async () => valueOf('pipespan_redelivery_deliveries_total{outcome="found"')).toBe(1)
-  expect(await valueOf('pipespan_poller_requests_total')).toBeGreaterThan(1)
-  expect(await valueOf('pipespan_platform_budget_available')).toBeGreaterThan(0)
-  expect(await valueOf('pipespan_platform_requests_total{priority=')).toBeGreaterThan(0)
+  await expect.poll(async () => valueOf('pipespan_poller_requests_total')).toBeGreaterThan(1)
+  await expect.poll(async () => valueOf('pipespan_platform_budget_available')).toBeGreaterThan(0)
+  await expect.poll(async () => valueOf('pipespan_platform_requests_total{priority=')).toBeGreaterThan(0)
   expect(await valueOf('pipespan_platform_unauthorized_total')).toBe(0)
 
   // The token is revoked.
