@@ -7,8 +7,8 @@ export type Bins = Readonly<Record<string, number>>
 const perOctave = 8
 
 /** The bin of a value; all below 1 share one. */
-export function binOf(value: number): string {
-  return value < 1 ? '0' : String(1 + Math.floor(Math.log2(value) * perOctave))
+export function binOf(value: number): number {
+  return value < 1 ? 0 : 1 + Math.floor(Math.log2(value) * perOctave)
 }
 
 /** The middle of a bin. */

@@ -12,8 +12,8 @@ export interface TrendLoopOptions {
   readonly log: Log
 }
 
-/** Chunks read in one step: some milliseconds. */
-const chunks = 50
+/** Chunks read ahead in one step, some milliseconds; and beyond them in the transaction that writes, where nothing is read ahead. */
+const chunks = { ahead: 50, written: 400 }
 /** When there is nothing new to read, and between two steps while there is, ms. */
 const pause = { idle: 250, busy: 5 }
 /** Between two times of writing, unless more was read than should wait, ms. */
@@ -29,10 +29,10 @@ export function createTrendLoop({ trends, keep, clock, log }: TrendLoopOptions):
     clock,
     log,
     turn: async () => {
-      const found = await trends.readAhead(chunks)
+      const found = await trends.readAhead(chunks.ahead)
       if (found === 'more') return pause.busy
       if (found === 'all' && elapsed(clock) - wroteAt < writeEvery) return pause.idle
-      if ((await trends.takeIn(chunks)) === chunks) return pause.busy
+      if ((await trends.takeIn(chunks.written)) === chunks.written) return pause.busy
       wroteAt = elapsed(clock)
       if (elapsed(clock) - prunedAt >= pruneEvery) {
         await trends.prune(keep)

@@ -67,33 +67,46 @@ export interface CostReads {
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
 }
 
-/** What one chunk adds: two rows a job that took a runner's time, as the job's and as the project's. `failedBefore`: as with trends. */
-export function costsOf(chunk: Chunk, failedBefore: Failures): CostRow[] {
-  const { key, project, pipeline } = chunk
-  const base = {
-    ...{ projectId: project.id, instance: key.instance, runs: 1 },
-    project: plainText(project.path ?? project.name ?? ''),
-  }
-  const branch = branchClassOf(pipeline.facts, project)
-  return chunk.jobs.flatMap((job): CostRow[] => {
-    const seconds = computeSeconds(job)
-    if (seconds === undefined || job.end <= 0) return []
-    const isFlaky = job.status === 'success' && (failedBefore.get(job.name ?? '') ?? Infinity) < job.id
-    const purpose = computePurposeOf(job, pipeline.superseded === true)
-    const sum = { totalMs: Math.round(seconds * 1_000), cost: job.cost ?? 0 }
-    const lost = { ...nothingLost }
-    if (isFlaky && purpose === 'useful') lost.flaky = sum
-    else if (purpose !== 'useful') lost[purpose] = sum
-    const row = { ...base, ...sum, lost, bucket: job.end - (job.end % day) }
-    const worker = plainText((job.runner?.type ?? '').slice(0, longestWorker))
-    const name = trendJob(job.name ?? '')
-    const ofProject: CostRow = { ...row, job: '', branch, worker }
-    return name === '' ? [ofProject] : [ofProject, { ...row, job: name, branch: '', worker: '' }]
-  })
+/** What a job took of its runner. */
+export interface JobCost extends CostSum {
+  readonly bucket: Millis
+  readonly instance: string
+  readonly projectId: number
+  readonly project: string
+  /** Empty where it has no name. */
+  readonly job: string
+  readonly branch: BranchClass
+  readonly worker: string
+  /** Undefined where somebody wanted it. */
+  readonly lost: LostPurpose | undefined
 }
 
-const none: CostSum = { totalMs: 0, cost: 0 }
-const nothingLost: Record<LostPurpose, CostSum> = { retried: none, superseded: none, failed: none, flaky: none }
+/** What each job of a chunk adds, of those that took a runner's time. `failedBefore`: as with trends. */
+export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
+  const { key, project, pipeline } = chunk
+  const path = plainText(project.path ?? project.name ?? '')
+  const branch = branchClassOf(pipeline.facts, project)
+  const costs: JobCost[] = []
+  for (const job of chunk.jobs) {
+    const seconds = computeSeconds(job)
+    if (seconds === undefined || job.end <= 0) continue
+    const isFlaky = job.status === 'success' && (failedBefore.get(job.name ?? '') ?? Infinity) < job.id
+    const purpose = computePurposeOf(job, pipeline.superseded === true)
+    costs.push({
+      bucket: job.end - (job.end % day),
+      instance: key.instance,
+      projectId: project.id,
+      project: path,
+      job: trendJob(job.name ?? ''),
+      branch,
+      worker: plainText((job.runner?.type ?? '').slice(0, longestWorker)),
+      totalMs: Math.round(seconds * 1_000),
+      cost: job.cost ?? 0,
+      lost: purpose === 'useful' ? (isFlaky ? 'flaky' : undefined) : purpose,
+    })
+  }
+  return costs
+}
 
 /** The platform's words are shorter, UTF-16 units. */
 const longestWorker = 50

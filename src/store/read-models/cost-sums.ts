@@ -1,43 +1,79 @@
 // Costs of chunks that were read and are not yet written: added up in memory, so that each row is written once for many chunks. Pure.
-import { costsOf, type CostRow, type CostSum } from '../ports/costs.ts'
+import { costsOf, type CostRow, type CostSum, type JobCost, type LostPurpose } from '../ports/costs.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Failures } from './earlier-failures.ts'
 
+type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
+type Sum = Changing<Omit<CostRow, 'lost'>> & { readonly lost: Readonly<Record<LostPurpose, Changing<CostSum>>> }
+
+/** The sums of one project's day. */
+interface Day extends Pick<CostRow, 'bucket' | 'projectId' | 'instance'> {
+  /** By branch class and runner type. */
+  readonly ofProject: Map<string, Sum>
+  readonly ofJobs: Map<string, Sum>
+}
+
 export class CostSums {
-  readonly #rows = new Map<string, CostRow>()
+  readonly #days = new Map<string, Day>()
+  /** What one chunk reports is mostly of one day. */
+  #last: Day | undefined
+  #size = 0
 
   get size(): number {
-    return this.#rows.size
+    return this.#size
   }
 
   add(chunk: Chunk, failedBefore: Failures): void {
-    for (const row of costsOf(chunk, failedBefore)) {
-      const { bucket, projectId, instance, branch, worker, job } = row
-      const name = `${bucket} ${projectId} ${instance} ${branch} ${worker}\n${job}`
-      const known = this.#rows.get(name)
-      this.#rows.set(name, known === undefined ? row : plus(known, row))
+    for (const cost of costsOf(chunk, failedBefore)) {
+      const { ofProject, ofJobs } = this.#dayOf(cost)
+      this.#count(ofProject, `${cost.branch} ${cost.worker}`, cost, 'project')
+      if (cost.job !== '') this.#count(ofJobs, cost.job, cost, 'job')
     }
   }
 
   rows(): CostRow[] {
-    return [...this.#rows.values()]
+    return [...this.#days.values()].flatMap(({ ofProject, ofJobs }) => [...ofProject.values(), ...ofJobs.values()])
+  }
+
+  #dayOf({ bucket, projectId, instance }: JobCost): Day {
+    const last = this.#last
+    if (last?.projectId === projectId && last.bucket === bucket && last.instance === instance) return last
+    const name = `${projectId} ${bucket} ${instance}`
+    const found = this.#days.get(name) ?? { bucket, projectId, instance, ofProject: new Map(), ofJobs: new Map() }
+    this.#days.set(name, found)
+    this.#last = found
+    return found
+  }
+
+  #count(sums: Map<string, Sum>, name: string, cost: JobCost, of: 'project' | 'job'): void {
+    let sum = sums.get(name)
+    if (sum === undefined) {
+      sum = emptySum(cost, of)
+      sums.set(name, sum)
+      this.#size += 1
+    }
+    sum.project = cost.project
+    sum.runs += 1
+    addCost(sum, cost)
+    if (cost.lost !== undefined) addCost(sum.lost[cost.lost], cost)
   }
 }
 
-function plus(sum: CostRow, more: CostRow): CostRow {
+function emptySum(of: JobCost, what: 'project' | 'job'): Sum {
+  const { bucket, projectId, instance, project, job, branch, worker } = of
   return {
-    ...more,
-    ...both(sum, more),
-    runs: sum.runs + more.runs,
+    ...{ bucket, projectId, instance, project, runs: 0, totalMs: 0, cost: 0 },
+    ...(what === 'project' ? { job: '', branch, worker } : { job, branch: '' as const, worker: '' }),
     lost: {
-      retried: both(sum.lost.retried, more.lost.retried),
-      superseded: both(sum.lost.superseded, more.lost.superseded),
-      failed: both(sum.lost.failed, more.lost.failed),
-      flaky: both(sum.lost.flaky, more.lost.flaky),
+      retried: { totalMs: 0, cost: 0 },
+      superseded: { totalMs: 0, cost: 0 },
+      failed: { totalMs: 0, cost: 0 },
+      flaky: { totalMs: 0, cost: 0 },
     },
   }
 }
 
-function both(a: CostSum, b: CostSum): CostSum {
-  return { totalMs: a.totalMs + b.totalMs, cost: a.cost + b.cost }
+function addCost(sum: Changing<CostSum>, { totalMs, cost }: CostSum): void {
+  sum.totalMs += totalMs
+  sum.cost += cost
 }

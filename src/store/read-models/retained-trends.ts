@@ -2,12 +2,18 @@
 import { EarlierFailures } from './earlier-failures.ts'
 import { foldedName } from '../ports/pipeline-name.ts'
 import { number, record, text, type Row } from '../sql/columns.ts'
-import { outcomesOf, type RetainedFigures, type RetainedQuery, type TrendOutcome } from '../ports/trends.ts'
+import {
+  outcomesOf,
+  type RetainedFigures,
+  type RetainedQuery,
+  type StoredTrendRow,
+  type TrendOutcome,
+} from '../ports/trends.ts'
 import { places, type Value } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { trendsIn } from './trends-in-memory.ts'
-import { TrendSums } from './trend-sums.ts'
+import { TrendSums, type TrendSum } from './trend-sums.ts'
 import type { Ask } from './ask.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
@@ -35,7 +41,7 @@ export function retainedOn(ask: Ask, damaged: DamagedRows): (query: RetainedQuer
       for (const [, its] of Map.groupBy(rows, row => number('run_id')(row))) count(its, query, sums, damaged)
       await breathe()
     }
-    const rows = sums.additions().flatMap(({ step, row }) => (step === query.step ? [row] : []))
+    const rows = sums.additions().flatMap(({ step, row }) => (step === query.step ? [withBins(row)] : []))
     const isCut = read < runs.length || runs.length === most.runs
     const pipelines = Math.min(read, runs.length)
     return {
@@ -44,6 +50,10 @@ export function retainedOn(ask: Ask, damaged: DamagedRows): (query: RetainedQuer
       backTo: isCut ? runs[pipelines - 1]?.createdAt : undefined,
     }
   }
+}
+
+function withBins(row: TrendSum): StoredTrendRow {
+  return { ...row, durations: row.durations.bins(), queues: row.queues.bins() }
 }
 
 /** The newest first, through the index of the ref, of the source, or of time. */

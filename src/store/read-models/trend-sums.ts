@@ -1,6 +1,6 @@
 // Figures over time of chunks that were read and are not yet written: added up in memory, so that each is written once for many
 // chunks. Pure.
-import { binOf, type Bins } from '../../lib/log-bins.ts'
+import { BinCounts } from '../../lib/bin-counts.ts'
 import {
   day,
   hour,
@@ -15,18 +15,19 @@ import type { Failures } from './earlier-failures.ts'
 import type { PipelineNames } from './pipeline-names.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
+/** A row whose bins are still being counted. */
+export interface TrendSum extends Omit<StoredTrendRow, 'durations' | 'queues'> {
+  readonly durations: BinCounts
+  readonly queues: BinCounts
+}
+
 /** A figure to be added to what is stored of it. */
 export interface Addition {
   readonly step: TrendStep
-  readonly row: StoredTrendRow
+  readonly row: TrendSum
 }
 
-type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
-type OwnBins = Record<string, number>
-type Sum = Changing<Omit<StoredTrendRow, 'durations' | 'queues'>> & {
-  readonly durations: OwnBins
-  readonly queues: OwnBins
-}
+type Sum = { -readonly [Name in keyof TrendSum]: TrendSum[Name] }
 
 /** The sums of one project's hour and kind of pipelines, by job. */
 interface Hour extends Pick<
@@ -70,7 +71,7 @@ export class TrendSums {
     const hours = [...this.#hours.values()].flatMap(({ sums }) => [...sums.values()])
     const days = new Map<string, Sum>()
     for (const row of hours) sumUp(days, row)
-    const of = (step: TrendStep, rows: readonly StoredTrendRow[]): Addition[] => rows.map(row => ({ step, row }))
+    const of = (step: TrendStep, rows: readonly TrendSum[]): Addition[] => rows.map(row => ({ step, row }))
     return [...of(hour, hours), ...of(day, [...days.values()])]
   }
 
@@ -81,7 +82,7 @@ export class TrendSums {
     const { project, job } = outcome
     const sum = {
       ...{ ...its, project, job },
-      ...{ runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: {}, queues: {} },
+      ...{ runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: new BinCounts(), queues: new BinCounts() },
     }
     sums.set(job, sum)
     this.#size += 1
@@ -109,32 +110,29 @@ function count(sum: Sum, { project, failed, flaky, tookMs, queuedMs }: TrendOutc
   if (failed) sum.failed += 1
   if (flaky) sum.flaky += 1
   sum.totalMs += tookMs
-  countIn(sum.durations, tookMs)
-  if (queuedMs !== undefined) countIn(sum.queues, queuedMs)
-}
-
-function countIn(bins: OwnBins, value: number): void {
-  const bin = binOf(value)
-  bins[bin] = (bins[bin] ?? 0) + 1
+  sum.durations.count(tookMs)
+  if (queuedMs !== undefined) sum.queues.count(queuedMs)
 }
 
 /** An hour's row to its day. */
-function sumUp(sums: Map<string, Sum>, row: StoredTrendRow): void {
+function sumUp(sums: Map<string, Sum>, row: TrendSum): void {
   const bucket = row.bucket - (row.bucket % day)
   const name = `${row.projectId} ${bucket} ${row.instance} ${row.branch} ${row.source}\n${row.pipelineName}\n${row.job}`
   const sum = sums.get(name)
   if (sum === undefined) {
-    sums.set(name, { ...row, bucket, durations: { ...row.durations }, queues: { ...row.queues } })
+    sums.set(name, { ...row, bucket, durations: row.durations.copy(), queues: row.queues.copy() })
     return
   }
   sum.project = row.project
-  addFigures(sum, row)
+  addNumbers(sum, row)
+  sum.durations.add(row.durations)
+  sum.queues.add(row.queues)
 }
 
 /** What is stored of a figure and what is to be added to it. */
-export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
-  const sum = { ...a, durations: { ...a.durations }, queues: { ...a.queues } }
-  addFigures(sum, b)
+export function plus(known: TrendFigures, more: TrendSum): TrendSum {
+  const sum = { ...more, durations: more.durations.copy(), queues: more.queues.copy() }
+  addBoth(sum, known)
   return sum
 }
 
@@ -142,21 +140,22 @@ export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
 export function sumOf<Row extends TrendFigures>(rows: readonly Row[]): Row | undefined {
   const last = rows.at(-1)
   if (last === undefined || rows.length === 1) return last
-  const sum = { ...{ runs: 0, failed: 0, flaky: 0, totalMs: 0 }, durations: {}, queues: {} }
-  for (const row of rows) addFigures(sum, row)
-  return { ...last, ...sum }
+  const sum = { runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: new BinCounts(), queues: new BinCounts() }
+  for (const row of rows) addBoth(sum, row)
+  return { ...last, ...sum, durations: sum.durations.bins(), queues: sum.queues.bins() }
 }
 
-function addFigures(sum: Pick<Sum, keyof TrendFigures>, more: TrendFigures): void {
+type Numbers = Pick<Sum, 'runs' | 'failed' | 'flaky' | 'totalMs'>
+
+function addBoth(sum: Numbers & Pick<TrendSum, 'durations' | 'queues'>, more: TrendFigures): void {
+  addNumbers(sum, more)
+  sum.durations.addBins(more.durations)
+  sum.queues.addBins(more.queues)
+}
+
+function addNumbers(sum: Numbers, more: Readonly<Numbers>): void {
   sum.runs += more.runs
   sum.failed += more.failed
   sum.flaky += more.flaky
   sum.totalMs += more.totalMs
-  addBins(sum.durations, more.durations)
-  addBins(sum.queues, more.queues)
-}
-
-/** The sum's bins are its own: they are changed in place. */
-function addBins(sum: OwnBins, more: Bins): void {
-  for (const bin in more) sum[bin] = (sum[bin] ?? 0) + (more[bin] ?? 0)
 }
