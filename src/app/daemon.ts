@@ -1,10 +1,9 @@
 // Starts the daemon, part by part, and stops it in the reverse order. It is also what tests and commands start.
 import { connectPlatform, startPlatformParts } from './platform.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
-import { startChangeCounter } from './changes.ts'
-import { startDeploymentCounter } from './deployments.ts'
+import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
 import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
-import { startIncidentCounter, startIncidentPoller } from './incidents.ts'
+import { startIncidentPoller } from './incidents.ts'
 import { lookAt } from '../self-telemetry/look.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'

@@ -1,6 +1,5 @@
-// Starts what counts incidents, and what asks the platform for them where issues are among the events and its API is configured.
+// Starts what asks the platform for incidents, where issues are among the events.
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
-import { createIncidentCounter, type IncidentCounter } from '../enrichment/incident-counter.ts'
 import { createIncidentPoller, type IncidentPoller } from '../discovery/incidents.ts'
 import { eventRulesOf } from './processing.ts'
 import type { Context } from './context.ts'
@@ -8,24 +7,6 @@ import type { ExportParts } from './export.ts'
 import type { Platform } from './platform.ts'
 import type { Selection } from '../processing/selection.ts'
 import type { Started } from './steps.ts'
-
-export function startIncidentCounter(
-  { config, store, events, clock, log }: Context,
-  { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
-): Started<IncidentCounter> {
-  const counter = createIncidentCounter({
-    ...{ incidents: store.incidents, measure, clock, log },
-    to: queues.flatMap(({ destination, signal }) => (signal === 'metrics' ? [{ destination, signal }] : [])),
-    profile: config.platform.profile,
-    onCounted: () => events.pending.emit(),
-  })
-  counter.start()
-  return {
-    part: counter,
-    why: 'incidents that were not counted yet are counted after the next start',
-    stop: async () => counter.stop(),
-  }
-}
 
 /** The part is undefined where nobody asks. */
 export function startIncidentPoller(

@@ -3,25 +3,20 @@
 //
 //   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
 import { afterWindow, firstCursor, nextWindow } from './audit-cursor.ts'
-import { createLoop, type Loop } from '../lib/loop.ts'
-import { createSingleton } from './singleton.ts'
+import { createRounds, type RoundsOptions } from './rounds.ts'
 import { auditEvents, isInForce } from '../store/ports/capability-documents.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
 import { readWindow } from './audit-window.ts'
 import type { AuditCursor } from '../store/ports/audit-documents.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
-import type { Leases } from '../store/ports/leases.ts'
-import type { Log } from '../lib/log.ts'
+import type { Loop } from '../lib/loop.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
+import type { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
-export interface AuditOptions {
+export interface AuditOptions extends Omit<RoundsOptions, 'name'> {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
   readonly repositories: Pick<Repositories, 'auditCursors' | 'refusedEndpoints'>
-  readonly leases: Leases
   /** `instance`, or groups. */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
@@ -31,9 +26,6 @@ export interface AuditOptions {
   readonly interval: number
   /** How far the first look goes back, ms. */
   readonly lookback: number
-  readonly errors: ErrorThrottle
-  readonly clock: Clock
-  readonly log: Log
 }
 
 export interface AuditCounters {
@@ -50,14 +42,14 @@ export interface AuditPoller extends Loop {
 }
 
 export function createAuditPoller(options: AuditOptions): AuditPoller {
-  const { client, sources, leases, errors, clock, log } = options
+  const { client, sources, clock } = options
   const { auditCursors: cursors, refusedEndpoints: refusals } = options.repositories
   const { instance } = client
   const interval = Math.max(1_000, options.interval)
   const counters: AuditCounters = { rounds: 0, requests: 0, read: 0 }
-  const lease = createSingleton('audit', leases, clock)
-  const closing = new AbortController()
-  const call: CallOptions = { priority: 'poll', signal: closing.signal, onSend: () => void (counters.requests += 1) }
+  const rounds = createRounds({ ...options, name: 'audit' })
+  const { signal } = rounds
+  const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
   /** Whoever starts the daemon may have mended what was refused: then all are asked. */
   const asked = new Set<string>()
 
@@ -78,7 +70,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
           isKnown: id => ids.has(id),
           save: async reading => {
             await put({ ...began, reading })
-            return !closing.signal.aborted && (await lease.isMine()) && !(await options.isFull())
+            return !signal.aborted && (await rounds.isMine()) && !(await options.isFull())
           },
         },
       )
@@ -107,7 +99,8 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
     return { instance, what: `${auditEvents} of ${nameOfSource(source)}`, project: 0 }
   }
 
-  async function refused(source: string, { status, message }: PlatformError): Promise<void> {
+  async function refused(source: string, { kind, status, message }: PlatformError): Promise<void> {
+    if (kind !== 'forbidden' && kind !== 'not-found') return
     await refusals.change(refusalOf(source), (known, since) => ({
       document: {
         ...refusalOf(source),
@@ -124,38 +117,15 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
     for (const source of sources) {
       if (!(await mayAsk(source)) || (await options.isFull())) continue
       asked.add(source)
-      const subject = `audit events of ${nameOfSource(source)}`
-      try {
+      const ask = async (): Promise<void> => {
         await read(source)
-        errors.answered(subject)
         await refusals.remove(refusalOf(source))
-      } catch (error) {
-        if (closing.signal.aborted) return
-        if (!(error instanceof PlatformError)) throw error
-        if (error.kind === 'forbidden' || error.kind === 'not-found') await refused(source, error)
-        if (errors.failed(subject, error) === 'stop') return
       }
+      const subject = `audit events of ${nameOfSource(source)}`
+      if ((await rounds.try(subject, ask, async error => refused(source, error))) === 'stop') return
     }
   }
 
-  const loop = createLoop({
-    name: 'audit',
-    clock,
-    log,
-    turn: async () => {
-      if (!(await lease.isMine())) return Math.min(interval, 10_000)
-      await round()
-      return interval
-    },
-  })
-  return {
-    ...loop,
-    counters,
-    round,
-    stop: async () => {
-      closing.abort(new Error('the daemon stops'))
-      await loop.stop()
-      await lease.release()
-    },
-  }
+  const pauses = { every: interval, retry: Math.min(interval, 10_000) }
+  return { ...rounds.loop(pauses, round), counters, round }
 }

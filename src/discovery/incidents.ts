@@ -1,30 +1,21 @@
 // Asks the platform for incidents that have changed, so that one of which a webhook was lost is known all the same. One replica does, by a lease; how far
 // it has come is in the store. Each round reads from some minutes before the last change on: what is read again says nothing new.
-import { createLoop, type Loop } from '../lib/loop.ts'
-import { createSingleton } from './singleton.ts'
+import { createRounds, type RoundsOptions } from './rounds.ts'
 import { incidentLookback, reportedIncident, type Incident } from '../model/incident.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
-import type { Leases } from '../store/ports/leases.ts'
-import type { Log } from '../lib/log.ts'
+import type { Loop } from '../lib/loop.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { RestIssue } from '../platform/rest/issues.ts'
 
-export interface IncidentPollerOptions {
+export interface IncidentPollerOptions extends Omit<RoundsOptions, 'name'> {
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
   readonly cursors: Repositories['incidentCursors']
-  readonly leases: Leases
   /** Stores what they report; resolves when it is. */
   readonly take: (incidents: readonly Incident[]) => Promise<void>
   /** Between two rounds, ms. */
   readonly interval: number
-  readonly errors: ErrorThrottle
-  readonly clock: Clock
-  readonly log: Log
 }
 
 export interface IncidentPoller extends Loop {
@@ -37,13 +28,13 @@ export interface IncidentPoller extends Loop {
 const overlap = 300_000
 
 export function createIncidentPoller(options: IncidentPollerOptions): IncidentPoller {
-  const { client, cursors, leases, errors, clock, log } = options
+  const { client, cursors, clock } = options
   const { instance } = client
   const interval = Math.max(1_000, options.interval)
   const counters = { requests: 0 }
-  const lease = createSingleton('incidents', leases, clock)
-  const closing = new AbortController()
-  const call: CallOptions = { priority: 'poll', signal: closing.signal, onSend: () => void (counters.requests += 1) }
+  const rounds = createRounds({ ...options, name: 'incidents' })
+  const { signal } = rounds
+  const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
 
   async function read(): Promise<void> {
     const known = await cursors.get({ instance })
@@ -51,7 +42,7 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
     for (;;) {
       const { newest, isAll } = await readFrom(at)
       if (newest > (known?.at ?? -Infinity)) await cursors.put({ instance, at: newest })
-      if (isAll || !(await lease.isMine())) return
+      if (isAll || !(await rounds.isMine())) return
       at = newest
     }
   }
@@ -70,37 +61,9 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
     return { newest, isAll: true }
   }
 
-  async function round(): Promise<void> {
-    try {
-      await read()
-      errors.answered('incidents')
-    } catch (error) {
-      if (closing.signal.aborted) return
-      if (!(error instanceof PlatformError)) throw error
-      errors.failed('incidents', error)
-    }
-  }
-
-  const loop = createLoop({
-    name: 'incidents',
-    clock,
-    log,
-    turn: async () => {
-      if (!(await lease.isMine())) return Math.min(interval, 10_000)
-      await round()
-      return interval
-    },
-  })
-  return {
-    ...loop,
-    counters,
-    round,
-    stop: async () => {
-      closing.abort(new Error('the daemon stops'))
-      await loop.stop()
-      await lease.release()
-    },
-  }
+  const round = async (): Promise<void> => void (await rounds.try('incidents', read))
+  const pauses = { every: interval, retry: Math.min(interval, 10_000) }
+  return { ...rounds.loop(pauses, round), counters, round }
 }
 
 function incidentOf(issue: RestIssue, instance: string): Incident | undefined {

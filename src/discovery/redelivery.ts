@@ -3,35 +3,29 @@
 //
 // Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that
 // arrived after all is known by its key.
-import { createSingleton } from './singleton.ts'
-import { createLoop, type Loop } from '../lib/loop.ts'
+import { createRounds, type RoundsOptions } from './rounds.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
 import { headerOf, type Profile } from '../platform/profile.ts'
 import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
 import { traceparentAlone } from '../platform/rest/variables.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
-import type { Clock } from '../lib/clock.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { Delivery, Inbox } from '../store/ports/inbox.ts'
 import type { HookDelivery, PlatformHook } from '../platform/rest/lists.ts'
 import type { HookOwner } from '../platform/rest/hook-wish.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
-import type { Leases } from '../store/ports/leases.ts'
-import type { Log } from '../lib/log.ts'
+import type { Loop } from '../lib/loop.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { ResourceId } from '../platform/rest/query.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
-export interface RedeliveryOptions {
+export interface RedeliveryOptions extends Omit<RoundsOptions, 'name'> {
   readonly client: PlatformClient
   readonly inbox: Pick<Inbox, 'put'>
   readonly repositories: Pick<Repositories, 'hooks' | 'gaugeReadings'>
-  readonly leases: Leases
   readonly projects: readonly string[]
   readonly groups: readonly string[]
   /** Hooks at this address, or below it, are the daemon's own. */
@@ -41,13 +35,10 @@ export interface RedeliveryOptions {
   readonly events: Pick<EventSelection, 'takes'>
   /** False: nothing is taken, the hooks are only looked at, below everything else. */
   readonly redelivers: boolean
-  readonly errors: ErrorThrottle
   /** Called when deliveries were accepted. */
   readonly onAccepted: () => void
   /** A delivery is too large for the records: its pipeline must be polled. Undefined: in a project that is not known. */
   readonly onOversize: (project: string | undefined) => void
-  readonly clock: Clock
-  readonly log: Log
 }
 
 export interface RedeliveryCounters {
@@ -68,14 +59,13 @@ export interface Redelivery extends Loop {
 const every = 300_000
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
-  const { client, inbox, leases, errors, profile, clock, log } = options
+  const { client, inbox, profile } = options
   const { hooks, gaugeReadings } = options.repositories
   const projects = new Map<string, ProjectFacts>()
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
-  const closing = new AbortController()
   const { redelivers } = options
-  const call: CallOptions = { priority: redelivers ? 'poll' : 'inside', signal: closing.signal }
-  const lease = createSingleton('redelivery', leases, clock)
+  const rounds = createRounds({ ...options, name: 'redelivery' })
+  const call: CallOptions = { priority: redelivers ? 'poll' : 'inside', signal: rounds.signal }
   const owners: HookOwner[] = [
     ...options.projects.map(project => ({ project })),
     ...options.groups.map(group => ({ group })),
@@ -161,37 +151,12 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
 
   async function round(): Promise<void> {
     for (const owner of owners) {
-      const subject = `hooks of ${nameOf(owner)}`
-      try {
-        await look(owner)
-        errors.answered(subject)
-      } catch (error) {
-        if (closing.signal.aborted) return
-        if (!(error instanceof PlatformError)) throw error
-        if (errors.failed(subject, error) === 'stop') return
-      }
+      const did = await rounds.try(`hooks of ${nameOf(owner)}`, async () => look(owner))
+      if (did === 'stop') return
     }
   }
 
-  const loop = createLoop({
-    name: 'redelivery',
-    clock,
-    log,
-    turn: async () => {
-      if (await lease.isMine()) await round()
-      return every
-    },
-  })
-  return {
-    ...loop,
-    counters,
-    round,
-    stop: async () => {
-      closing.abort(new Error('the daemon stops'))
-      await loop.stop()
-      await lease.release()
-    },
-  }
+  return { ...rounds.loop({ every, retry: every }, round), counters, round }
 }
 
 function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Profile): Delivery {

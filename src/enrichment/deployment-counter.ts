@@ -8,26 +8,19 @@ import {
   type DeployedCommits,
   type Neighbours,
 } from '../model/deployment-figures.ts'
+import { countedFigures, type FigureOutlets } from './counted-figures.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
-import { eventVersion, type AnyChunk, type EventChunk } from '../model/event.ts'
 import { viewDeployment, type Deployment } from '../model/deployment.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CommitsReading } from './deployed-commits.ts'
 import type { CountedDeployment, Deployments, DueDeployment } from '../store/ports/deployments.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { Log } from '../lib/log.ts'
-import type { ProjectIncrements } from '../model/totals.ts'
-import type { ReceivedEvent } from '../store/ports/events.ts'
 
-export interface DeploymentCounterOptions {
+export interface DeploymentCounterOptions extends FigureOutlets {
   readonly deployments: Deployments
   /** What of the platform can be asked; undefined: nobody is asked. */
   readonly platform: { readonly instance: string; readonly commits: CommitsReading } | undefined
-  /** What is counted adds to totals by this; undefined: no metrics are kept. */
-  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
-  /** Destinations that take each deployment's points by themselves. */
-  readonly to: ReceivedEvent['to']
-  readonly profile: string
   readonly errors: ErrorThrottle
   /** Called after something was put into the outbox. */
   readonly onCounted: () => void
@@ -113,16 +106,9 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     if (!isCounted(view)) return 'nothing'
     if (commits !== undefined && around.previous?.id !== before.previous?.id) return undefined
     const figures = figuresOf(view, deployment.job?.span, around, commits)
-    const { instance, project } = deployment
-    const chunk: EventChunk = {
-      ...{ version: eventVersion, kind: 'event', key: { instance }, project, trace: { profile: options.profile } },
-      event: { kind: 'deployment_figures', name: 'platform.deployment', severity: 'info', body: '', attributes: {} },
-      ...{ deployment: figures, at: figures.finishedAt, observedAt: figures.finishedAt },
-    }
-    const key = `figures of deployment ${id}`
-    const sent = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: options.to }
-    const totals = options.measure?.(chunk)
-    return { figures, ...(totals && { totals }), ...(options.to.length > 0 && { sent }) }
+    const event = { kind: 'deployment_figures', name: 'platform.deployment' }
+    const named = { deployment: figures, at: figures.finishedAt, key: `figures of deployment ${id}` }
+    return { figures, ...countedFigures(deployment, event, named, options) }
   }
 
   const work = createLeasedWork<DueDeployment>({

@@ -10,7 +10,7 @@ export interface LeasedWorkOptions<Item> {
   readonly name: string
   /** Each leases what is due, as far as what is in flight leaves places. What one has leased is begun before the next one is called. */
   readonly takes: readonly ((inFlight: readonly Item[], leaseMs: number) => Promise<readonly Item[]>)[]
-  /** What is in flight under the same name is not begun again. */
+  /** Of two under the same name the second is begun when the first has ended: it became due again meanwhile. */
   readonly nameOf: (item: Item) => string
   /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>
@@ -70,13 +70,14 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
 
   function begin(item: Item): void {
     const itemName = nameOf(item)
-    if (inFlight.has(itemName)) return
-    const done = work(item, closing.signal)
+    const before = inFlight.get(itemName)?.done ?? Promise.resolve()
+    const done = before
+      .then(async () => work(item, closing.signal))
       .catch((error: unknown) => {
         if (!closing.signal.aborted) options.onError(item, error)
       })
       .then(() => {
-        inFlight.delete(itemName)
+        if (inFlight.get(itemName)?.done === done) inFlight.delete(itemName)
         options.onDone?.()
         loop.wake()
       })

@@ -1,8 +1,7 @@
 // Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
 import type { AuditCounters } from '../discovery/audit.ts'
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
-import type { ChangeCounters } from '../enrichment/change-counter.ts'
-import type { IncidentCounters } from '../enrichment/incident-counter.ts'
+import type { ChangeMeasure } from '../model/change-figures.ts'
 import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
@@ -10,6 +9,7 @@ import type { LogCounters } from '../enrichment/read-log.ts'
 import type { ReportCounters } from '../enrichment/read-report.ts'
 import type { SpanCounters } from '../enrichment/read-spans.ts'
 import type { TestCounters } from '../enrichment/read-tests.ts'
+import type { IncidentMeasure } from '../enrichment/once-counter.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 import type { IntakeCounters } from '../processing/intake.ts'
 import type { ExportQueueStatus } from '../export/exporter.ts'
@@ -40,8 +40,8 @@ export interface Seen {
   /** Who asks the platform; undefined where nobody does. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
   readonly deployments: Readonly<DeploymentCounters>
-  readonly changes: Readonly<ChangeCounters>
-  readonly incidents: Readonly<IncidentCounters>
+  readonly changes: Readonly<Record<ChangeMeasure, number>>
+  readonly incidents: Readonly<Record<IncidentMeasure, number>>
   /** Undefined where nobody asks for them. */
   readonly incidentRequests: number | undefined
   readonly commitRequests: number
@@ -190,7 +190,7 @@ export const observedMetrics = [
     says: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`.', seen: ({ changes }) => entries(changes, measure => ({ measure })) },
   { name: 'pipespan.incidents', type: 'counter', unit: '{incident}', attributes: ['measure'],
     says: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
-    seen: ({ incidents: { opened, closed } }) => entries({ opened, closed }, measure => ({ measure })) },
+    seen: ({ incidents }) => entries(incidents, measure => ({ measure })) },
   { name: 'pipespan.incidents.requests', type: 'counter', unit: '{request}', attributes: [],
     says: 'Requests to the platform for incidents that have changed.', seen: ({ incidentRequests }) => (incidentRequests === undefined ? [] : [{ value: incidentRequests }]) },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { changeOfEvent } from '../../src/model/change-event.ts'
 import { changeStates, type ChangeState } from '../../src/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../src/demo/platform/change-payload.ts'
-import { createChangeCounter, type ChangeCounter } from '../../src/enrichment/change-counter.ts'
+import { countedChanges, createOnceCounter, type OnceCounter } from '../../src/enrichment/once-counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../flow/world.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import { isEvent } from '../../src/model/event.ts'
@@ -133,9 +133,9 @@ describe.each([
     await here.dispose()
   })
 
-  function counter(): ChangeCounter {
-    return createChangeCounter({
-      ...{ changes: store.changes, to: [delta], profile: 'generic', measure: chunk => measure(chunk, settings) },
+  function counter(): OnceCounter<ChangeMeasure> {
+    return createOnceCounter(countedChanges, {
+      ...{ store: store.changes, to: [delta], profile: 'generic', measure: chunk => measure(chunk, settings) },
       ...{
         onCounted: () => undefined,
         clock: { now: () => here.now(), sleep: async () => undefined },

@@ -2,7 +2,12 @@
 // reported; and what no webhook reports is found at the platform.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createIncidentCounter, type IncidentCounter } from '../../src/enrichment/incident-counter.ts'
+import {
+  countedIncidents,
+  createOnceCounter,
+  type IncidentMeasure,
+  type OnceCounter,
+} from '../../src/enrichment/once-counter.ts'
 import { createIncidentPoller } from '../../src/discovery/incidents.ts'
 import { day, hour, instance, minute, t0 } from '../flow/world.ts'
 import { isFull } from '../full.ts'
@@ -42,7 +47,7 @@ describe.each([
 ])('incidents are counted, on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
-  let counter: IncidentCounter
+  let counter: OnceCounter<IncidentMeasure>
   beforeEach(async () => {
     here = await bench()
     store = await here.open()
@@ -53,9 +58,9 @@ describe.each([
     await here.dispose()
   })
 
-  function create(): IncidentCounter {
-    return createIncidentCounter({
-      ...{ incidents: store.incidents, to: [], profile: 'generic', onCounted: () => undefined },
+  function create(): OnceCounter<IncidentMeasure> {
+    return createOnceCounter(countedIncidents, {
+      ...{ store: store.incidents, to: [], profile: 'generic', onCounted: () => undefined },
       measure: chunk => measure(chunk, settings),
       clock: { now: () => here.now(), sleep: async () => undefined },
       log: silentLog(),

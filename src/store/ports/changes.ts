@@ -2,29 +2,14 @@
 // once, when all that is known of it had time to arrive.
 import type { Change, ChangeState, ChangeView } from '../../model/change.ts'
 import type { ChangeFigures, CountedTimes } from '../../model/change-figures.ts'
+import type { Countable } from './counted.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import type { ProjectIncrements } from '../../model/totals.ts'
-import type { ReceivedEvent } from './events.ts'
 
 export interface ReportedChange {
   readonly change: Change
   /** What is new of its times is counted so much later, ms: so long an earlier one may be reported. */
   readonly countIn: Millis
-}
-
-/** What is written of a time that is counted. */
-export interface CountedChange {
-  readonly totals?: ProjectIncrements | undefined
-  /** For destinations that take the points of each by themselves. */
-  readonly sent?: ReceivedEvent | undefined
-}
-
-/** One that was counted. */
-export interface CountedTime {
-  readonly figures: ChangeFigures
-  /** There is another one to be counted. */
-  readonly more: boolean
 }
 
 /** A change as pages show it. */
@@ -54,16 +39,8 @@ export interface ChangeFilter {
   readonly limit: number
 }
 
-export interface Changes {
-  /** Takes some of which something is due to be counted, and hides them from others for `leaseMs`. Damaged ones are passed over for good. */
-  take(limit: number, leaseMs: number): Promise<readonly { readonly id: number }[]>
-  /** Leases them for so long from now; 0: they are due at once. */
-  extend(ids: readonly number[], leaseMs: number): Promise<void>
-  /**
-   * Counts the earliest of its times that was not, in one transaction with what `decide` writes. Undefined: there is nothing to be counted
-   * (any more).
-   */
-  count(id: number, decide: (change: Change, figures: ChangeFigures) => CountedChange): Promise<CountedTime | undefined>
+/** Damaged ones are passed over for good. `count` counts one time, the earliest. */
+export interface Changes extends Countable<Change, ChangeFigures> {
   /** Forgets those of which nothing happened since `before`; answers how many. */
   prune(before: Millis, limit: number): Promise<number>
   /** Those of which something happened within a time, the latest first. */

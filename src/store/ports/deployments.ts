@@ -1,10 +1,9 @@
 // Deployments: what is reported of them is taken in with what reported it (`Processed`, `RunChange`); each is counted once, when it has ended and all
 // that is known of it had time to arrive.
+import type { Counted } from './counted.ts'
 import type { Deployment, DeploymentView } from '../../model/deployment.ts'
 import type { DeploymentFigures, Neighbours } from '../../model/deployment-figures.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectIncrements } from '../../model/totals.ts'
-import type { ReceivedEvent } from './events.ts'
 
 export interface ReportedDeployment {
   readonly deployment: Deployment
@@ -21,11 +20,8 @@ export interface DueDeployment {
 }
 
 /** What is written of one that is counted. */
-export interface CountedDeployment {
+export interface CountedDeployment extends Counted {
   readonly figures: DeploymentFigures
-  readonly totals?: ProjectIncrements | undefined
-  /** For destinations that take each deployment's points by themselves. */
-  readonly sent?: ReceivedEvent | undefined
 }
 
 /** A deployment as pages show it. */

@@ -19,9 +19,9 @@ export function postgresChanges(db: Database): Changes {
         await lockNames(session, [lock])
         const done = await taken(session, countChange(id, now, session.damaged, decide))
         if (done === undefined) return undefined
-        const { counted, figures, more } = done
+        const { counted, figures } = done
         if (counted.totals !== undefined) await moveTotals(session, [counted.totals], now)
-        return { figures, more }
+        return figures
       }),
   }
 }

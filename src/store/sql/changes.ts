@@ -3,9 +3,10 @@ import { json, number, optional, text, type Row } from './columns.ts'
 import { mergeChange, viewChange, type Change } from '../../model/change.ts'
 import { latest, type Millis } from '../../model/instant.ts'
 import { plainText } from './plain-text.ts'
-import { uncounted, type CountedTimes } from '../../model/change-figures.ts'
+import { uncounted, type ChangeFigures, type CountedTimes } from '../../model/change-figures.ts'
 import { writeEvent } from './events.ts'
-import type { Changes, CountedChange, CountedTime, ReportedChange } from '../ports/changes.ts'
+import type { Changes, ReportedChange } from '../ports/changes.ts'
+import type { Counted } from '../ports/counted.ts'
 import type { DamagedRows } from './stored-json.ts'
 import type { Steps, StepValue } from './steps.ts'
 import type { WrittenEvent } from './waiting-events.ts'
@@ -56,7 +57,7 @@ export function* countChange(
   now: Millis,
   damaged: DamagedRows,
   decide: Parameters<Changes['count']>[1],
-): Steps<(CountedTime & { readonly counted: CountedChange; readonly written: readonly WrittenEvent[] }) | undefined> {
+): Steps<{ figures: ChangeFigures; counted: Counted; written: readonly WrittenEvent[] } | undefined> {
   const [row] = yield ['SELECT * FROM changes WHERE id = ?1 AND due_at IS NOT NULL', [id]]
   if (row === undefined) return undefined
   const change = content(row)
@@ -71,12 +72,10 @@ export function* countChange(
   const figures = { measure, at, took, ...(head !== undefined && { head }), ...(base !== undefined && { base }) }
   const counted = decide(change, figures)
   const all: CountedTimes = { ...before, [measure]: { at, took } }
-  const more = others.length > 0
-  // While there is more of it, it stays leased to whoever counts it.
-  const due = more ? 'due_at' : 'NULL'
-  yield [`UPDATE changes SET due_at = ${due}, counted = ?1 WHERE id = ?2`, [JSON.stringify(all), id]]
+  const due = others.length > 0 ? now : null
+  yield ['UPDATE changes SET due_at = ?1, leased = 0, counted = ?2 WHERE id = ?3', [due, JSON.stringify(all), id]]
   const written = counted.sent === undefined ? [] : yield* writeEvent(counted.sent, now, 'last', damaged)
-  return { figures, more, counted, written }
+  return { figures, counted, written }
 }
 
 const columns = ['project', 'state', 'happened_at', 'content', 'due_at']

@@ -10,7 +10,8 @@ import { json, number, optional, type Row } from './columns.ts'
 import { places, type Statements } from './statements.ts'
 import { plainText } from './plain-text.ts'
 import { writeEvent } from './events.ts'
-import type { CountedIncident, IncidentFilter, Incidents, ReportedIncident, ShownIncident } from '../ports/incidents.ts'
+import type { Counted } from '../ports/counted.ts'
+import type { IncidentFilter, Incidents, ReportedIncident, ShownIncident } from '../ports/incidents.ts'
 import type { DamagedRows } from './stored-json.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Steps, StepValue } from './steps.ts'
@@ -50,7 +51,7 @@ export function* namedIncident(id: number): Steps<string | undefined> {
 
 export interface DoneIncident {
   readonly figures: IncidentFigures | undefined
-  readonly counted?: CountedIncident | undefined
+  readonly counted?: Counted | undefined
   readonly written: readonly WrittenEvent[]
 }
 

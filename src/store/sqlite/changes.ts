@@ -17,10 +17,10 @@ export function sqliteChanges(db: Database, recent: RecentChunks): Changes {
         const now = db.now()
         const done = taken(db, countChange(id, now, db.damaged, decide))
         if (done === undefined) return undefined
-        const { counted, written, figures, more } = done
+        const { counted, written, figures } = done
         if (counted.totals !== undefined) moveTotals(db, [counted.totals], now)
         db.afterCommit(() => recent.remember(written))
-        return { figures, more }
+        return figures
       }),
   }
 }

@@ -1,0 +1,69 @@
+// Starts what counts deployments, changes and incidents. Only about the commits of deployments the platform is asked, where its API is configured.
+import {
+  countedChanges,
+  countedIncidents,
+  createOnceCounter,
+  type IncidentMeasure,
+  type OnceCounter,
+} from '../enrichment/once-counter.ts'
+import { createCapabilities } from '../enrichment/capability.ts'
+import { createCommitsReading } from '../enrichment/deployed-commits.ts'
+import { createDeploymentCounter, type DeploymentCounter } from '../enrichment/deployment-counter.ts'
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
+import type { ChangeMeasure } from '../model/change-figures.ts'
+import type { Context } from './context.ts'
+import type { ExportParts } from './export.ts'
+import type { FigureOutlets } from '../enrichment/counted-figures.ts'
+import type { Loop } from '../lib/loop.ts'
+import type { Platform } from './platform.ts'
+import type { Started } from './steps.ts'
+
+type Outlets = Pick<ExportParts, 'queues' | 'measure'>
+
+export function startDeploymentCounter(
+  context: Context,
+  platform: Platform | undefined,
+  outlets: Outlets,
+): Started<DeploymentCounter> {
+  const { config, store, log } = context
+  const asked = platform && {
+    instance: platform.client.instance,
+    commits: createCommitsReading(
+      platform.client,
+      createCapabilities(store.repositories.refusedEndpoints, platform.client.instance),
+      config.leadTime,
+    ),
+  }
+  const counter = createDeploymentCounter({
+    ...countingOf(context, outlets),
+    ...{ deployments: store.deployments, platform: asked, errors: createErrorThrottle(log) },
+  })
+  return started(counter, 'deployments')
+}
+
+export function startChangeCounter(context: Context, outlets: Outlets): Started<OnceCounter<ChangeMeasure>> {
+  const options = { store: context.store.changes, ...countingOf(context, outlets) }
+  return started(createOnceCounter(countedChanges, options), 'changes')
+}
+
+export function startIncidentCounter(context: Context, outlets: Outlets): Started<OnceCounter<IncidentMeasure>> {
+  const options = { store: context.store.incidents, ...countingOf(context, outlets) }
+  return started(createOnceCounter(countedIncidents, options), 'incidents')
+}
+
+function countingOf(
+  { config, events, clock, log }: Context,
+  { queues, measure }: Outlets,
+): FigureOutlets & Pick<Context, 'clock' | 'log'> & { readonly onCounted: () => void } {
+  const to = queues.flatMap(({ destination, signal }) => (signal === 'metrics' ? [{ destination, signal }] : []))
+  return { measure, to, profile: config.platform.profile, onCounted: () => events.pending.emit(), clock, log }
+}
+
+function started<Counter extends Loop>(counter: Counter, things: string): Started<Counter> {
+  counter.start()
+  return {
+    part: counter,
+    why: `${things} that were not counted yet are counted after the next start`,
+    stop: async () => counter.stop(),
+  }
+}

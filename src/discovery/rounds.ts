@@ -1,0 +1,71 @@
+// Rounds of questions to the platform, asked by one replica at a time: by a lease, in a loop that ends in the middle of a round when the daemon stops.
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { createSingleton } from './singleton.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
+import type { Leases } from '../store/ports/leases.ts'
+import type { Log } from '../lib/log.ts'
+
+export interface RoundsOptions {
+  /** Of the loop in the log, and of the lease. */
+  readonly name: string
+  readonly leases: Leases
+  readonly errors: ErrorThrottle
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface Rounds {
+  /** Aborted when the daemon stops. */
+  readonly signal: AbortSignal
+  /** True while this replica has the lease. */
+  readonly isMine: () => Promise<boolean>
+  /**
+   * Asks about one thing, and notes whether the platform answered. `stop`: the round ends, as the daemon stops or any other request would fail likewise.
+   */
+  try(
+    subject: string,
+    ask: () => Promise<void>,
+    onError?: (error: PlatformError) => Promise<void>,
+  ): Promise<'go-on' | 'stop'>
+  /** `every`: between two rounds; `retry`: until a replica without the lease asks for it again, ms. */
+  loop(pauses: { readonly every: number; readonly retry: number }, round: () => Promise<void>): Loop
+}
+
+export function createRounds({ name, leases, errors, clock, log }: RoundsOptions): Rounds {
+  const lease = createSingleton(name, leases, clock)
+  const closing = new AbortController()
+  return {
+    signal: closing.signal,
+    isMine: lease.isMine,
+    try: async (subject, ask, onError) => {
+      try {
+        await ask()
+        errors.answered(subject)
+        return 'go-on'
+      } catch (error) {
+        if (closing.signal.aborted) return 'stop'
+        if (!(error instanceof PlatformError)) throw error
+        await onError?.(error)
+        return errors.failed(subject, error)
+      }
+    },
+    loop: ({ every, retry }, round) => {
+      const turn = async (): Promise<number> => {
+        if (!(await lease.isMine())) return retry
+        await round()
+        return every
+      }
+      const loop = createLoop({ name, clock, log, turn })
+      return {
+        ...loop,
+        stop: async () => {
+          closing.abort(new Error('the daemon stops'))
+          await loop.stop()
+          await lease.release()
+        },
+      }
+    },
+  }
+}
