@@ -1,9 +1,10 @@
-// Starts what reads the platform's audit events, where the configuration names whose.
+// Starts the reader of audit events, if the configuration names an instance or groups.
 import { auditTaking, type AuditReading } from '../discovery/audit-reading.ts'
 import { createAuditPoller, type AuditPoller } from '../discovery/audit.ts'
 import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { eventRulesOf } from './processing.ts'
+import { startLoop, type Started } from './steps.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
@@ -13,9 +14,8 @@ import type { ExportParts } from './export.ts'
 import type { Platform } from './platform.ts'
 import type { Selection } from '../processing/selection.ts'
 import type { SharedStore } from '../store/ports/store.ts'
-import type { Started } from './steps.ts'
 
-/** What is done with the audit events of an instance: by the daemon, and by a command. */
+/** Stores audit events for export. Used by the daemon and by the backfill command. */
 export function auditTakingOf(
   config: Config<ProfileName>,
   store: Pick<SharedStore, 'runs'>,
@@ -37,7 +37,7 @@ export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Pro
   return async () => (await pruning.fullness()) >= 1
 }
 
-/** The part is undefined where no audit events are asked for. */
+/** The part is undefined if no audit events are configured, or nothing exports them. */
 export function startAudit(
   context: Context,
   { client }: Platform,
@@ -50,7 +50,7 @@ export function startAudit(
   const rules = eventRulesOf(context, queues)
   if (sources.length > 0 && rules.to.length === 0)
     log.warn('no destination takes log records: audit events are not read (SERVICE_OBSERVABILITY_EXPORT)')
-  if (sources.length === 0 || rules.to.length === 0) return { part: undefined, why, stop: async () => undefined }
+  if (sources.length === 0 || rules.to.length === 0) return startLoop(undefined, why)
   const part = createAuditPoller({
     ...{ client, sources, clock, log, repositories: store.repositories, leases: store.leases },
     take: auditTakingOf(config, store, client.instance, selection, rules, clock),
@@ -58,6 +58,5 @@ export function startAudit(
     ...{ interval: config.poll.interval, lookback: config.auditLookback },
     errors: createErrorThrottle(log),
   })
-  part.start()
-  return { part, why, stop: async () => part.stop() }
+  return startLoop(part, why)
 }

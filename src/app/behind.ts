@@ -1,4 +1,4 @@
-// How far environments are behind, for the pages: asked of the platform by its client.
+// How many commits environments are behind, for the pages: asked of the platform's API.
 import { createCountBehind } from '../enrichment/count-behind.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
@@ -7,7 +7,7 @@ import type { PlatformClient } from '../platform/rest/client.ts'
 
 export type BehindClient = Pick<PlatformClient, 'commits' | 'instance'>
 
-/** Of the API budget, by its share: what else asks the platform is not to wait for who looks at pages. */
+/** Share of the API budget, so that people who look at pages do not make other requests wait. */
 const share = 1 / 10
 
 /** Undefined where the platform cannot be asked. */

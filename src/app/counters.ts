@@ -1,4 +1,4 @@
-// Starts what counts deployments, changes and incidents. Only about the commits of deployments the platform is asked, where its API is configured.
+// Starts what counts deployments, changes and incidents. Only the deployment counter asks the platform, for commits, if its API is configured.
 import {
   countedChanges,
   countedIncidents,
@@ -14,9 +14,10 @@ import type { ChangeMeasure } from '../model/change-figures.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { FigureOutlets } from '../enrichment/counted-figures.ts'
-import type { Loop } from '../lib/loop.ts'
 import type { Platform } from './platform.ts'
-import type { Started } from './steps.ts'
+import { startLoop, type Started } from './steps.ts'
+
+const why = (things: string): string => `${things} that were not counted yet are counted after the next start`
 
 type Outlets = Pick<ExportParts, 'queues' | 'measure'>
 
@@ -38,17 +39,17 @@ export function startDeploymentCounter(
     ...countingOf(context, outlets),
     ...{ deployments: store.deployments, platform: asked, errors: createErrorThrottle(log) },
   })
-  return started(counter, 'deployments')
+  return startLoop(counter, why('deployments'))
 }
 
 export function startChangeCounter(context: Context, outlets: Outlets): Started<OnceCounter<ChangeMeasure>> {
   const options = { store: context.store.changes, ...countingOf(context, outlets) }
-  return started(createOnceCounter(countedChanges, options), 'changes')
+  return startLoop(createOnceCounter(countedChanges, options), why('changes'))
 }
 
 export function startIncidentCounter(context: Context, outlets: Outlets): Started<OnceCounter<IncidentMeasure>> {
   const options = { store: context.store.incidents, ...countingOf(context, outlets) }
-  return started(createOnceCounter(countedIncidents, options), 'incidents')
+  return startLoop(createOnceCounter(countedIncidents, options), why('incidents'))
 }
 
 function countingOf(
@@ -57,13 +58,4 @@ function countingOf(
 ): FigureOutlets & Pick<Context, 'clock' | 'log'> & { readonly onCounted: () => void } {
   const to = queues.flatMap(({ destination, signal }) => (signal === 'metrics' ? [{ destination, signal }] : []))
   return { measure, to, profile: config.platform.profile, onCounted: () => events.pending.emit(), clock, log }
-}
-
-function started<Counter extends Loop>(counter: Counter, things: string): Started<Counter> {
-  counter.start()
-  return {
-    part: counter,
-    why: `${things} that were not counted yet are counted after the next start`,
-    stop: async () => counter.stop(),
-  }
 }

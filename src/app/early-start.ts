@@ -1,5 +1,4 @@
-// What receives webhooks: the store and the ingress thread. It is there first, and loads little, so that webhooks are accepted while all that
-// processes them is still being loaded and built.
+// Starts the store and the ingress thread first, so that webhooks are accepted while the rest of the daemon is still loading.
 import { createEvents, type DaemonEvents } from './events.ts'
 import { createSteps, type Steps } from './steps.ts'
 import { walPositions, openOwnStore, patience } from '../store/open-store.ts'
@@ -23,7 +22,7 @@ export interface EarlyStart {
   /** The URL of the ingress, once webhooks are accepted. */
   readonly opened: Promise<string>
   readonly events: DaemonEvents
-  /** How to stop it; whoever builds on it adds its own. */
+  /** Stops what was started; parts that start later add their steps. */
   readonly steps: Steps
 }
 
@@ -48,8 +47,8 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
     })
     await store.reclaim()
     const opened = ingress.open()
-    // From now on this thread has a lower priority than the ingress: what was accepted can be processed later. Whoever builds the rest awaits
-    // `opened` in the end: until then nobody has to look after an ingress that cannot be opened.
+    // Processing can wait, accepting cannot: from now on this thread has a lower priority than the ingress. If the ingress cannot be opened, whoever
+    // awaits `opened` reports it.
     opened.then(lowerPriority, () => undefined)
     return { store, ingress, opened, events, steps }
   } catch (error) {

@@ -1,4 +1,4 @@
-// Connects what asks the observability instance of the configuration with it: the watch over enforcement, and the gauges of its tokens.
+// Asks the configured observability instance: whether it enforces ingest tokens, and for gauges of these tokens.
 import { createIngestTokens, type IngestTokens } from '../tokens/client.ts'
 import { dispatcherFor } from '../export/otlp-http.ts'
 import { watchEnforcement, type Enforcement } from '../tokens/watched-enforcement.ts'
@@ -16,7 +16,7 @@ export function enforcementOf(config: Config, clock: Clock): (() => Enforcement)
 
 type AskInstance = <T>(question: (instance: IngestTokens) => Promise<T>) => Promise<T>
 
-/** One question to the observability instance, with a connection of its own. Undefined likewise. */
+/** One question to the observability instance, with a connection of its own. Undefined as above. */
 export function instanceOf(config: Config): AskInstance | undefined {
   const { url, apiKey, caFile } = config.observability
   if (url === undefined || apiKey.current() === undefined) return undefined

@@ -1,5 +1,5 @@
-// What happens in one part of the daemon and wakes another. An event that nobody listens to yet is lost without harm: every loop looks at
-// the store when it starts, and from time to time.
+// Events by which one part of the daemon wakes another. An event that nobody listens to yet does no harm: every loop looks into the store when it
+// starts, and from time to time.
 import { createEmitter } from '../lib/emitter.ts'
 
 export type DaemonEvents = ReturnType<typeof createEvents>
@@ -10,7 +10,7 @@ export function createEvents() {
     accepted: createEmitter(),
     /** One commit of the ingress thread, or the attempt of one. */
     committed: createEmitter<[tookMs: number, failed: boolean]>(),
-    /** Deliveries were merged into runs: some may be settled now, some have something to be enriched with. */
+    /** Deliveries were merged into runs, which may now be due for a snapshot or for enrichment. */
     processed: createEmitter(),
     /** Polling found runs that need details. */
     discovered: createEmitter(),

@@ -1,4 +1,4 @@
-// The configuration's destinations as the export room takes them, and the start of all that sends to them.
+// Turns the configured destinations into what the export room needs, and starts all that sends to them.
 import { destinationsOf, type ConfiguredDestination } from '../config/destinations.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
@@ -22,7 +22,7 @@ import type { MetricRefs } from '../telemetry/metrics/refs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { ExportMeters } from '../export/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { Started } from './steps.ts'
+import { startLoop, type Started } from './steps.ts'
 import type { PendingChunk, Signal } from '../store/ports/runs.ts'
 
 export interface ExportParts {
@@ -72,8 +72,7 @@ export function startTokenReport(
 ): Started<Loop> {
   const tokens = (): readonly Secret[] => destinations.flatMap(({ bearer }) => bearer?.current() ?? [])
   const report = createTokenReport({ reports: store.repositories.daemonReports, tokens, clock, log })
-  report.start()
-  return { part: report, why: 'this daemon no longer uses an ingest token', stop: async () => report.stop() }
+  return startLoop(report, 'this daemon no longer uses an ingest token')
 }
 
 export function startExporter(
@@ -171,7 +170,7 @@ function destinationOf({ name, token, targets }: ConfiguredDestination, config: 
   }
 }
 
-/** A token that follows its file: a backend that refuses it makes the file be read at once. */
+/** A token whose file is read again at once when a backend refuses it. */
 function bearerOf(token: LiveSecret<Secret>): Bearer {
   return {
     current: () => token.current(),

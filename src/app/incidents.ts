@@ -1,12 +1,12 @@
 // Starts what asks the platform for incidents, where issues are among the events.
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createIncidentPoller, type IncidentPoller } from '../discovery/incidents.ts'
+import { startLoop, type Started } from './steps.ts'
 import { eventRulesOf } from './processing.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Platform } from './platform.ts'
 import type { Selection } from '../processing/selection.ts'
-import type { Started } from './steps.ts'
 
 /** The part is undefined where nobody asks. */
 export function startIncidentPoller(
@@ -17,7 +17,7 @@ export function startIncidentPoller(
 ): Started<IncidentPoller | undefined> {
   const { config, store, clock, log } = context
   const why = 'incidents that changed meanwhile are read after the next start'
-  if (!config.events.includes('issue')) return { part: undefined, why, stop: async () => undefined }
+  if (!config.events.includes('issue')) return startLoop(undefined, why)
   const { wait: countIn } = eventRulesOf(context, queues)
   const part = createIncidentPoller({
     ...{ client, clock, log, cursors: store.repositories.incidentCursors, leases: store.leases },
@@ -30,6 +30,5 @@ export function startIncidentPoller(
     interval: config.poll.interval,
     errors: createErrorThrottle(log),
   })
-  part.start()
-  return { part, why, stop: async () => part.stop() }
+  return startLoop(part, why)
 }

@@ -40,7 +40,7 @@ export interface Ingress {
   stop(withinMs: number): Promise<void>
 }
 
-/** How long requests in flight may take at a stop, ms; a listener's time to end. */
+/** How long requests in flight may take when a listener stops, ms. */
 export const drainDeadline = 5_000
 /** How often the files of secrets are read again, ms: as often as everywhere else. */
 const secretsEvery = 1_000
@@ -48,8 +48,8 @@ const secretsEvery = 1_000
 let begunEarly: Worker | undefined
 
 /**
- * Begins the thread before anybody needs it: it loads its modules while the main thread loads its own, and waits for orders. It keeps no
- * process alive that ends without giving any.
+ * Begins the thread before anybody needs it: it loads its modules while the main thread loads its own, and waits for orders. Until it gets an order,
+ * it does not keep the process alive.
  */
 export function beginIngressThread(): void {
   begunEarly = newThread()
@@ -194,6 +194,6 @@ function secretTexts({ webhook }: Config): SecretTexts {
 
 function tlsOf({ tls }: Config): TlsFiles | undefined {
   if (tls.certFile === undefined || tls.keyFile === undefined) return undefined
-  // As text: a Buffer would reach the thread as another kind of array.
+  // As text: a Buffer would arrive there as a plain Uint8Array.
   return { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') }
 }

@@ -1,10 +1,11 @@
-// Starts what asks the platform from time to time what it has, where the configuration names anything.
+// Starts the inventory, which asks the platform from time to time what it has, if the configuration names anything.
 import { askQuery, type QuerySpec } from '../platform/inventory/query.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createHash } from 'node:crypto'
 import { createInventory } from '../inventory/inventory.ts'
 import { createSingleton } from '../discovery/singleton.ts'
+import { startLoop, type Started } from './steps.ts'
 import { eventRulesOf } from './processing.ts'
 import { takeEvents } from '../processing/take-events.ts'
 import { ingestGauges } from '../tokens/ingest-gauges.ts'
@@ -17,14 +18,13 @@ import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Platform } from './platform.ts'
 import type { Selection } from '../processing/selection.ts'
-import type { Started } from './steps.ts'
 
 /** Everything that the configuration asks about. */
 export function inventoryOf(config: Pick<Config, 'inventory' | 'queries'>): Thing[] {
   return [...thingsOf(collectors, config.inventory), ...config.queries.map(queryThing)]
 }
 
-/** From one look at the ingest tokens to the next, ms. */
+/** Between two looks at the ingest tokens, ms. */
 const tokensEvery = 600_000
 
 /** The ingest tokens, where the observability instance's API is configured. */
@@ -52,7 +52,7 @@ function queryThing(query: Config['queries'][number]): Thing {
 }
 
 const rejects = async (): Promise<never> => Promise.reject(new Error('no platform is configured'))
-/** Where no platform is configured, of which nothing is asked then. */
+/** For a daemon without a platform: nothing ever asks it. */
 const nobody: Asking = { one: rejects, all: rejects, post: rejects }
 
 /** Without a platform only the observability instance is asked. The part is undefined where there is nothing to ask. */
@@ -67,7 +67,7 @@ export function startInventory(
   const why = 'the inventory is polled again after the next start'
   const things = [...(platform === undefined ? [] : inventoryOf(config)), ...ingestThings(config)]
   const instance = platform?.client.instance ?? config.platform.url ?? config.observability.url
-  if (things.length === 0 || instance === undefined) return { part: undefined, why, stop: async () => undefined }
+  if (things.length === 0 || instance === undefined) return startLoop(undefined, why)
   const taking = { runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
   const part = createInventory({
     ...{ things, instance, repositories, clock, log },
@@ -81,6 +81,5 @@ export function startInventory(
       await takeEvents([{ ...about, ...whose, object: key, key, content: key }], taking)
     },
   })
-  part.start()
-  return { part, why, stop: async () => part.stop() }
+  return startLoop(part, why)
 }

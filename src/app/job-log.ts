@@ -1,4 +1,4 @@
-// Logs of jobs for the pages: read from the platform by its client, where the configuration says so.
+// Job logs for the pages, read from the platform's API if the configuration allows it.
 import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createShowLog } from '../enrichment/show-log.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -8,7 +8,7 @@ import type { PlatformClient } from '../platform/rest/client.ts'
 
 export type LogClient = Pick<PlatformClient, 'jobLog' | 'instance'>
 
-/** Of the API budget, by its share: what else asks the platform is not to wait for who reads logs. */
+/** Share of the API budget, so that people who read logs do not make other requests wait. */
 const share = 1 / 10
 
 /** Undefined unless logs are to be shown, and the platform can be asked. */

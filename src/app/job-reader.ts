@@ -1,4 +1,4 @@
-// Starts what reads about the inside of jobs, where the configuration asks for any of it.
+// Starts the reader of job logs and reports.
 import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createCapabilities } from '../enrichment/capability.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
@@ -27,7 +27,7 @@ export interface JobReaderParts {
   readonly jobSpans: SpanReading
 }
 
-/** It runs whatever is configured: what was asked for before a restart is read, or found needless. */
+/** Runs even if nothing is configured: the queue may still hold what was asked for before a restart. */
 export function startJobReader(
   { config, store, events, clock, log }: Context,
   { client }: Platform,

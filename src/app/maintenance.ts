@@ -1,34 +1,29 @@
-// Starts what looks after the store.
+// Starts the loops that look after the store.
 import { createClockWatch } from '../store/maintenance/clock-watch.ts'
 import { createTrendLoop } from '../store/maintenance/trend-loop.ts'
 import { createMaintenance } from '../store/maintenance/maintenance.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
-import type { Started } from './steps.ts'
+import { startLoop, type Started } from './steps.ts'
 
-/** Forgets what is old. `queues`: those that are configured; what is pending for any other is given up in the end. */
+/** Prunes. `queues`: those that are configured; what is pending for a queue that no longer exists is given up in the end. */
 export function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
   const { retention, remember } = config
   const loop = createMaintenance({
     ...{ store, served: queues, retention, remember, clock, log },
     keepFigures: config.trends.keep,
   })
-  return started(loop, 'pruning continues after the next start')
+  return startLoop(loop, 'pruning continues after the next start')
 }
 
 export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
-  return started(createClockWatch({ store, clock, log }), 'clock checks continue after the next start')
+  return startLoop(createClockWatch({ store, clock, log }), 'clock checks continue after the next start')
 }
 
 export function startTrends({ config, store, clock, log }: Context): Started<Loop> {
-  return started(
+  return startLoop(
     createTrendLoop({ trends: store.views.trends, keep: config.trends.keep, clock, log }),
     'trends continue after the next start',
   )
-}
-
-function started(loop: Loop, why: string): Started<Loop> {
-  loop.start()
-  return { part: loop, why, stop: async () => loop.stop() }
 }

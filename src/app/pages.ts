@@ -1,4 +1,4 @@
-// What the pages show, and where they have it from.
+// Connects the pages with the parts of the daemon whose state they show.
 import picomatch from 'picomatch'
 import { createPages } from '../pages/routes.ts'
 import { previewRegressions } from '../regressions/preview.ts'
@@ -30,7 +30,7 @@ import type { Snapshotter } from '../processing/take-snapshots.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Ingress } from './ingress-thread-handle.ts'
 
-/** What the pages show of the parts that run. */
+/** The parts that run, as far as pages show them. */
 export interface Shown {
   readonly ingress: Pick<Ingress, 'counts' | 'lastAccepted' | 'url'>
   readonly intake: Pick<Intake, 'counters'>
@@ -53,7 +53,7 @@ export function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) =
   return hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true })
 }
 
-/** `guarded`: routes that are let through by the same guard. */
+/** `guarded`: more routes to protect as the pages are. */
 export function pagesOf({ config, store, clock, log }: Context, shown: Shown, guarded: readonly Routes[]): Routes {
   const { ingress, intake, snapshotter, exporter, flush, platform, settings } = shown
   const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = store
@@ -113,7 +113,7 @@ function shownRule({ regressions: { slower, slowerBy, failing } }: Pick<Config, 
   return { slower, slowerBy: Math.round(slowerBy / 1_000), failing }
 }
 
-/** The first destination's first, and signals in their usual order. */
+/** The destination `default` first, then by name; signals in their usual order. */
 function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
   const place = ({ destination }: ExportQueueStatus): string => (destination === 'default' ? '' : destination)
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
@@ -162,7 +162,7 @@ function tokenFrom(config: Config, name: string): string | undefined {
   return secret.path ?? 'a fixed value: a new one needs a restart'
 }
 
-/** Some backends take a key as a parameter. */
+/** A query may hold a key: some backends take it as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname

@@ -34,9 +34,8 @@ export interface Platform {
 const concurrency = 8
 
 /**
- * `store`: where the budget is shared with whoever has the same token; undefined: it is this process's alone. `watch`: how the
- * daemon counts its requests. Undefined where no platform or no token is configured: then nothing is asked. Throws
- * ConfigError.
+ * `store`: shares the API budget with all processes that use the same token; without it the budget is this process's own. `watch` counts requests.
+ * Undefined if no platform or no token is configured. Throws ConfigError.
  */
 export function connectPlatform(
   config: Config<ProfileName>,

@@ -42,20 +42,20 @@ export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
   return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
 }
 
-/** Of which jobs the inside is read, and what of it. */
+/** Which logs and reports of which jobs are read. */
 export function jobReadRulesOf({ job, tests, reports }: Config): JobReadRules {
   const spans = (job.spans ?? []).length > 0
   return { sections: job.sections, lines: job.logs, tests, reports, spans, project: chooser(job.projects ?? [], []) }
 }
 
-/** No event waits for longer, as no export is put off for longer, ms. */
+/** Events wait no longer than this for the job that they belong to, ms. */
 const longestWait = 600_000
 
 function waitOf({ enrichDeadline }: Config): number {
   return Math.min(longestWait, enrichDeadline)
 }
 
-/** What becomes of events that are about no pipeline. */
+/** How events that are about no pipeline are exported. */
 export function eventRulesOf(
   { config, events }: Pick<Context, 'config' | 'events'>,
   queues: ExportParts['queues'],

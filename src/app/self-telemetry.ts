@@ -6,7 +6,7 @@ import type { Config } from '../config/options.ts'
 import type { SelfTarget } from '../self-telemetry/sdk.ts'
 import type { Started } from './steps.ts'
 
-/** How long the last of it may take to be sent, ms. */
+/** How long sending the rest may take when the daemon stops, ms. */
 const deadline = 5_000
 
 export async function startSelfTelemetry(config: Config, clock: Clock): Promise<Started<OwnTelemetry>> {
@@ -15,7 +15,7 @@ export async function startSelfTelemetry(config: Config, clock: Clock): Promise<
   return { part: own, why: 'nothing more is measured', stop: async () => own.stop(deadline) }
 }
 
-/** Its own endpoint, without headers and tokens; else where the pipelines' telemetry goes, as it goes there. */
+/** The endpoint configured for it, without headers and tokens; else the first destination of the pipelines' telemetry, in the same way. */
 function selfTargets(config: Config): OwnTelemetryOptions['targets'] {
   const { self, otlp } = config
   const shared = { timeoutMs: otlp.timeout, compression: otlp.compression }

@@ -1,7 +1,8 @@
-// What was started is stopped backwards, each step with its reason.
+// Stops what was started in reverse order. Each step says why it can be stopped now.
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
+import type { Loop } from '../lib/loop.ts'
 
 /** A part of the daemon that runs, and how it ends. */
 export interface Started<Part> {
@@ -20,6 +21,12 @@ export interface Steps {
   readonly isStopping: boolean
   /** Every step is tried, also after one that failed. `sendMs`: how long all of them together may go on sending. */
   stop(sendMs: number): Promise<void>
+}
+
+/** Starts a loop that its stop ends. Undefined: there is nothing to start. */
+export function startLoop<Part extends Loop | undefined>(part: Part, why: string): Started<Part> {
+  part?.start()
+  return { part, why, stop: async () => part?.stop() }
 }
 
 type Step = Omit<Started<unknown>, 'part'>

@@ -1,5 +1,5 @@
-// Reads the audit events of a time range in the past, source by source, in stretches of 30 days at most, the oldest first. It goes on where it
-// stopped. What the daemon has read by itself is left out, and what is read here counts as read from then on: run again, it finds nothing.
+// Reads the audit events of a time range in the past, source by source, the oldest first. A backfill that was interrupted continues. Events that the
+// daemon has read are skipped, and the daemon's cursor then includes this range: a second backfill of it finds nothing.
 import { lastMinutes, longestWindow, readWindow } from './audit-window.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -12,7 +12,7 @@ export interface AuditBackfillOptions {
   readonly client: AuditReading['client']
   readonly call: CallOptions
   readonly repositories: Pick<Repositories, 'auditCursors' | 'auditBackfills'>
-  /** Names this backfill: one of the same name goes on where it stopped, within a week. */
+  /** A backfill of the same name continues an interrupted one, within a week. */
   readonly name: string
   readonly range: BackfillRange
   /** `instance`, or groups. */
@@ -28,7 +28,7 @@ export interface AuditBackfillOptions {
 }
 
 export interface AuditBackfillProgress {
-  /** The range it reads; that of the first start where it goes on. */
+  /** The range it reads; that of the interrupted one if it continues. */
   readonly range: BackfillRange
   readonly resumed: boolean
   readonly sources: { readonly done: number; readonly all: number }
@@ -38,7 +38,7 @@ export interface AuditBackfillProgress {
   readonly seen: number
   /** Sources that could not be read, with why. */
   readonly failed: readonly { readonly source: string; readonly reason: string }[]
-  /** The store is full: it ended before, and the same command goes on. */
+  /** It stopped because the store is full; the same command continues it. */
   readonly full: boolean
 }
 
@@ -65,7 +65,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
   function progress(): AuditBackfillProgress {
     const { since, until, done, reading } = state
-    // The newest event of a stretch comes first, so how far it has come is known by whole stretches alone.
+    // Progress is counted in whole stretches, as the newest event of a stretch comes first.
     const begun = reading === undefined ? 0 : (reading.since - since) / Math.max(1, until - since)
     const share = sources.length === 0 ? 1 : Math.min(1, (done.length + begun) / sources.length)
     const counts = { done: done.length, all: sources.length }
@@ -94,7 +94,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
         { isKnown: id => marks.has(id), save: async reading => save({ ...state, reading }) },
       )
       if (done === undefined) return false
-      // Both ends of a stretch are included, to the second: the next one begins where this one ended.
+      // Both ends of a stretch are inclusive, so the next one begins where this one ended.
       const reached: number = done.until ?? end
       window = { since: reached, recent: lastMinutes(done.recent, reached) }
       if (!(await save({ ...state, reading: window }))) return false
@@ -103,7 +103,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     return true
   }
 
-  /** Only what joins what is read already. */
+  /** Moves the daemon's cursor back, but only if no gap remains between this range and what it has read. */
   async function remember(source: string, until: number): Promise<void> {
     const of = { instance: client.instance, source }
     await cursors.change(of, cursor => {
@@ -128,7 +128,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   return progress()
 }
 
-/** An error of one source alone: the others are read all the same. */
+/** True if the error concerns this source only: the others are read all the same. */
 function isOwn(error: unknown): error is PlatformError {
   return error instanceof PlatformError && ['not-found', 'forbidden', 'refused'].includes(error.kind)
 }

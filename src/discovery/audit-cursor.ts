@@ -1,24 +1,24 @@
-// Where the reading of a source's audit events goes on, by what was read of it. Pure.
+// Computes where to continue reading a source's audit events. Pure.
 import { lastMinutes, longestWindow, newestOf, overlap } from './audit-window.ts'
 import type { AuditCursor, AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { Millis } from '../model/instant.ts'
 
-/** Where nothing happens the cursor follows the platform's clock at this distance, so that no stretch grows beyond measure, ms. */
+/** While nothing happens, the cursor follows the platform's clock at this distance, so that the next stretch stays short, ms. */
 const idle = 3_600_000
 
 export function firstCursor(instance: string, source: string, since: Millis): AuditCursor {
   return { instance, source, since, at: since, id: 0, recent: [] }
 }
 
-/** The next stretch to be read: up to now, or as much of it as may be asked for at once. */
+/** The next stretch to read: up to now, or 30 days if there is more. */
 export function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
   const from = Math.max(since, at - overlap)
   return { since: from, ...(now - from > longestWindow && { until: from + longestWindow }), recent: [] }
 }
 
 /**
- * After a stretch was read to its end. Times of events and of answers are the platform's; an event that is ahead of the platform's own
- * clock does not move the cursor ahead of it. `lookback`: how much is read once more where that clock was set back, ms.
+ * The cursor after a stretch was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
+ * future. `lookback`: how much is read once more where that clock was set back, ms.
  */
 export function afterWindow(
   before: AuditCursor,

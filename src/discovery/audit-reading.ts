@@ -1,4 +1,4 @@
-// What all readers of audit events share: whom they ask, and what becomes of what they read.
+// What the poller and the backfill of audit events share.
 import { readAuditEvent, type AuditSource, type AuditWords, type RestAuditEvent } from '../platform/rest/audit-event.ts'
 import { takeEvents, type EventTaking } from '../processing/take-events.ts'
 import type { CallOptions } from '../platform/rest/call.ts'

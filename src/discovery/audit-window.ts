@@ -1,30 +1,30 @@
-// Reads the audit events of a stretch of time, page by page, and misses none of it: how far it has come is written down after each page, when
-// its events are in the store, so that whoever comes after a kill goes on from there. Pages may repeat and overlap: what was read is known.
+// Reads the audit events of a stretch of time, page by page. Progress is saved after each page, once its events are in the store, so that a killed
+// reader continues there and misses nothing. Pages may overlap: events that were read are known.
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { sourceOf, type AuditReading } from './audit-reading.ts'
 import type { AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { Millis } from '../model/instant.ts'
 import type { RestAuditEvent } from '../platform/rest/audit-event.ts'
 
-/** The longest stretch that the platform is asked about at once, ms: 30 days, with room for its bounds, which are whole seconds. */
+/** The longest stretch to ask for at once, ms: the platform's limit is 30 days; the rest is for rounding to whole seconds. */
 export const longestWindow = 30 * 24 * 3_600_000 - 2_000
-/** How much later than others of its time an event may show in the list, ms. */
+/** How late an event may appear in the list, ms. */
 export const overlap = 300_000
-/** Events of the last minutes that are remembered by their numbers; more of them are known by their keys in the store, for a week. */
+/** So many ids of the last minutes' events are remembered. Beyond that, the store recognises them by their keys for a week. */
 const mostRecent = 5_000
-/** Pages in a row without a number that was not between those before: then the list leads nowhere. */
+/** After so many pages in a row without a new id, the list is considered to run in circles. */
 const mostStalled = 50
 
 export interface WindowProgress {
-  /** Numbers of events that are known. */
+  /** Whether the event with this id was read before. */
   readonly isKnown: (id: number) => boolean
-  /** Writes down how far it has come. Rejects, or answers false, when it must not go on. */
+  /** Saves the progress. Rejects, or answers false, when reading must stop. */
   readonly save: (window: AuditWindow) => Promise<boolean>
 }
 
 /**
- * What was read of it by the end; undefined where `save` ended it before. Rejects with a PlatformError, or with the reason of an aborted
- * signal: the pages before were saved.
+ * The window after its last page; undefined if `save` stopped it before. Rejects with a PlatformError, or with the reason of an aborted signal; by
+ * then the pages before are saved.
  */
 export async function readWindow(
   begun: AuditWindow,
@@ -39,7 +39,7 @@ export async function readWindow(
       window = withPage(window, page.items, page.servedAt)
       if (page.next === undefined) return { ...window, next: undefined }
       if (!advances(page.items)) {
-        // It may lead somewhere else when it is begun anew.
+        // Starting over may help: the next attempt begins at the first page.
         await save({ ...window, next: undefined })
         throw leadsNowhere()
       }
@@ -47,7 +47,7 @@ export async function readWindow(
       if (!(await save(window))) return undefined
     }
   } catch (error) {
-    // Where a list was to be continued may be forgotten there: then it is begun anew.
+    // The platform may have forgotten the saved page token: then the list is read from its start.
     const isForgotten = error instanceof PlatformError && (error.status === 400 || error.kind === 'not-found')
     if (!isForgotten || begun.next === undefined || window !== begun) throw error
     const { next: _, ...anew } = begun
@@ -84,14 +84,14 @@ function later(one: AuditMark, other: AuditMark): boolean {
   return one[1] > other[1] || (one[1] === other[1] && one[0] > other[0])
 }
 
-/** Of these the ones that may be read once more after the stretch ended at `until`, else at the newest of them; each once. */
+/** The events of the last minutes before `until` (or else before the newest), which the next stretch reads again; without duplicates. */
 export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefined): AuditMark[] {
   const from = (until ?? newestOf(marks)?.[1] ?? 0) - overlap
   const byId = new Map(marks.filter(([, at]) => at >= from).map(mark => [mark[0], mark]))
   return [...byId.values()].sort((a, b) => b[1] - a[1]).slice(0, mostRecent)
 }
 
-/** False when page after page has no number beyond those seen: a list in the order of numbers does not do that. */
+/** False once too many pages in a row had no id below or above those seen, which cannot happen in a list ordered by id. */
 function createAdvance(): (items: readonly RestAuditEvent[]) => boolean {
   let lowest = Infinity
   let highest = -Infinity

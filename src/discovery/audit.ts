@@ -1,5 +1,5 @@
-// Reads the platform's audit events as they happen: of the instance, or of groups. One replica does, by a lease; how far it has come is in the
-// store. Each round reads from some minutes before the newest event on, as an event may show later than its time says.
+// Reads the platform's audit events as they happen: of the instance, or of groups. One replica does it, by a lease; the cursor is in the store. Each
+// round begins some minutes before the newest event, because an event may appear in the list later than its time says.
 //
 //   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
 import { afterWindow, firstCursor, nextWindow } from './audit-cursor.ts'
@@ -31,7 +31,7 @@ export interface AuditOptions extends Omit<RoundsOptions, 'name'> {
 export interface AuditCounters {
   rounds: number
   requests: number
-  /** Events that were read and not known by their numbers. */
+  /** Events that were read and had not been read before. */
   read: number
 }
 
@@ -50,7 +50,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   const rounds = createRounds({ ...options, name: 'audit' })
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
-  /** Whoever starts the daemon may have mended what was refused: then all are asked. */
+  /** Asked since start. Refusals from before the start do not count: whoever restarted the daemon may have fixed the permission. */
   const asked = new Set<string>()
 
   async function read(source: string): Promise<void> {
@@ -81,7 +81,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
     }
   }
 
-  /** A backfill may have moved the beginning meanwhile. */
+  /** Keeps `since` if a backfill has moved it back meanwhile. */
   async function put(cursor: AuditCursor): Promise<void> {
     await cursors.change({ instance, source: cursor.source }, (known, readAt) => ({
       document: { ...cursor, since: Math.min(cursor.since, known?.since ?? Infinity), readAt },

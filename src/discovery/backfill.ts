@@ -1,5 +1,5 @@
-// Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones, to be fetched and exported by the
-// daemon that serves the store. It goes on where it stopped; what was exported already is left alone.
+// Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones; the daemon fetches and exports them. A
+// backfill that was interrupted continues; pipelines that were exported are skipped.
 import { changedPipelines } from './poll-list.ts'
 import { isNew } from './discovered-run.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -20,7 +20,7 @@ export interface BackfillOptions {
   readonly context: PollContext
   readonly backfills: Repositories['backfills']
   readonly runs: Runs
-  /** Names this backfill: one of the same name goes on where it stopped, within a week. */
+  /** A backfill of the same name continues an interrupted one, within a week. */
   readonly name: string
   readonly range: BackfillRange
   /** Ids or full paths. */
@@ -34,7 +34,7 @@ export interface BackfillOptions {
 }
 
 export interface BackfillProgress {
-  /** The range it reads; that of the first start where it goes on. */
+  /** The range it reads; that of the interrupted one if it continues. */
   readonly range: BackfillRange
   readonly resumed: boolean
   readonly projects: { readonly done: number; readonly all: number }
@@ -95,7 +95,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
       await discoverAll(step.items)
       await save({ ...at, seen: step.seen })
     }
-    // Children have their parents in the same project.
+    // A project without pipelines in this range has no child pipelines either.
     if (!any && at.seen === undefined) return
     const children = { since: at.since, until, source: 'parent_pipeline' }
     for await (const step of changedPipelines(context.client, project, children, context.call))
@@ -120,7 +120,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
   return progress()
 }
 
-/** Ids in ascending order: so a number says how far it has come. */
+/** Ids in ascending order, so that the last id read is enough to continue. */
 async function projectsOf(
   { context, projects, groups }: BackfillOptions,
   failed: { project: string; reason: string }[],
@@ -151,7 +151,7 @@ async function countFound(items: readonly PipelineListItem[], { runs, context }:
   return found
 }
 
-/** An error of one project alone: the others are read all the same. */
+/** True if the error concerns this project only: the others are read all the same. */
 function isOwn(error: unknown): error is PlatformError {
   return error instanceof PlatformError && ['not-found', 'forbidden', 'refused'].includes(error.kind)
 }

@@ -1,5 +1,4 @@
-// A pipeline seen in a list of the platform: whether it shows something new, and when to fetch it. What a webhook reported already is not
-// new.
+// Decides whether a pipeline in one of the platform's lists is news, and when to fetch it. What a webhook reported is no news.
 import { newestSecondOf, versioned } from '../model/versioned.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { isFromRest } from '../model/pipeline.ts'
@@ -22,14 +21,14 @@ export interface DiscoveredRun {
   readonly project?: ProjectFacts | undefined
 }
 
-/** A webhook of the same end is probably under way: it is given this long, ms. */
+/** If webhooks reported this pipeline before, one of its end is probably on its way: wait this long for it, ms. */
 const webhookGrace = 5_000
-/** Webhooks cut the end to its second, and have no `updated_at`, which the platform writes a moment later: s. */
+/** Webhooks round the end down to whole seconds and lack `updated_at`, which is a moment later: differences up to this are no news, s. */
 const slack = 1
 
 /**
- * Stores that the pipeline exists and when to fetch it: at once when it ended, later when it waits or runs. So a crash after this
- * forgets nothing. Nothing is written where nothing is new.
+ * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it waits or runs. If there is nothing new, nothing is
+ * written.
  */
 export function discover(
   { instance, item, project }: DiscoveredRun,

@@ -1,5 +1,5 @@
-// How our own hooks at the platform fare, as metrics: in which state each is, and how long its deliveries took by the platform's records. Each
-// delivery is counted once: what was counted stands in one document with how far the records were read.
+// Metrics of our own webhooks on the platform: their state, and how long deliveries took by the platform's records. Counts and reading position are
+// in one document, so each delivery is counted once.
 import type { GaugePoint, GaugeReading } from '../store/ports/gauge-documents.ts'
 import type { Millis } from '../model/instant.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
@@ -25,14 +25,13 @@ export const hookMetrics = [
   },
 ] as const
 
-/** As the platform calls them. */
 const states = ['executable', 'temporarily_disabled', 'disabled'] as const
 /** Seconds: up to where the platform gives up. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 type Durations = NonNullable<WatchedHook['durations']>
 
-/** With those of more deliveries. `now`: when the first were counted. */
+/** Adds more deliveries. `now`: when the first were counted. */
 export function withDurations(
   known: Durations | undefined,
   seconds: readonly number[],
@@ -48,7 +47,7 @@ export function withDurations(
   return { began: known?.began ?? now, counts, sum: seconds.reduce((sum, one) => sum + one, known?.sum ?? 0) }
 }
 
-/** What is sent of it until it is looked at again. */
+/** The points that are sent until the next look. */
 export function readingOf(
   { instance, kind, id: hook, state: is, durations }: WatchedHook,
   whose: Pick<GaugeReading, 'project' | 'group'>,

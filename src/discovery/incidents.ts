@@ -1,5 +1,5 @@
-// Asks the platform for incidents that have changed, so that one of which a webhook was lost is known all the same. One replica does, by a lease; how far
-// it has come is in the store. Each round reads from some minutes before the last change on: what is read again says nothing new.
+// Asks the platform for incidents that have changed, in case a webhook was lost. One replica does it, by a lease; the cursor is in the store. Each
+// round begins some minutes before the last change; reading an incident twice does no harm.
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { incidentLookback, reportedIncident, type Incident } from '../model/incident.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
@@ -12,7 +12,7 @@ import type { RestIssue } from '../platform/rest/issues.ts'
 export interface IncidentPollerOptions extends Omit<RoundsOptions, 'name'> {
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
   readonly cursors: Repositories['incidentCursors']
-  /** Stores what they report; resolves when it is. */
+  /** Resolves when they are stored. */
   readonly take: (incidents: readonly Incident[]) => Promise<void>
   /** Between two rounds, ms. */
   readonly interval: number
@@ -24,7 +24,7 @@ export interface IncidentPoller extends Loop {
   round(): Promise<void>
 }
 
-/** How much later than others of its time a change may show in the list, ms. */
+/** How late a change may appear in the list, ms. */
 const overlap = 300_000
 
 export function createIncidentPoller(options: IncidentPollerOptions): IncidentPoller {
@@ -48,8 +48,8 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   }
 
   /**
-   * The list moves while it is read, as what changes goes to its end: so it is begun anew behind what was read, and only what changed at one and the same
-   * instant is read page by page.
+   * A change moves an incident to the end of the list, so the next page may skip one. Therefore each page is a new list that begins at the last
+   * change read; only incidents that changed in the same instant are read page by page.
    */
   async function readFrom(at: Millis): Promise<{ readonly newest: Millis; readonly isAll: boolean }> {
     let newest = at
@@ -61,7 +61,10 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
     return { newest, isAll: true }
   }
 
-  const round = async (): Promise<void> => void (await rounds.try('incidents', read))
+  async function round(): Promise<void> {
+    await rounds.try('incidents', read)
+  }
+
   const pauses = { every: interval, retry: Math.min(interval, 10_000) }
   return { ...rounds.loop(pauses, round), counters, round }
 }

@@ -1,4 +1,4 @@
-// What the poller remembers of each project that ran anything lately: how far it has seen, what is under way, when it asked.
+// What the poller remembers of each project that ran anything lately: how far it has read, and which pipelines are under way.
 import type { Millis } from '../model/instant.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
 import type { PolledProject } from '../store/ports/discovery-documents.ts'
@@ -10,16 +10,15 @@ export type BookEntry = Omit<PolledProject, 'instance'>
 export interface PollBook {
   entries(): IterableIterator<BookEntry>
   get(project: number | string): BookEntry | undefined
-  /** Writes it down, if it has changed. */
+  /** Stores it, if it has changed. */
   put(entry: BookEntry): Promise<void>
-  /** Forgets it: it has not run anything for long. */
   drop(project: number | string): Promise<void>
 }
 
 const day = 24 * 3_600_000
-/** Who has not changed for so long is not followed round by round any more, ms. */
+/** A pipeline under way that has not changed for so long no longer makes its project urgent, ms. */
 const longestActive = 3 * day
-/** Pipelines under way that are remembered by id; of more the latest. */
+/** Most pipelines under way that are remembered, the latest. */
 const mostActive = 500
 
 /** Reads what an earlier process or another replica has stored. */

@@ -33,25 +33,25 @@ export interface PollContext {
   readonly requests: () => number
   /** Unix ms on the platform's clock, as its last answer showed it. */
   readonly now: () => Millis
-  /** The platform's time as an answer has it. */
+  /** Called with the time of an answer. */
   readonly observeTime: (servedAt: Millis | undefined) => void
   /** Stores the pipelines that show something new; answers how many do. */
   readonly discover: (items: readonly PipelineListItem[], project?: ProjectFacts) => Promise<number>
 }
 
-/** How long a change may take to show in a list after its own time, ms: lists are read again from so far back. */
+/** How late a change may appear in a list, ms: so much of a list is read again. */
 export const overlap = 120_000
 
 export function createPollContext(options: PollContextOptions): PollContext {
   const { client, runs, selection, rules, source, signal, clock, log } = options
   let requests = 0
-  /** The platform's clock less the one that nobody sets, ms; until an answer has shown it, ours. */
+  /** The platform's clock minus our monotonic clock, ms; undefined until the first answer. */
   let ahead: number | undefined
   const enrichmentPriority: EnrichmentPriority = source === 'backfill' ? 'backfill' : 'fresh'
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()
 
-  /** A pipeline that cannot be written, because its stored run is damaged, holds up none of the others. */
+  /** A pipeline whose stored run is damaged must not hold up the others. */
   async function write(work: readonly RunWork[]): Promise<void> {
     try {
       await runs.transact(work)

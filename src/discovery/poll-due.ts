@@ -14,7 +14,7 @@ export interface DueOptions {
   readonly groups: readonly string[]
   /** How far a project that was never read is read back, ms. */
   readonly lookback: number
-  /** Runs one request's worth of work and says what failed; then nothing is found. */
+  /** Runs one request's worth of work and logs its failure. */
   readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
 }
 
@@ -24,25 +24,24 @@ export interface DueProject {
 }
 
 export interface Due {
-  /** Named by the operator, active of late, pointed to by hints, or with pipelines under way. */
+  /** Projects that are named in the configuration, had activity lately, were hinted at, or have pipelines under way. */
   urgent(book: PollBook): Promise<DueProject[]>
   /** Those that ran anything lately and have not been asked for in the last few rounds. */
   ranLately(book: PollBook): DueProject[]
-  /** Forgets who has not run anything for long, unless the operator named it. */
+  /** Forgets projects that have not run anything for long, unless the configuration names them. */
   forgetIdle(book: PollBook): Promise<void>
 }
 
 const hour = 3_600_000
-/** A user's activity shows at most once an hour. */
+/** The platform updates a project's last activity at most once an hour. */
 const activeWithin = 2 * hour
 const ranWithin = 14 * 24 * hour
-/** "Every few rounds". */
 export const few = 5
 
 export function createDue({ context, turns, hints, projects, groups, lookback, trying }: DueOptions): Due {
   const { client } = context
 
-  /** Projects in which users did something of late. */
+  /** Projects with activity of users lately. */
   async function active(group: string): Promise<PlatformProject[]> {
     const found: PlatformProject[] = []
     await trying(`group ${group}`, async () => {
@@ -55,7 +54,7 @@ export function createDue({ context, turns, hints, projects, groups, lookback, t
     return found
   }
 
-  /** A project that somebody else's pipeline named, if it is one of ours. */
+  /** The project, if it is in one of our groups. */
   async function hinted(id: number): Promise<PlatformProject | undefined> {
     let found: PlatformProject | undefined
     await trying(`project ${id}`, async () => {

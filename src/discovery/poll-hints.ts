@@ -1,5 +1,4 @@
-// Projects that the poller has been pointed to from elsewhere: another project's pipeline, a webhook, a lost end. What moves no
-// activity is found so.
+// Projects to poll because a webhook, another project's pipeline or a missed end names them. Their activity on the platform may not show it.
 
 export interface PollHints {
   /** To be read in the next round, known or not. */

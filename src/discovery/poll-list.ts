@@ -1,7 +1,7 @@
-// Reads a project's changed pipelines in the order of their changes, and misses none that move meanwhile.
+// Reads a project's changed pipelines in the order of their changes, without missing one.
 //
-// A pipeline that changes moves to the list's end, and all behind it move up by one: whoever goes on with the next page by
-// its number misses one. So after each page the list is begun anew at the last time seen, which repeats some and skips none.
+// A change moves a pipeline to the end of the list, and those behind it move up: page 2 would then skip one. So after each page a new list begins at
+// the last time seen, which repeats some and skips none.
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Page } from '../platform/rest/pages.ts'
@@ -23,7 +23,7 @@ export interface ListStep {
   readonly servedAt?: Millis | undefined
 }
 
-/** Page by page; whoever reads it has dealt with a step before the next is asked for. */
+/** Yields page by page; the next page is requested when the caller is done with this one. */
 export async function* changedPipelines(
   client: PlatformClient,
   project: ResourceId,
@@ -37,7 +37,7 @@ export async function* changedPipelines(
     for await (const page of client.projectPipelines(project, query, call)) {
       const seen = lastChange(page) ?? from
       yield { items: page.items, seen, ...(page.servedAt !== undefined && { servedAt: page.servedAt }) }
-      // A page full of one instant can only be gone on from by its number.
+      // If all of a page changed in the same instant, only the page number leads on.
       if (page.next !== undefined && seen - 1 > from) {
         from = seen - 1
         again = true

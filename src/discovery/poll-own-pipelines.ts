@@ -1,5 +1,5 @@
-// The pipelines that the token's own user started, in all projects: the cross-project list is ordered by creation, so each
-// look goes back to the oldest one under way, and now and then over the whole time, for those that were retried.
+// The pipelines that the token's own user started, in all projects. This list is ordered by creation, so each look goes back to the oldest pipeline
+// under way, and now and then over the whole lookback, to find retries.
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
@@ -17,7 +17,7 @@ export async function lookAtMine(
   const known = await stored.get({ instance })
   const earliest = context.now() - Math.max(day, lookback)
   const since =
-    // A clock that was ahead may have written it.
+    // A later time was written under a clock that was ahead.
     known === undefined || whole || known.newest > context.now() + overlap
       ? context.now() - lookback
       : Math.max(earliest, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))

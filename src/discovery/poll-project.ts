@@ -1,4 +1,4 @@
-// Reads one project once: its changed pipelines, and their children where there can be any.
+// Reads one project once: its changed pipelines, and their child pipelines.
 import { changedPipelines } from './poll-list.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import { withItems, type BookEntry } from './poll-book.ts'
@@ -8,9 +8,9 @@ const day = 24 * 3_600_000
 
 export interface LookOptions {
   readonly context: PollContext
-  /** Writes the entry down: after each page, when its pipelines are in the store. */
+  /** Stores the entry: after each page, once its pipelines are in the store. */
   readonly put: (entry: BookEntry) => Promise<void>
-  /** Read children though nothing of the project has changed. */
+  /** Read child pipelines even if nothing else has changed. */
   readonly children: boolean
   readonly facts?: ProjectFacts | undefined
 }
@@ -37,7 +37,7 @@ async function read(
   { context, put, facts }: LookOptions,
 ): Promise<{ entry: BookEntry; found: number; changed: boolean }> {
   const cursor = source === undefined ? 'seen' : 'childrenSeen'
-  // A clock that was ahead may have set it: then the last day is read once more.
+  // A later time was written under a clock that was ahead: then the last day is read again.
   const seen = before[cursor] > context.now() + overlap ? context.now() - day : before[cursor]
   let entry = { ...before, [cursor]: seen }
   let found = 0

@@ -1,5 +1,4 @@
-// The slow sweep: once a day every project of a group is read, whatever its last activity, a few in each round. It goes
-// on where it was after a restart.
+// The slow sweep: once a day every project of a group is read, whatever its last activity, a few in each round. A restart continues it.
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformProject } from '../platform/rest/lists.ts'
@@ -28,7 +27,7 @@ export interface Sweep {
 }
 
 const day = 24 * 3_600_000
-/** A sweep is done a little before its day is over. */
+/** Of a day, the time that a sweep is spread over. */
 const share = 0.9
 
 export function createSweep(options: SweepOptions): Sweep {
@@ -46,9 +45,9 @@ export function createSweep(options: SweepOptions): Sweep {
       await save(first)
       return first
     }
-    // A clock that was ahead began it.
+    // It began under a clock that was ahead.
     if (known.startedAt > now) return { ...known, startedAt: now }
-    // The first one goes as fast as it may; the next follows at once, and from then on one begins every day.
+    // The first sweep goes as fast as it may and the second follows at once; from then on one begins every day.
     if (!known.done || (known.before !== undefined && now - known.startedAt < day)) return known
     return { startedAt: now, since: known.startedAt - overlap, count: 0, before: known.count, done: false }
   }

@@ -1,4 +1,4 @@
-// When each project was last asked for, counted in rounds, and so whether its turn has come again.
+// When each project was last asked for, in rounds, and whether it is due again.
 import type { BookEntry } from './poll-book.ts'
 
 type Project = BookEntry['project']
@@ -12,7 +12,7 @@ interface Turn {
 }
 
 export interface PollTurns {
-  /** Whether `every` so many rounds have passed; what failed is asked for ever more rarely, an hour apart at most. */
+  /** Whether `every` rounds have passed since. After failures the pause doubles, up to an hour. */
   isDue(project: Project, every: number): boolean
   areChildrenDue(project: Project, every: number): boolean
   /** `children`: they were read too. */

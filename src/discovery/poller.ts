@@ -1,10 +1,10 @@
-// Finds pipelines by itself, in rounds that stay within a share of the API budget. What is read, the most urgent first:
+// Finds pipelines without webhooks, in rounds that stay within a share of the API budget, the most urgent first:
 //
 //   every round       projects the operator named; those with pipelines under way; those with a user's activity of late
 //   every few rounds  projects that ran anything in the last two weeks: schedules and retries move no activity
 //   once a day        every project of a group, a few in each round (`poll-sweep.ts`)
 //
-// One replica polls at a time, by a lease. All it knows is in the store: a restart goes on where it was.
+// One replica polls at a time, by a lease. All it knows is in the store, so a restart continues.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPollHints } from './poll-hints.ts'
 import { createPollContext, type PollContext } from './poll-context.ts'
@@ -40,10 +40,10 @@ export interface PollerOptions {
   /** Between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
-  /** Requests a minute of everybody; a round takes a share of them. */
+  /** The API budget of all that uses it, requests a minute. */
   readonly perMinute: number
   readonly errors: ErrorThrottle
-  /** Called when something is to be asked about. */
+  /** Called when there are pipelines to fetch. */
   readonly onFound: () => void
   readonly clock: Clock
   readonly log: Log
@@ -61,17 +61,17 @@ export interface Poller extends Loop {
   readonly counters: Readonly<PollerCounters>
   /** One round, whoever has the lease. */
   round(): Promise<void>
-  /** A pipeline was triggered there from another project, which moves no activity. */
+  /** A pipeline of another project has triggered one there, which the project's activity does not show. */
   hint(projectId: number): void
-  /** A webhook reported a pipeline there: from then on it is read as all projects that ran lately are. */
+  /** A webhook reported a pipeline there: from then on it belongs to the projects that ran lately. */
   remember(projectId: number): void
-  /** Something was missed there: the project, or all that ran lately, is read in the next round, which begins now. */
+  /** Something was missed there: a round begins now that reads the project, or all that ran lately. */
   hurry(project: string | undefined): void
 }
 
-/** Of the budget, for rounds; the rest is left to enrichment and commands. */
+/** Share of the API budget for rounds; the rest is for enrichment and commands. */
 const share = 0.6
-/** Of a round, what the most urgent projects may take while others wait. */
+/** Share of a round for urgent projects while others wait. */
 const urgentShare = 0.9
 const atOnce = 4
 
@@ -186,7 +186,7 @@ export function createPoller(options: PollerOptions): Poller {
     turn: async () => {
       const begun = elapsed(clock)
       if (!(await lease.isMine())) {
-        // Another replica polls; what it writes down is read when it is our turn.
+        // Another replica polls, and what it stores is read again when this one takes over.
         book = undefined
         return Math.min(interval, 10_000)
       }

@@ -1,8 +1,8 @@
-// Looks at the daemon's own hooks, and fetches what the platform could not deliver: from its records of them, into the same inbox. A record with
-// no HTTP status (a time-out, a refused connection) counts as failed: that is what happens while the daemon is down.
+// Reads the platform's records of deliveries by the daemon's own webhooks, and puts those that failed into the inbox. A record without an HTTP status
+// (a time-out, a refused connection) counts as failed: that is how it looks while the daemon is down.
 //
-// Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that
-// arrived after all is known by its key.
+// Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that has arrived after all
+// is recognised by its key.
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { knownOf } from '../model/versioned.ts'
@@ -33,18 +33,18 @@ export interface RedeliveryOptions extends Omit<RoundsOptions, 'name'> {
   readonly profile: Profile
   /** Which deliveries are wanted. */
   readonly events: Pick<EventSelection, 'takes'>
-  /** False: nothing is taken, the hooks are only looked at, below everything else. */
+  /** False: hooks are only watched for metrics, with the lowest priority. */
   readonly redelivers: boolean
   /** Called when deliveries were accepted. */
   readonly onAccepted: () => void
-  /** A delivery is too large for the records: its pipeline must be polled. Undefined: in a project that is not known. */
+  /** Called when a delivery was too large to be recorded, so that its project is polled. Undefined: the project is not known. */
   readonly onOversize: (project: string | undefined) => void
 }
 
 export interface RedeliveryCounters {
   /** Failed deliveries that the platform's records held. */
   found: number
-  /** Of those, the ones not known yet. */
+  /** Of those, the ones that had not arrived. */
   accepted: number
   oversize: number
 }
@@ -89,12 +89,12 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     for await (const page of client.hookDeliveries(owner, id, {}, call)) {
       newest = Math.max(newest, ...page.items.map(item => item.id))
       const fresh = page.items.filter(item => item.id > readTo)
-      // A store that is full takes them later: then nothing is remembered as seen.
+      // If the store is full, the position is not saved, and they are read again later.
       if (redelivers && !(await take(owner, fresh.filter(hasFailed)))) return
       const uncounted = fresh.filter(item => item.id > counted)
       for (const answer of uncounted.map(answerOf)) answers[answer] = (answers[answer] ?? 0) + 1
       seconds.push(...uncounted.flatMap(({ duration }) => duration ?? []))
-      // What was before the first look is of no use to figures.
+      // Metrics begin with the first look.
       if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }
     const of = String('project' in owner ? owner.project : owner.group)
@@ -119,7 +119,6 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     await gaugeReadings.put(readingOf(hook, whose, { profile: profile.name, at, goodFor: 3 * every }))
   }
 
-  /** Looked up once. */
   async function projectOf(project: ResourceId): Promise<ProjectFacts> {
     const { id, name, path, webUrl, defaultBranch } =
       projects.get(String(project)) ?? (await client.project(project, call))
@@ -161,7 +160,6 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
 
 function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Profile): Delivery {
   return {
-    // The platform's own record: it gives both headers the same value.
     key: deliveryKey(requestHeaders, 'sent'),
     event: event.trim(),
     instance: headerOf(requestHeaders, 'Instance', profile),
@@ -178,7 +176,6 @@ function answerOf({ responseStatus = '' }: HookDelivery): string {
   return /^\d{3}$/.test(responseStatus) ? responseStatus : 'no answer'
 }
 
-/** No status at all is a failure too; so is anything but success. */
 function hasFailed({ responseStatus }: HookDelivery): boolean {
   return !/^2\d\d$/.test(responseStatus ?? '')
 }

@@ -1,4 +1,4 @@
-// Rounds of questions to the platform, asked by one replica at a time: by a lease, in a loop that ends in the middle of a round when the daemon stops.
+// A loop of rounds of requests to the platform, run by one replica at a time, by a lease. When the daemon stops, the round under way is cut short.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSingleton } from './singleton.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -20,9 +20,10 @@ export interface Rounds {
   /** Aborted when the daemon stops. */
   readonly signal: AbortSignal
   /** True while this replica has the lease. */
-  readonly isMine: () => Promise<boolean>
+  isMine(): Promise<boolean>
   /**
-   * Asks about one thing, and notes whether the platform answered. `stop`: the round ends, as the daemon stops or any other request would fail likewise.
+   * Runs the requests about one subject and logs their failure. `stop`: the round should end, because the daemon stops or because all requests would
+   * fail.
    */
   try(
     subject: string,
@@ -38,7 +39,7 @@ export function createRounds({ name, leases, errors, clock, log }: RoundsOptions
   const closing = new AbortController()
   return {
     signal: closing.signal,
-    isMine: lease.isMine,
+    isMine: async () => lease.isMine(),
     try: async (subject, ask, onError) => {
       try {
         await ask()

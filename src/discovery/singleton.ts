@@ -1,4 +1,4 @@
-// What only one replica may do at a time: a lease that is renewed while it is needed.
+// A lease for what only one replica may do at a time, renewed as long as it is asked for.
 import { randomUUID } from 'node:crypto'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'

@@ -8,15 +8,15 @@ import type { Repositories } from '../store/ports/repository.ts'
 export interface StoredBudgetOptions {
   readonly budgets: Repositories['budgets']
   readonly rules: BudgetRules
-  /** Names the token of this moment without revealing it: whoever has the same one shares the budget. */
+  /** A fingerprint of the current token: processes with the same token share the budget. */
   readonly account: () => string
   readonly clock: Clock
 }
 
-/** No wait is longer before the state is read again, ms: another process may have been granted less than it seemed. */
+/** The state is read again after this time at the latest, ms: another process may have used less than expected. */
 const longestLook = 15_000
 
-/** Instants in the state are of the database's clock, which all who share it see alike. */
+/** All times in the state are of the database's clock, which is the same for all processes. */
 export function createStoredBudget({ budgets, rules, account, clock }: StoredBudgetOptions): Budget {
   const key = (): { account: string } => ({ account: account() })
   const changed = async <T>(
@@ -42,7 +42,7 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
     },
     observed: async facts => changed((before, now) => ({ state: observe(before, facts, now), result: undefined })),
     snapshot: async () => {
-      // Whoever only looks writes nothing: a scrape is answered on a full disk too.
+      // Only reads, so that `/metrics` works even with a full disk.
       const [known, now] = await Promise.all([budgets.get(key()), budgets.now()])
       return snapshotOf(rules, known ?? freshBudget(rules, now), now)
     },

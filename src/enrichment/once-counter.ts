@@ -55,6 +55,9 @@ export interface OnceCounter<Measure extends string> extends LeasedWork {
   readonly counters: Readonly<Record<Measure, number>>
 }
 
+export type ChangeCounters = OnceCounter<ChangeMeasure>['counters']
+export type IncidentCounters = OnceCounter<IncidentMeasure>['counters']
+
 const places = 4
 
 export function createOnceCounter<

@@ -99,7 +99,7 @@ export function createReportReading(options: ReportReadingOptions): ReportReadin
         : client.jobArtifact(chunk.project.id, job.id, type, call, async body =>
             readers[switchOf(type)](body, type, chunk),
           ))
-      if (fault?.reason === 'archive') throw isArchive(type)
+      if (fault?.reason === 'archive') throw archiveError(type)
       count(type, fault?.reason ?? 'none')
       if (fault !== undefined) {
         const { id, path } = chunk.project
@@ -129,7 +129,7 @@ function isTooLarge(size = 0): boolean {
 }
 
 /** The type is not known there, whatever the job. */
-function isArchive(type: ReportType): PlatformError {
+function archiveError(type: ReportType): PlatformError {
   return new PlatformError({
     kind: 'not-found',
     isOfTheApi: true,

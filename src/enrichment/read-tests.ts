@@ -96,7 +96,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
           await capabilities.answered(asked)
           return found
         }
-        await capabilities.refused(asked, isArchive(job), true)
+        await capabilities.refused(asked, archiveError(job), true)
       } catch (error) {
         // Neither the type nor the endpoint is there, whatever the job: the platform may still have read the report itself.
         if (!(error instanceof PlatformError && (error.status === 400 || error.isOfTheApi))) throw error
@@ -192,7 +192,7 @@ function withoutNumber(name: string): string {
   return name.replace(/ \d+\/\d+$/, '')
 }
 
-function isArchive({ id }: JobSnapshot): PlatformError {
+function archiveError({ id }: JobSnapshot): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
     what: `The platform answered with an archive instead of the test report of job ${id}.`,

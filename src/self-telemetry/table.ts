@@ -1,7 +1,6 @@
 // Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
 import type { AuditCounters } from '../discovery/audit.ts'
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
-import type { ChangeMeasure } from '../model/change-figures.ts'
 import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
@@ -9,7 +8,7 @@ import type { LogCounters } from '../enrichment/read-log.ts'
 import type { ReportCounters } from '../enrichment/read-report.ts'
 import type { SpanCounters } from '../enrichment/read-spans.ts'
 import type { TestCounters } from '../enrichment/read-tests.ts'
-import type { IncidentMeasure } from '../enrichment/once-counter.ts'
+import type { ChangeCounters, IncidentCounters } from '../enrichment/once-counter.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 import type { IntakeCounters } from '../processing/intake.ts'
 import type { ExportQueueStatus } from '../export/exporter.ts'
@@ -40,8 +39,8 @@ export interface Seen {
   /** Who asks the platform; undefined where nobody does. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
   readonly deployments: Readonly<DeploymentCounters>
-  readonly changes: Readonly<Record<ChangeMeasure, number>>
-  readonly incidents: Readonly<Record<IncidentMeasure, number>>
+  readonly changes: ChangeCounters
+  readonly incidents: IncidentCounters
   /** Undefined where nobody asks for them. */
   readonly incidentRequests: number | undefined
   readonly commitRequests: number
