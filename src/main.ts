@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// argv in, exit code out. It runs on any Node that can import, so that an old one can say what is needed.
+// argv in, exit code out. It also runs on old versions of Node, to say which version is needed.
 import { readFileSync } from 'node:fs'
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -10,12 +10,12 @@ const isOld = major < 22 || (major === 22 && minor < 19)
 const isAboutVersion = args.includes('--version') || args[0] === '-V'
 
 if (args[0] === 'serve' && !isOld && !isAboutVersion) {
-  // Before anything else: this thread loads its modules while that one does.
+  // First of all, because the two threads then load their modules at the same time.
   const { beginIngressThread } = await import('./app/ingress-thread-handle.ts')
   beginIngressThread()
 }
 
-// Whoever reads the output may stop early (`| head`): that is no error.
+// The reader of the output may stop early (`| head`): that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error

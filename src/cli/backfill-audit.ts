@@ -14,7 +14,7 @@ import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../platform/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
-/** Where `signal` stopped it, the same command resumes. */
+/** When `signal` aborts it, it answers what it has seen so far; the same command resumes. */
 export async function auditLook(
   terminal: Terminal,
   command: BackfillCommand,
@@ -31,7 +31,7 @@ export async function auditLook(
   }
   const { client } = platformOf(config, store, log)
   const now = (): number => systemClock.now()
-  // A daemon looks at the store by itself: nobody here is to be woken.
+  // Nothing in this process listens to events: a running daemon polls the store.
   const rules = eventRulesOf({ config, events: createEvents() }, exportDestinations(config).queues)
   const line = createProgressLine(terminal, now)
   let requests = 0

@@ -1,4 +1,4 @@
-// What both kinds of `pipespan backfill` begin with: what was asked for, and the platform that is asked.
+// What the backfills of pipelines and of audit events share: the command's options, its result, and the platform.
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../lib/fault.ts'
 import { connectPlatform, type Platform } from '../app/platform.ts'
@@ -12,7 +12,7 @@ export interface BackfillCommand {
   /** Unix ms. */
   readonly since: number
   readonly until?: number | undefined
-  /** As they were given: the same words go on where they stopped. */
+  /** `--since` and `--until` as given: a command with the same text resumes. */
   readonly words: string
   readonly project: readonly string[]
   readonly group: readonly string[]
@@ -26,7 +26,7 @@ export interface BackfillCommand {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What one kind of backfill found: its exit code, and the same result in sentences and for scripts. */
+/** The exit code of a backfill, and its result in sentences and as JSON. */
 export interface Looked {
   readonly code: number
   readonly text: string
@@ -43,7 +43,7 @@ export function commonResult(
   return { since: iso(range.since), until: iso(range.until), resumed, dryRun, stopped: false }
 }
 
-/** Throws ConfigError where none is configured. */
+/** Throws a ConfigError if no platform is configured. */
 export function platformOf(config: Config<ProfileName>, store: SharedStore, log: Log): Platform {
   const platform = connectPlatform(config, store, systemClock, log)
   if (platform !== undefined) return platform
@@ -53,7 +53,7 @@ export function platformOf(config: Config<ProfileName>, store: SharedStore, log:
   )
 }
 
-/** By what the same command is known again. */
+/** The key of a command's progress in the store: the same command has the same key, and resumes. */
 export function nameOfCommand(...asked: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 16)
 }

@@ -126,7 +126,7 @@ async function pipelineLook(
 const warning =
   'Many backends refuse or drop spans with old timestamps: backfill a short range first and check that it arrives.'
 
-/** Words of the progress; the budget is looked at once a second at most. */
+/** Shows the progress; reads the API budget once a second at most. */
 function progressShower(
   { budget }: Platform,
   line: ReturnType<typeof createProgressLine>,
@@ -158,7 +158,7 @@ function progressShower(
 function summaryOf(summary: BackfillProgress, { dryRun, deliver }: BackfillCommand, perMinute: number): string {
   const { range, projects, found, requests, failed, resumed } = summary
   const iso = (at: number): string => new Date(at).toISOString()
-  // Itself, its jobs, its bridges; a third of the budget is what a backfill gets while others ask too.
+  // For each pipeline: itself, its jobs, its bridges. It takes longer while others use the budget, too.
   const needed = found * 3
   const next = dryRun
     ? `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
@@ -183,7 +183,7 @@ function minutes(seconds: number): string {
   return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
 }
 
-/** The daemon's inside alone: nobody is let in, and nothing else is looked for. */
+/** For a daemon that only processes and exports: listeners on ports that nobody knows, no discovery. */
 function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
   const closed = { host: '127.0.0.1', port: 0 }
   return {

@@ -1,4 +1,4 @@
-// What the command groups share when they are put on the command line.
+// What the files that define commands share: option parsers, examples, errors.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { exitCode, type Terminal } from './terminal.ts'
 
@@ -19,7 +19,7 @@ export function example(command: Command, ...lines: string[]): Command {
   return command.addHelpText('after', `\nExample:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
 }
 
-/** Numbers of what is meant, or `--all`. */
+/** Adds the arguments that select entries: their IDs, or `--all`. */
 export function withIds(command: Command): Command {
   return command
     .argument('[ids...]', 'their IDs', (text: string, before: number[] | undefined) => [
@@ -29,13 +29,13 @@ export function withIds(command: Command): Command {
     .option('--all', 'all of them', false)
 }
 
-/** Throws what ends the program with "misused" when it is neither or both. */
+/** Throws a misuse when neither or both are given. */
 export function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
   if (all === ids.length > 0) throw misuse('Give their IDs, or --all.')
   return all ? 'all' : ids
 }
 
-/** A command line that commander itself could not see to be wrong. */
+/** An error in the command line that commander itself does not detect: the program ends with exit code 2. */
 export function misuse(sentence: string): CommanderError {
   return new CommanderError(exitCode.misused, misuseCode, sentence)
 }

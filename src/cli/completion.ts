@@ -1,5 +1,5 @@
-// `pipespan completion SHELL`: a script by which a shell completes commands, options and their choices, made from the command line
-// itself, so that it cannot differ from it. It stands alone: pressing the Tab key starts no process.
+// `pipespan completion SHELL`: a script by which a shell completes commands, options and their choices. It is generated from the
+// program's definition, so it cannot differ from it, and contains everything: pressing Tab starts no process.
 import type { Command, Option } from 'commander'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
@@ -10,13 +10,13 @@ interface Word {
   readonly says: string
 }
 
-/** What may follow one command, whose words are `path`: empty for the program itself. */
+/** What may follow one command. `path` is the command, such as `tokens list`; empty for the program itself. */
 interface Place {
   readonly path: string
-  /** And what an argument may be, where that is a choice. */
+  /** Subcommands, and the choices of an argument. */
   readonly commands: readonly Word[]
   readonly options: readonly Word[]
-  /** Words behind an option: its choices; empty where it takes a file. */
+  /** What may follow an option: its choices; none: a file. */
   readonly values: readonly { readonly option: string; readonly words: readonly string[] }[]
   readonly takesFile: boolean
 }
@@ -28,7 +28,7 @@ export function completionScript(program: Command, shell: Shell): string {
   return { bash, zsh, fish }[shell](name, places)
 }
 
-/** `general`: options of the commands around it, which are accepted here too. */
+/** `general`: options of the parent commands, which are accepted here too. */
 function placesOf(command: Command, path: string, general: readonly Option[]): Place[] {
   const help = command.createHelp()
   const own = help.visibleCommands(command).filter(one => one.name() !== 'help')
@@ -53,12 +53,12 @@ function valuesOf({ long, flags, argChoices }: Option): Place['values'] {
   return argChoices === undefined && !takesFile ? [] : [{ option: long, words: argChoices ?? [] }]
 }
 
-/** As arguments and options name it in the help. */
+/** Whether an argument or option such as `<file>` takes a path. */
 function isFile(name: string): boolean {
   return name === 'file' || name === 'path' || name === 'folder'
 }
 
-/** Cases in which one more word leads from one place to another: where one is, a space, the word. */
+/** Patterns of a shell's `case` for a word that leads from one place to the next: such as `'tokens list'`, or `' tokens'` at the start. */
 function steps(places: readonly Place[]): string {
   return places
     .filter(({ path }) => path !== '')

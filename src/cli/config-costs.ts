@@ -1,9 +1,9 @@
-// What switches cost in requests to the platform's API, in sentences for people.
+// How many requests to the platform's API the configured features cost, in sentences for people.
 import type { Config } from '../config/options.ts'
 
 const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
 
-/** Empty where nothing is switched on that costs any. */
+/** Empty if no feature costs any. */
 export function costsOf(config: Config): string[] {
   return [
     ...insideCosts(config),
@@ -14,7 +14,7 @@ export function costsOf(config: Config): string[] {
   ]
 }
 
-/** Of those who know that they deploy: whose deployments are reported by events. */
+/** Only with deployment events: without them no deployment is known. */
 function deploymentCosts({ events, leadTime, platform }: Config): string[] {
   if (!events.includes('deployment') || platform.url === undefined || platform.token.current() === undefined) return []
   return [

@@ -1,4 +1,4 @@
-// `pipespan config check --online`: asks each configured query once, and says what came of it.
+// `pipespan config check --online`: runs each configured query once, and reports its result.
 import { askQuery } from '../platform/inventory/query.ts'
 import { call, platformClient } from './doctor/platform.ts'
 import { querySpecOf } from '../app/inventory.ts'

@@ -1,4 +1,4 @@
-// The configuration as a command needs it: loaded, or complained about and given up.
+// Loads the configuration and opens the store for a command, or ends the command with what is wrong.
 import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../config/config-fault.ts'
@@ -52,7 +52,7 @@ export async function withStore(
   }
 }
 
-/** What a command may share with a daemon: the configured store, where it exists and can be opened. */
+/** The configured store if it exists and can be opened: through it a command shares the API budget with the daemon. */
 export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {

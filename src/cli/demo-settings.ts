@@ -12,7 +12,7 @@ const prices = `costs:
 `
 /** The group of all its projects. */
 export const company = 'brightwater'
-/** Questions to the platform as gauges: a count, and figures of pipelines, one point for each branch. */
+/** Queries whose results are exported as gauges: a count, and the durations of pipelines by branch. */
 const queries = `queries:
   - { metric: brightwater.merge_requests.open, query: type = MergeRequest and state = opened, group: ${company}, every: 1m }
   - metric: brightwater.pipeline.duration.p50
@@ -23,11 +23,11 @@ const queries = `queries:
     every: 1m
 `
 
-/** The content of its configuration file: what only YAML can say. */
+/** The content of its configuration file: the settings that have no environment variable. */
 export const demoConfiguration = `${prices}${queries}`
 
 interface DemoPlaces {
-  /** Has the store. */
+  /** The store's folder. */
   readonly folder: string
   /** Path of the configuration file. */
   readonly configuration: string
@@ -61,7 +61,7 @@ export function demoSettings(
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
-    // Of a platform in real time most pipelines are silent for longer.
+    // In real time most pipelines are silent for longer than 5 s.
     PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
     PIPESPAN_AUDIT: company,
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
@@ -78,10 +78,10 @@ export function demoSettings(
     PIPESPAN_JOB_SPANS: ownSpansPath,
     PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
     PIPESPAN_SETTLE: '500ms',
-    // So that deployments are counted while somebody looks.
+    // Short, so that deployments are counted while somebody watches.
     PIPESPAN_ENRICH_DEADLINE: '15s',
     PIPESPAN_LOG_LEVEL: 'warn',
-    // Nothing of a demo stays behind.
+    // A demo leaves no files behind.
     NODE_DISABLE_COMPILE_CACHE: '1',
     PIPESPAN_LOG_FORMAT: 'pretty',
     SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',

@@ -37,11 +37,11 @@ export interface DemoOptions {
 
 /** Six pipelines that are started make ten: one triggers three, one triggers one. */
 const startedOnce = 6
-/** A machine that is busy may take its time: who waits sees that nothing has come yet, and can end it. */
+/** ms. Long, for busy machines: who waits sees that nothing has arrived yet, and can press Ctrl-C. */
 const readyWithin = 120_000
 const onceWithin = 180_000
 const insideWithin = 5_000
-/** So much of the past is played first, ms. */
+/** How much of the past is played first, ms. */
 const hour = 3_600_000
 /** The share of webhooks that get lost on purpose. */
 const loss = 0.25
@@ -70,12 +70,12 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The last that was started is closed first; nothing is closed twice. */
+/** What was started last is closed first; nothing is closed twice. */
 async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
   for (const close of closers.splice(0).toReversed()) await close()
 }
 
-/** What is started is written into `closers`, to be closed backwards. */
+/** Adds a closer to `closers` for everything it starts. */
 async function play(
   options: DemoOptions,
   terminal: Terminal,
@@ -111,14 +111,14 @@ async function play(
       readiness === 'died'
         ? 'The daemon exited before it was ready.'
         : `The daemon is not ready after ${readyWithin / 1_000} s.`
-    return mourn(what, daemon, terminal)
+    return fail(what, daemon, terminal)
   }
 
   const webhooks = `http://127.0.0.1:${port}/webhooks`
   const pages = `http://127.0.0.1:${adminPort}/`
   print(terminal, introduction(pages, webhooks, receiver.url, api.url, speed, once))
   const reported = new ReportedEnds()
-  // It is drawn by nobody: the pages have it.
+  // Pipelines of the days before are for the pages: they are not drawn.
   const bygone = once ? [] : playPast({ state, instance: api.url, until: Date.now() - hour })
   const old = new Set(bygone.map(({ pipelineId }) => pipelineId))
   const drawNew = drawer(options, terminal, reported)
@@ -155,7 +155,7 @@ async function play(
     daemon.exited.then(() => 'died' as const),
     ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])
-  if (end === 'died') return mourn('The daemon exited.', daemon, terminal)
+  if (end === 'died') return fail('The daemon exited.', daemon, terminal)
   // A daemon that stops still exports what is due: the summary comes after it, as the last lines.
   await closeAll(closers)
   book.rest().forEach(draw)
@@ -169,17 +169,17 @@ async function play(
   if (end !== 'too-late') return exitCode.done
   const missing = platform.truth().flatMap(({ id, status }) => (book.statuses.get(id) === status ? [] : [id]))
   const said = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
-  return mourn(said, daemon, terminal)
+  return fail(said, daemon, terminal)
 }
 
-/** One line for an event around pipelines; nothing for a record of a pipeline or a job. */
+/** One line for an event such as a deployment; none for the record of a pipeline or a job. */
 function eventLine({ eventName, body, resource }: ReceivedLogRecord): string[] {
   if (eventName === '' || typeof body !== 'string') return []
   const project = resource.attributes['service.name']
   return [`${eventName}  ${body}${typeof project === 'string' ? `  (${project})` : ''}`]
 }
 
-/** Every pipeline of the platform has come to its end and arrived as it ended. */
+/** Resolves when every pipeline of the platform has ended and has arrived with its final status. */
 async function allArrived(
   platform: LivePlatform,
   receiver: DemoReceiver,
@@ -193,12 +193,12 @@ async function allArrived(
   const truth = platform.truth()
   const arrived = (): boolean => truth.every(({ id, status }) => book.statuses.get(id) === status)
   if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
-  // What is inside of failed jobs follows by itself, and nothing waits for it for long.
+  // The spans inside failed jobs follow later: they are waited for, but not for long.
   await receiver.until(() => insides.jobs >= book.failed, insideWithin)
   return 'arrived'
 }
 
-/** What the poller found of what webhooks should have reported. */
+/** How many ends of pipelines the poller found whose webhooks were lost. */
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
@@ -250,7 +250,7 @@ function counted(count: number, noun: string): string {
 const tryNext =
   'Try next: PIPESPAN_WEBHOOK_TOKEN=… OTEL_EXPORTER_OTLP_ENDPOINT=… npx pipespan serve, behind a webhook of your own.'
 
-function mourn(what: string, daemon: DaemonProcess, terminal: Terminal): number {
+function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
   const lines = daemon.lastLines
   complain(terminal, lines.length === 0 ? `${what} It printed nothing.` : `${what} Its last lines:`)
   for (const line of lines) complain(terminal, `  ${line}`)

@@ -57,7 +57,7 @@ function configuration(
   return loaded.config
 }
 
-/** In the order of the flow; each check on its own, so that one that breaks hides no other. */
+/** In the order of the flow. A check that throws does not hide the others. */
 async function examine(config: Config<ProfileName>, show: (found: readonly Finding[]) => void): Promise<void> {
   const destinations = destinationsOf(config)
   const { findings, store } = await checkStore(config)
@@ -89,7 +89,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
   }
 }
 
-/** All of them with all their signals, however metrics are sent. */
+/** All destinations with all their signals, metrics included. */
 function destinationsOf(config: Config): Destination[] {
   const { destinations, metricDestinations } = exportDestinations(config)
   return destinations.map(destination => {

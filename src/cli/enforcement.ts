@@ -9,13 +9,13 @@ export interface EnforcementSetup {
   readonly instance: IngestTokens
   /** Against the OTLP endpoint that the daemon exports to. */
   readonly prove: Prove
-  /** The daemon's token of the moment, as its variable or file holds it. */
+  /** The daemon's current token, read from its variable or file. */
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
 }
 
 export interface EnforcementAction {
   readonly action: 'status' | 'on' | 'off'
-  /** Turn it on although the daemon's token is not seen to be accepted. */
+  /** Turn it on even if the daemon's token is not known to be accepted. */
   readonly force: boolean
   readonly json: boolean
 }
@@ -45,8 +45,8 @@ function show(enabled: boolean, json: boolean, terminal: Terminal): number {
 }
 
 /**
- * Answers why not, if it is not turned on. While enforcement is off an endpoint may take any token, so that the proof
- * before says little: the token is proved again right after, and enforcement is turned off again if it is not accepted.
+ * Turns it on, or answers why not. While enforcement is off, an endpoint may accept any token: so the token is tested
+ * again right after, and enforcement is turned off again if the token is refused then.
  */
 async function turnOnSafely({ instance, prove, currentToken }: EnforcementSetup): Promise<string | undefined> {
   const token = await currentToken()

@@ -1,4 +1,4 @@
-// What `pipespan hooks` works with, from the configuration: the platform's client, the URL and the secret of the hooks.
+// What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secret of the hooks.
 import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
 import { connectPlatform } from '../app/platform.ts'
 import { selectEvents, type EventSelection } from '../platform/webhook/event-selection.ts'
@@ -9,10 +9,10 @@ import type { Terminal } from './terminal.ts'
 
 export interface HooksSetup {
   readonly client: PlatformClient
-  /** Where the daemon takes webhooks, where that is configured. */
+  /** The daemon's webhook URL, if it is configured. */
   readonly url: string | undefined
   readonly secret: Secret
-  /** Which events the daemon takes. */
+  /** The events that the daemon exports. */
   readonly events: EventSelection
 }
 

@@ -15,14 +15,14 @@ export interface HooksEnsureOptions {
   readonly groups: readonly string[]
   /** Those that the token's user maintains; all of the instance with an administrator's token. */
   readonly allProjects: boolean
-  /** Where the daemon takes webhooks. */
+  /** The daemon's webhook URL. */
   readonly url: string
   /** A hook with this URL is given the new one. */
   readonly oldUrl?: string | undefined
   readonly secret: Secret
   /** What its hooks are to send besides pipeline and job events. */
   readonly events: Pick<EventSelection, 'flags'>
-  /** Write the secret into hooks that have one already: whether it is the right one cannot be read. */
+  /** Also replace existing secrets: the platform does not show them, so they cannot be compared. */
   readonly writeSecret: boolean
   readonly dryRun: boolean
   /** One JSON document at the end instead of lines. */
@@ -42,7 +42,7 @@ interface EnsuredHook {
 
 type Outcome = 'created' | 'repaired' | 'fine' | 'failed'
 
-/** Goes on after a failure with the others. Exit code 1 when any failed. */
+/** Continues with the others after a failure. Exit code 1 when any failed. */
 export async function hooksEnsure(
   client: PlatformClient,
   options: HooksEnsureOptions,
@@ -150,7 +150,7 @@ async function existing(
   return current.length > 0 ? current : withUrl(oldUrl)
 }
 
-/** `flags`: those that it needs besides pipeline and job events. */
+/** `flags`: the events that it needs besides pipeline and job events. */
 function whatIsWrong(hook: PlatformHook, { url, writeSecret }: HooksEnsureOptions, flags: readonly string[]): string[] {
   return [
     spelled(hook.url) === spelled(url) ? undefined : 'URL',
@@ -162,12 +162,12 @@ function whatIsWrong(hook: PlatformHook, { url, writeSecret }: HooksEnsureOption
   ].filter(reason => reason !== undefined)
 }
 
-/** Also with a new URL: platforms forget the secret of a hook whose URL is changed. */
+/** The secret to write. Also with a new URL: the platform forgets the secret when a hook's URL changes. */
 function secretFor(hook: PlatformHook, { url, secret, writeSecret }: HooksEnsureOptions): Secret | undefined {
   return writeSecret || hook.tokenPresent === false || spelled(hook.url) !== spelled(url) ? secret : undefined
 }
 
-/** In plain words. A platform that does not know a flag does not send such events. */
+/** The events that are switched off, for people. A flag that the platform does not know cannot be switched on: it is not missing. */
 export function missingFlags({ events }: Pick<PlatformHook, 'events'>, flags: readonly string[]): string[] {
   return flags.filter(flag => events[flag] === false).map(flag => flag.replaceAll('_', ' '))
 }

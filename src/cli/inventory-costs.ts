@@ -1,9 +1,9 @@
-// What asking what the platform has costs in requests, in sentences for people.
+// How many requests the inventory costs, in sentences for people.
 import { ingestThings, inventoryOf } from '../app/inventory.ts'
 import { requestsAnHour } from '../platform/inventory/requests.ts'
 import type { Config } from '../config/options.ts'
 
-/** Empty where nothing is asked about. */
+/** Empty without an inventory. */
 export function inventoryCosts(config: Config): string[] {
   return [...platformCosts(config), ...ingestCosts(config)]
 }

@@ -1,7 +1,7 @@
-// Where a listener of the configuration is reached from this machine.
+// The address at which a configured listener is reached from this machine.
 import type { Config } from '../config/options.ts'
 
-/** Its base URL, without a slash at the end. One that listens at every address is asked by loopback. */
+/** Its base URL, without a slash at the end. For `0.0.0.0` and `[::]` that is the loopback address. */
 export function localAddress(
   { host, port }: Config['listen'],
   { scheme, basePath }: { readonly scheme: 'http' | 'https'; readonly basePath: string },

@@ -33,7 +33,7 @@ export interface MapOptions {
   readonly json: boolean
 }
 
-/** The whole payload is mapped as it stands, also that of a pipeline which would wait for more. */
+/** Maps the payload as it is, even where the daemon would wait for more of the pipeline. */
 export async function mapFile(
   terminal: Terminal,
   { file, event, json }: MapOptions,

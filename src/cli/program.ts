@@ -20,7 +20,6 @@ import type { TopOptions } from './top.ts'
 /** Runs the command line; answers the exit code. */
 export async function runProgram(args: readonly string[], terminal: Terminal = process): Promise<number> {
   let code: number = exitCode.done
-  /** Wraps a command: its exit code is the program's. */
   const answer =
     <A extends unknown[]>(command: (...given: A) => Promise<number> | number) =>
     async (...given: A): Promise<void> => {

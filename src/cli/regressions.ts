@@ -1,4 +1,4 @@
-// `pipespan regressions`: what became slower or less reliable, by the store.
+// `pipespan regressions`: what became slower or less reliable, from the store.
 import { bodyOf } from '../regressions/regression-event.ts'
 import { exitCode, print, table, type Terminal } from './terminal.ts'
 import type { Readable, Repositories } from '../store/ports/repository.ts'
@@ -9,7 +9,7 @@ export interface RegressionOptions {
   readonly all: boolean
 }
 
-/** Those that go on first, then the newest. */
+/** Unresolved ones first, then newest first. */
 export async function regressions(
   repository: Readable<Repositories['regressions']>,
   terminal: Terminal,

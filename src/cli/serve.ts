@@ -35,7 +35,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   begun.log = log
   for (const warning of loaded.warnings) log.warn(warning)
   log.info({ version, node: process.versions.node }, 'pipespan starts')
-  // Also before and after there is something to reload: left alone, this signal would end the process on the spot.
+  // Handled all the time, even when there is nothing to reload: by default this signal ends the process.
   let onHangup = (): void => undefined
   process.on('SIGHUP', () => onHangup())
   let daemon: Daemon
@@ -61,7 +61,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   return exitCode.done
 }
 
-/** SIGHUP: secrets and certificates are used anew; of anything else it is said that it needs a restart. */
+/** SIGHUP: reloads secrets and certificates; logs what else has changed and needs a restart. */
 function reload(daemon: Daemon, running: LoadedConfig<ProfileName>, loading: LoadOptions<ProfileName>, log: Log): void {
   const reloaded = reloadConfig(running, loading)
   for (const warning of reloaded.warnings) log.warn(warning)

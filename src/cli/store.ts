@@ -11,7 +11,7 @@ import type { Store } from '../store/ports/store.ts'
 /** Commands write no deliveries, so no size stops them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER }
 
-/** Brings the configured store to this version's schema, where no daemon serves the file; makes it where there is none. */
+/** Migrates the configured store to this version's schema, unless a daemon serves it; creates it if there is none. */
 export async function migrate(terminal: Terminal, location: StoreLocation): Promise<number> {
   const store = await openStore(location, noLimit)
   try {
@@ -22,7 +22,7 @@ export async function migrate(terminal: Terminal, location: StoreLocation): Prom
   }
 }
 
-/** `configured` is the store of the configuration: so a password need not be on the command line. */
+/** `configured` stands for the store of the configuration, so that no password has to be on the command line. */
 export function locationOf(text: string, configured: () => StoreLocation): StoreLocation {
   if (text === 'configured') return configured()
   const parsed = storeUrl.parse(text)

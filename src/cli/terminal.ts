@@ -1,4 +1,4 @@
-// What a command may touch of the outside: its streams and its environment, handed in so that a test can hold them.
+// The streams and the environment of a command, passed in so that tests can replace them; exit codes, and printing.
 
 export interface Terminal {
   readonly stdin?: NodeJS.ReadableStream
@@ -11,7 +11,7 @@ export interface Terminal {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** What every command answers with. The README lists them. */
+/** The exit codes of every command, listed in the README. */
 export const exitCode = { done: 0, failed: 1, misused: 2 } as const
 
 export function print(terminal: Terminal, text: string): void {

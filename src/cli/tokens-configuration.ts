@@ -1,4 +1,4 @@
-// What the token commands work with, from the configuration: the instance, the endpoint that proves tokens, and the store.
+// What the token commands need from the configuration: the instance, an endpoint to test tokens at, and the store.
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { complain, type Terminal } from './terminal.ts'
@@ -21,15 +21,15 @@ import type { TokensSetup } from './tokens-setup.ts'
 const timeoutMs = 10_000
 
 /**
- * Opens what the commands need and closes it after; a store that cannot be opened is one that never answers. Tokens are
- * proved where the daemon sends them: at the destination whose token file `target` names, else at the first one.
+ * Opens what a command needs, and closes it afterwards. Tokens are tested where the daemon sends them: at the destination
+ * whose token file is `target`, else at the first one.
  */
 export async function withTokens(
   terminal: Terminal,
   { file, target }: { file: string | undefined; target?: string | undefined },
   command: (setup: TokensSetup) => Promise<number>,
 ): Promise<number> {
-  // The first token is made before there is a file of it.
+  // The token's file may be missing: it does not exist before the first token was created.
   const { config } = requireConfig(terminal, file, isToken)
   const { url, apiKey, caFile } = config.observability
   if (url === undefined) {
@@ -81,7 +81,7 @@ function real(path: string): string {
   return existsSync(path) ? realpathSync(path) : resolve(path)
 }
 
-/** Of whatever signal it takes: an export of nothing looks the same in all of them. */
+/** Tests tokens with any signal of the destination: an empty export is the same in all of them. */
 function proverOf({ targets }: ConfiguredDestination, proxies: Proxies) {
   const [target] = Object.values(targets)
   if (target === undefined) throw new Error('a destination without a signal is no destination')
@@ -93,7 +93,7 @@ function proverOf({ targets }: ConfiguredDestination, proxies: Proxies) {
   return { prove, close: async () => dispatcher.destroy() }
 }
 
-/** A rotation job in another pod has no SQLite file: it works without the daemons' reports then, and makes none. */
+/** Undefined without a SQLite file, as in a rotation job in another pod: it then works without the daemons' reports. */
 async function storeOf(config: Config, terminal: Terminal): Promise<SharedStore | 'away' | undefined> {
   const { url } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined

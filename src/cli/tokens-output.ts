@@ -1,19 +1,19 @@
-// How the token commands answer beyond what every command does: their exit codes, their refusals, JSON.
+// What only the token commands print and answer: their exit codes, refusals, JSON.
 import { Fault } from '../lib/fault.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 
 /** Documented in docs/token-rotation.md. */
 export const tokensExit = {
   ...exitCode,
-  /** The target holds the new token, and the older ones stay valid, since a daemon does not report it. */
+  /** The target has the new token, but a daemon has not reported it: the older tokens stay valid. */
   kept: 3,
   /** Another rotation of the same target is under way. */
   busy: 4,
-  /** Not done, since it would cut off telemetry. */
+  /** Refused, because telemetry would be lost. */
   refused: 5,
 } as const
 
-/** Runs a command; what goes wrong in an expected way becomes a line on standard error. */
+/** Runs a command; a Fault becomes a line on standard error. */
 export async function reporting(terminal: Terminal, command: () => Promise<number>): Promise<number> {
   try {
     return await command()

@@ -1,4 +1,4 @@
-// `pipespan tokens rotate`: from what was asked to a rotation, and from its outcome to words and an exit code.
+// `pipespan tokens rotate`: runs a rotation, and turns its outcome into a sentence and an exit code.
 import { openTarget } from '../tokens/open-target.ts'
 import { rotateToken } from '../tokens/rotation.ts'
 import { planRotation } from '../tokens/rotation-plan.ts'
@@ -15,7 +15,7 @@ export interface RotateAction extends RotationOptions {
   readonly json: boolean
 }
 
-/** Progress goes to standard error, the outcome to standard output. Throws a Fault when the rotation cannot go on. */
+/** Progress goes to standard error, the outcome to standard output. Throws a Fault when the rotation cannot continue. */
 export async function rotateCommand(action: RotateAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
   const { instance, prove, store, clock, timeoutMs } = setup
   const parts: RotationParts = {

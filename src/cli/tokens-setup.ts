@@ -1,4 +1,4 @@
-// What the token commands work with, made from the configuration by whoever wires them.
+// What the token commands need. `tokens-configuration.ts` makes it from the configuration, tests make their own.
 import type { Clock } from '../lib/clock.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { IngestTokens } from '../tokens/client.ts'
@@ -9,11 +9,11 @@ export interface TokensSetup {
   readonly instance: IngestTokens
   /** Against the OTLP endpoint that the daemon exports to. */
   readonly prove: Prove
-  /** The token of the moment that the daemon sends to that endpoint, as its variable or file holds it. */
+  /** The token that the daemon now sends to that endpoint, read from its variable or file. */
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
-  /** The tokens of the moment of all its destinations. */
+  /** The current tokens of all its destinations. */
   readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
-  /** The files that it reads them from, as far as it does. */
+  /** The files of those that are read from files. */
   readonly tokenFiles: readonly string[]
   readonly store?: RotationStore | undefined
   readonly clock: Clock

@@ -1,4 +1,4 @@
-// What rotations ask of the store: copies of their journals, their history, and what daemons report.
+// What rotations need from the store: copies of their journals, their history, and the tokens that daemons report.
 import { reportLife } from '../tokens/daemon-token-report.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { Repositories } from '../store/ports/repository.ts'
@@ -26,7 +26,7 @@ export function rotationStore({
 
 const away = async (): Promise<never> => Promise.reject(new Error('it cannot be opened'))
 
-/** One that is configured and cannot be opened: a daemon may use any token. */
+/** For a store that is configured and cannot be opened: no token is known to be unused, so every read fails. */
 export const awayStore: RotationStore = {
   journals: away,
   saveJournal: away,
@@ -34,7 +34,7 @@ export const awayStore: RotationStore = {
   tokenReports: away,
 }
 
-/** Throws StoreError: what a damaged document said may be that a token is in use. */
+/** A damaged document may have said that a token is in use: it is not skipped, but a StoreError. */
 function refuse(name: string): never {
   throw new StoreError(
     `The store's document "${name}" is damaged.`,

@@ -1,4 +1,4 @@
-// `pipespan tokens list | create | revoke`: the observability instance's ingest tokens, by hand.
+// `pipespan tokens list | create | revoke`: manages the observability instance's ingest tokens by hand.
 import { createFileTarget } from '../tokens/file-target.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import type { ListedToken } from '../tokens/listed-token.ts'
@@ -64,7 +64,7 @@ async function create(
   terminal: Terminal,
 ): Promise<number> {
   if (target !== undefined) {
-    // A rotation that stops before it revokes: the same care, and the journal knows the token from then on.
+    // A rotation that revokes nothing: it is as careful, and its journal knows the token from then on.
     const rotate = {
       action: 'rotate',
       name,
@@ -126,7 +126,7 @@ async function reasonToKeep(
   return undefined
 }
 
-/** The store's journals, and those beside the daemon's token files. */
+/** What is known about tokens in use: from journals in the store and beside token files, and from daemons' reports. */
 async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup): Promise<UseEvidence> {
   const kept = await Promise.all([store?.journals(), store?.tokenReports()]).catch(() => 'away' as const)
   const [copies = [], reports = []] = kept === 'away' ? [] : kept

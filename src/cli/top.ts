@@ -1,5 +1,5 @@
-// `pipespan top`: a live view, in a terminal, of a running daemon: what runs, waits and fails. It reads the JSON API of the admin
-// listener; where standard output is no terminal it prints one picture and ends.
+// `pipespan top`: a live view of a running daemon in a terminal: what runs, waits and fails. It reads the JSON API of the admin
+// listener. If standard output is not a terminal, it prints one picture and ends.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
@@ -12,22 +12,22 @@ import { whoAnswers } from './doctor/who-answers.ts'
 import type { Config } from '../config/options.ts'
 
 export interface TopOptions {
-  /** The address of the pages; else that of the configuration. */
+  /** The address of the pages. Default: from the configuration. */
   readonly url?: string | undefined
   readonly json: boolean
   /** Between two pictures, ms. */
   readonly every: number
 }
 
-/** No overview can be had. */
+/** No overview could be fetched. */
 class Unanswered extends Fault {}
 
 /** ms. */
 const patience = 5_000
-/** More than any overview has, bytes. */
+/** Bytes; larger than any overview. */
 const longest = 8 * 1024 * 1024
 
-/** Throws Unanswered where no daemon answers. */
+/** Throws Unanswered if no daemon answers. */
 export async function top(terminal: Terminal, options: TopOptions, config: Config): Promise<number> {
   const { listen } = config.admin
   const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
@@ -51,7 +51,7 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
   }
 }
 
-/** Draws until the user ends it. A daemon that stops answering is waited for, and said so. */
+/** Draws until Ctrl-C. If the daemon stops answering, it says so and keeps trying. */
 async function follow(terminal: Terminal, from: string, every: number, ask: () => Promise<LiveState>): Promise<number> {
   const { stdout } = terminal
   const color = terminal.env.NO_COLOR === undefined
@@ -59,7 +59,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   let failure: string | undefined
   const ending = new AbortController()
   const ended = once(process, 'SIGINT', { signal: ending.signal }).then(() => ending.abort())
-  // The other screen, so that what stood there before comes back.
+  // The terminal's alternate screen: leaving it restores what was there before.
   stdout.write('\x1b[?1049h\x1b[?25l')
   try {
     while (!ending.signal.aborted) {
@@ -84,7 +84,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   return exitCode.done
 }
 
-/** Throws Unanswered, with who answers there instead. */
+/** Throws Unanswered, which says who answers there instead. */
 async function overviewAt(from: string, headers: Record<string, string>, dispatcher: Agent): Promise<LiveState> {
   const answer = await answerOf(`${from}/api/overview`, headers, dispatcher)
   const read = overview.safeParse(jsonOf(answer?.text))
@@ -110,7 +110,7 @@ async function overviewAt(from: string, headers: Record<string, string>, dispatc
   )
 }
 
-/** Undefined where the answer did not come, or not to its end. */
+/** Undefined without an answer, or if it ended early or is too long. */
 async function answerOf(
   url: string,
   headers: Record<string, string>,

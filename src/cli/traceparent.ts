@@ -1,26 +1,26 @@
 // `pipespan traceparent`: the W3C traceparent of the CI job it runs in, so that the job's own spans nest under its span.
 //
-// Ids are derived and not looked up, so the job can know them before its pipeline is exported. Of what they are derived
-// from, the platform's predefined variables have all but one thing: a child pipeline's root.
+// Ids are derived, not assigned, so the job can compute them before its pipeline is exported. The platform's predefined
+// variables have everything that they are derived from, except the root of a child pipeline.
 import { jobSpanId, traceIdOf } from '../telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import type { TraceContext } from '../model/run.ts'
 
 export interface TraceparentOptions {
-  /** As the daemon's `PIPESPAN_TRACE_IDS`. */
+  /** The value of the daemon's `PIPESPAN_TRACE_IDS`. */
   readonly ids?: string | undefined
   /** The root of the family, for a pipeline that another one triggered. */
   readonly root?: number | undefined
-  /** The instance's base URL as the daemon has it, where that is not `CI_SERVER_URL`. */
+  /** The instance's base URL as configured in the daemon, if it differs from `CI_SERVER_URL`. */
   readonly instance?: string | undefined
 }
 
-/** What is missing or wrong, in sentences. */
+/** `faults`: what is missing or wrong, in sentences. */
 export type JobTraceparent =
   { readonly ok: true; readonly traceparent: string } | { readonly ok: false; readonly faults: readonly string[] }
 
-/** Prints the value alone. What cannot be known is not guessed: nothing on standard output, exit code 2. */
+/** Prints only the value. It never guesses: if something is missing, it prints faults to standard error, with exit code 2. */
 export function traceparent(terminal: Terminal, options: TraceparentOptions): number {
   const result = jobTraceparent(terminal.env, options)
   if (result.ok) {
@@ -31,7 +31,7 @@ export function traceparent(terminal: Terminal, options: TraceparentOptions): nu
   return exitCode.misused
 }
 
-/** From the variables that the platform sets in every job; an option is stronger than its variable. */
+/** Reads the variables that the platform sets in every job; options take precedence. */
 export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptions): JobTraceparent {
   const faults: string[] = []
   const scheme = (options.ids ?? filled(env.PIPESPAN_TRACE_IDS) ?? 'instance') as TraceContext['scheme']
@@ -52,7 +52,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
     scheme,
     profile: '',
     rootPipelineId: root ?? pipelineId,
-    // The daemon joins this trace only where it is configured to honour the variable; the job then says so too.
+    // The daemon joins this trace only with PIPESPAN_TRACEPARENT=true, which must then be set in the job as well.
     ...(env.PIPESPAN_TRACEPARENT === 'true' && env.TRACEPARENT !== undefined ? { traceparent: env.TRACEPARENT } : {}),
   }
   const key = { instance: instance ?? '', pipelineId }

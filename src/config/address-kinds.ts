@@ -1,10 +1,10 @@
-// The kinds that name a place: URLs, listen addresses, proxies, the store, the path behind a reverse proxy.
+// Kinds of addresses: URLs, listen addresses, proxies, the store, the path behind a reverse proxy.
 import { BlockList, isIP } from 'node:net'
 import { Secret } from '../lib/secret.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import { scalar, type Kind } from './kind.ts'
 
-/** An http or https URL, as it was written. Credentials do not belong in it: it is logged and shown. */
+/** An http or https URL, as it was written. It must not have credentials, because it is logged and shown. */
 export const httpUrl: Kind<string> = scalar<string>({
   noun: 'an http or https URL',
   remedy: 'Write it in full, such as https://example.com.',
@@ -52,7 +52,7 @@ export function isLoopback({ host }: ListenAddress): boolean {
   return family !== 0 && loopback.check(host, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** A proxy may need a user and a password in its URL, so the whole of it is a secret. */
+/** The whole URL is a secret, because it may contain a user and a password. */
 export const proxyUrl: Kind<Secret> = scalar({
   noun: 'the URL of a proxy',
   remedy: 'Write it as http://proxy.example.com:3128, with user:password@ before the host if the proxy requires it.',
@@ -69,7 +69,7 @@ export const proxyUrl: Kind<Secret> = scalar({
 export type StoreUrl =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
-/** `sqlite:` and a path (relative, or absolute with or without two slashes before it), or a PostgreSQL URL. */
+/** A PostgreSQL URL, or `sqlite:` and a path: `sqlite:data/x.db`, `sqlite:/data/x.db` or `sqlite:///data/x.db`. */
 export const storeUrl: Kind<StoreUrl> = scalar({
   noun: 'the URL of a store',
   remedy: 'Write sqlite:./data/pipespan.db or postgres://user@host/database.',
@@ -108,7 +108,7 @@ function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
   return url !== null && slashes && protocols.includes(url.protocol) ? url : undefined
 }
 
-/** An IPv4 address or a DNS name; digits and dots alone are an address or nothing. */
+/** An IPv4 address or a DNS name. Text of only digits and dots must be a valid address. */
 function isHostName(host: string): boolean {
   if (/^[\d.]+$/.test(host)) return isIP(host) === 4
   return /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*\.?$/i.test(host)

@@ -1,4 +1,4 @@
-// What settings must say together. Each check speaks only when the settings it needs could be read.
+// Checks across settings. A check runs only if the settings that it needs could be read.
 import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { hasDefaultDestination } from './destinations.ts'
@@ -13,12 +13,12 @@ export interface Checked {
   readonly settings: readonly Setting[]
   /** Paths whose values could not be read. */
   readonly faulty: ReadonlySet<string>
-  /** Whether all that the file says is known. */
+  /** Whether the file could be read completely. */
   readonly whole: boolean
 }
 
 interface Check {
-  /** The settings it reads; the fault is shown at the first of them that was given. */
+  /** The settings that it reads. The fault is shown at the first one that was given. */
   readonly of: readonly string[]
   readonly find: (config: Config) => Wrong | undefined
 }
@@ -168,7 +168,7 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** Faults, and sentences about what is allowed and yet probably not meant. */
+/** Faults, and warnings about what is allowed but probably not intended. */
 export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings: string[] } {
   const { config, settings, faulty, whole } = checked
   if (!whole) return { faults: [], warnings: [] }
@@ -186,7 +186,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   return { faults: [...faults, ...ofLists], warnings }
 }
 
-/** The first setting of them that the operator gave, else the first. */
+/** The first of these settings that was given, else the first. */
 function placeOf(paths: readonly string[], sources: ReadonlyMap<string, Source>): { setting: string; source: Source } {
   const given = paths.find(path => (sources.get(path)?.from ?? 'default') !== 'default')
   const setting = given ?? paths[0] ?? ''
@@ -200,7 +200,7 @@ function oneWithoutOther(one: readonly [string, unknown], other: readonly [strin
 }
 
 function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
-  // A name that could not be read is undefined here, whatever its type says, and has its own fault.
+  // Despite its type, a name that could not be read is undefined here. It has its own fault.
   const names: (string | undefined)[] = destinations.map(({ name }) => name)
   return names.flatMap((name, index) => {
     if (name === undefined || names.indexOf(name) === index) return []
@@ -210,7 +210,7 @@ function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, So
   })
 }
 
-/** On a loopback address that is allowed, and yet every user and process of the machine can reach it. */
+/** On loopback no secret is required, but every user and process of the machine can reach the listener. */
 function noSecret({ config: { listen, webhook }, faulty }: Checked): string[] {
   const unsure = ['listen', 'webhook.token', 'webhook.signing_token'].some(path => faulty.has(path))
   if (unsure || !isLoopback(listen)) return []

@@ -1,4 +1,4 @@
-// Where a setting came from, and what is wrong with one: the sentences that the operator reads.
+// Where a setting came from, what is wrong with it, and how that is written for the operator.
 
 /** Where a value was given. Lines and columns count from 1. */
 export type Source =
@@ -6,7 +6,7 @@ export type Source =
   | { readonly from: 'environment'; readonly variable: string }
   | { readonly from: 'file'; readonly file: string; readonly line: number; readonly column: number }
 
-/** What is wrong with a value, as one sentence, and what to do about it, as another. */
+/** One sentence on what is wrong with a value, and one on what to do about it. */
 export interface Wrong {
   readonly what: string
   readonly remedy: string
@@ -37,7 +37,7 @@ export function describeSource(source: Source): string {
   }
 }
 
-/** The operator's own words in quotes, shortened, and without the credentials that a URL may carry. */
+/** The operator's text in quotes, shortened, and without the credentials that a URL may contain. */
 export function quoted(text: string): string {
   const safe = text.replace(/\/\/.*@/s, '//[secret]@')
   return JSON.stringify(safe.length > 80 ? `${safe.slice(0, 80)}…` : safe)

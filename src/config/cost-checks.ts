@@ -1,8 +1,8 @@
-// What the rules of the price table must say together.
+// Checks across the rules of the price table.
 import type { ConfigFault, Source } from './config-fault.ts'
 import type { Config } from './options.ts'
 
-/** Rules behind one that matches every job: the first that matches wins, so these never do. */
+/** Rules that are never used, because a rule before them matches every job, and the first match wins. */
 export function unreachableRules(
   { costs: { rules } }: Config,
   sources: ReadonlyMap<string, Source>,

@@ -1,4 +1,4 @@
-// The price table: what a minute of a job's time costs, by the runner that it ran on.
+// The options of the price table: what a minute of a job costs, by the runner that it ran on.
 import { Each, setting } from './option.ts'
 import { decimal, oneOf, rateName, text } from './plain-kinds.ts'
 import { list, patterns } from './list-kinds.ts'

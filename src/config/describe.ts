@@ -1,4 +1,4 @@
-// The effective settings in the operator's own notation, each with its source. Secrets show as [secret].
+// The effective settings as the operator would write them, each with its source. Secrets show as [secret].
 import type { LoadedConfig } from './load.ts'
 import type { Setting } from './reader.ts'
 import { describeSource } from './config-fault.ts'
@@ -10,7 +10,7 @@ export function describeConfig({ settings }: LoadedConfig): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The value in the operator's notation; what holds instead when there is none. */
+/** The value as the operator would write it, or what applies without one. */
 export function shown({ option: { kind, spec }, value }: Pick<Setting, 'option' | 'value'>): string {
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
   if (current !== undefined) return kind.show(current)

@@ -1,5 +1,5 @@
-// The options of where telemetry goes: the signals and the token of the first destination, the instance that manages its
-// tokens, and more destinations.
+// The options of destinations: the signals, the token of the default destination, the instance that manages its tokens, and
+// more destinations.
 import { destinationName, readableFile } from './plain-kinds.ts'
 import { Each, secretSetting, setting } from './option.ts'
 import { headers } from './pair-kinds.ts'

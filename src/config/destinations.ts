@@ -1,7 +1,7 @@
-// Where telemetry goes: the OTLP settings resolved into destinations, each with its signals. The `otlp` settings make
-// the destination `default`. It exists when one of their endpoints is set, or when no others are listed; beside others
-// it takes the signals that it has an endpoint for. Time-out, compression and TLS files of `otlp` hold for all
-// destinations; headers and the bearer token go to the destination they were given for, and nowhere else.
+// Where telemetry goes: resolves the OTLP settings into destinations, each with its signals. The `otlp` settings make the
+// destination `default`. It exists if one of their endpoints is set, or if no other destination is listed; beside others it
+// gets only the signals that it has an endpoint for. Timeout, compression and TLS files of `otlp` apply to all destinations.
+// Headers and bearer tokens are sent only to the destination that they were given for.
 import type { Secret } from '../lib/secret.ts'
 import { signals, type Signal } from './otlp-options.ts'
 import type { Config } from './options.ts'
@@ -10,12 +10,12 @@ import type { Headers } from './pair-kinds.ts'
 
 export const defaultDestination = 'default'
 
-/** What the OpenTelemetry specification has for OTLP over HTTP. */
+/** The default of the OpenTelemetry specification for OTLP over HTTP. */
 const defaultEndpoint = 'http://localhost:4318'
 
 export interface ConfiguredDestination {
   readonly name: string
-  /** The bearer token, in place of an Authorization among the headers. */
+  /** The bearer token. It replaces an `Authorization` header. */
   readonly token: LiveSecret<Secret>
   /** Of its metrics. */
   readonly temporality: 'cumulative' | 'delta'
@@ -25,7 +25,7 @@ export interface ConfiguredDestination {
 
 export interface ConfiguredTarget {
   readonly url: string
-  /** The headers of this moment, names in lower case. */
+  /** The current headers, names in lower case. */
   readonly headers: () => Headers
   /** For one request, ms. */
   readonly timeout: number
@@ -38,7 +38,7 @@ export interface ConfiguredTarget {
   }
 }
 
-/** All destinations, `default` first. One that takes no signal that is on is left out. */
+/** All destinations, `default` first, without those that get none of the enabled signals. */
 export function destinationsOf(config: Config): ConfiguredDestination[] {
   const { destinations, observability, otlp } = config
   const listed = destinations.map((destination): ConfiguredDestination => {
@@ -99,12 +99,12 @@ function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url'
   }
 }
 
-/** The specification's `lowmemory` is delta for all that is measured here once: runs under way are cumulative anyway. */
+/** `lowmemory` of the specification means delta for counters and histograms. The gauge of active runs has no temporality. */
 function temporalityOf(preference: 'cumulative' | 'delta' | 'lowmemory'): ConfiguredDestination['temporality'] {
   return preference === 'cumulative' ? 'cumulative' : 'delta'
 }
 
-/** As the specification says for the general endpoint: `v1/…` below its path, whether or not that ends with a slash. */
+/** `https://x/otlp` and `https://x/otlp/` become `https://x/otlp/v1/traces`, as the specification says for the general endpoint. */
 function withPath(endpoint: string, signal: Signal): string {
   const url = new URL(endpoint)
   url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${signal}`

@@ -1,11 +1,11 @@
-// The section of --help on environment variables, made from the table of options.
+// The section of --help on environment variables, generated from the table of options.
 import { optionTable } from './options.ts'
 import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
 import { signals } from './otlp-options.ts'
 
 const opening = `Environment variables override the configuration file; a blank one counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
 
-/** Plain text, under the names of one profile. The forms for single signals are named, not listed. */
+/** Plain text, with the variable names of one profile. The variables for single signals are only summarized. */
 export function environmentHelp(profiles: Profiles, profile: ProfileVariables): string {
   const sections = Object.entries<Group>(optionTable(profiles)).map(([heading, group]) => {
     const lines = rowsOf(group)

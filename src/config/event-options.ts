@@ -1,4 +1,4 @@
-// The options of what happens around pipelines: the platform's webhook events that are about none, and its audit events.
+// The options of events: webhook events that are about no pipeline, and audit events.
 import { boolean, duration, oneOf } from './plain-kinds.ts'
 import { itemsOf, listSchema } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'

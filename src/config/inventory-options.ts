@@ -1,4 +1,4 @@
-// The options of what the platform is asked about from time to time: one list for each collector, and queries of the user's own.
+// The options of the inventory: one list for each collector, and the user's own queries.
 import { attributes } from './pair-kinds.ts'
 import { duration, metricName, text } from './plain-kinds.ts'
 import { Each, setting, type Option, type Profiles } from './option.ts'
@@ -6,7 +6,7 @@ import { list } from './list-kinds.ts'
 
 type Lists = Readonly<Record<string, Option<readonly string[] | undefined>>>
 
-/** The collectors bring the keys, and what is said of each. */
+/** The collectors, which the profiles bring, define the keys and their descriptions. */
 export function inventoryOptions(profiles: Profiles): Lists {
   const kinds = new Map(
     Object.values(profiles).flatMap(({ inventory }) => inventory.map(one => [one.kind, one] as const)),

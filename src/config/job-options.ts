@@ -1,9 +1,9 @@
-// The options of what is read about the inside of jobs: of which, how much, and what is redacted.
+// The options of job logs and reports: of which jobs they are read, how much, and what is redacted.
 import { boolean, byteSize, oneOf } from './plain-kinds.ts'
 import { artifactPaths, noneOr, patterns, regularExpressions } from './list-kinds.ts'
 import { setting } from './option.ts'
 
-/** Of which jobs; each costs one request a job. */
+/** Which jobs; one request for each. */
 const someJobs = noneOr(['failed', 'slow', 'all'])
 
 export const jobOptions = {
@@ -43,7 +43,7 @@ export const jobOptions = {
   }),
 }
 
-/** What is read of a job's own reports. */
+/** The options of the reports that a job uploads. */
 export const reportOptions = {
   tests: setting(boolean, {
     variable: 'PIPESPAN_TESTS',

@@ -1,9 +1,9 @@
-// The JSON Schema (draft 2020-12) of the YAML file, for editors. The loader itself is stricter than a schema can be.
+// The JSON Schema (draft 2020-12) of the YAML file, for editors. The loader checks more than a schema can.
 import { allOptions } from './options.ts'
 import { Each, Option, yamlKey, type Group, type Profiles } from './option.ts'
 import type { JsonSchema } from './kind.ts'
 
-/** config/pipespan.schema.json. */
+/** The content of config/pipespan.schema.json. */
 export function jsonSchema(profiles: Profiles): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -1,7 +1,7 @@
-// What a kind of setting is: one parser for the variable's text and for the YAML value, and how its values are shown.
+// A kind of setting, such as a duration: one parser for the variable's text and for the YAML value, and how values are shown.
 import { quoted, type Wrong } from './config-fault.ts'
 
-/** A value as the operator wrote it, blanks already left out: a text, a YAML list or a YAML mapping of texts. */
+/** A value as the operator wrote it: a text, a YAML list or a YAML mapping of texts. It is never blank. */
 export type Raw = string | readonly string[] | ReadonlyMap<string, string>
 
 export type Parsed<T> = { readonly value: T } | { readonly wrong: Wrong }
@@ -12,12 +12,12 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export interface Kind<T> {
   /** What a value is called, with its article: `a duration`. */
   readonly noun: string
-  /** A secret is never shown, and can also be given as a file. */
+  /** A secret is never shown, and may also be given as a file. */
   readonly secret: boolean
-  /** How the YAML value may look, for editors. */
+  /** The schema of the YAML value, for editors. */
   readonly schema: JsonSchema
   parse(raw: Raw): Parsed<T>
-  /** The value in the operator's own notation; a secret part of it is masked. */
+  /** The value as the operator would write it, with secrets masked. */
   show(value: T): string
 }
 
@@ -25,13 +25,13 @@ export interface ScalarKind<T> {
   readonly noun: string
   /** A whole sentence: `Write a number with its unit, such as 5s or 1h.` */
   readonly remedy: string
-  /** The value, or undefined when the text is not one, or what else is wrong with it. */
+  /** The value; undefined if the text is not one; or what else is wrong with it. */
   read(text: string): T | Wrong | undefined
   readonly schema?: JsonSchema
   show?(value: T): string
 }
 
-/** A kind whose values are single texts, in a variable as in YAML. */
+/** A kind whose values are single texts, both in a variable and in YAML. */
 export function scalar<T extends string | number | boolean | object>(spec: ScalarKind<T>): Kind<T> {
   const { noun, remedy } = spec
   return {

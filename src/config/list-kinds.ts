@@ -1,4 +1,4 @@
-// The kinds of many values: lists and patterns, separated by commas in a variable, a list or the same text in YAML.
+// Kinds of lists: comma-separated in a variable; a list, or the same comma-separated text, in YAML.
 import picomatch from 'picomatch'
 import { quoted } from './config-fault.ts'
 import { type Kind, type Parsed, type Raw } from './kind.ts'
@@ -12,7 +12,7 @@ export const list: Kind<readonly string[]> = {
   show: items => items.join(','),
 }
 
-/** One or more of a few words, each once; capitals do not matter. */
+/** One or more of a few words, each once, in any case. */
 export function someOf<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
   const noun = `a list of ${words.map(word => `\`${word}\``).join(', ')}`
   const remedy = `Name one or more of ${words.join(', ')}.`
@@ -33,7 +33,7 @@ export function someOf<const W extends string>(words: readonly W[]): Kind<readon
   }
 }
 
-/** Paths of files among a job's artifacts that hold OTLP/JSON. */
+/** Paths of OTLP/JSON files in a job's artifacts. */
 export const artifactPaths: Kind<readonly string[]> = {
   noun: 'a list of paths',
   secret: false,
@@ -56,7 +56,7 @@ function isArtifactPath(path: string): boolean {
   return /^[^\p{Cc}*?\\]+\.otlp\.jsonl?$/u.test(path) && parts.every(part => !['', '.', '..'].includes(part))
 }
 
-/** Some of a few words, or `none`; `all` stands for the others. */
+/** One or more of these words, or `none`. */
 export function noneOr<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
   const all = ['none', ...words]
   const some = someOf(all)
@@ -107,7 +107,7 @@ function expressionOf(text: string): RegExp | undefined {
   }
 }
 
-/** Glob patterns as picomatch reads them. A comma within brackets, or after a backslash, is part of its pattern. */
+/** Glob patterns (picomatch). A comma within brackets, or after a backslash, is part of its pattern. */
 export const patterns: Kind<readonly string[]> = {
   noun: 'a list of patterns',
   secret: false,
@@ -122,7 +122,7 @@ export const patterns: Kind<readonly string[]> = {
   show: items => items.join(','),
 }
 
-/** The items of a YAML list, or of a text that `split` takes apart; blank ones are left out. */
+/** The items of a YAML list, or of a text that `split` splits, without blank ones. */
 export function itemsOf(raw: Raw, split: (text: string) => string[] = atCommas): Parsed<readonly string[]> {
   if (raw instanceof Map) return { wrong: { what: 'A mapping is not a list.', remedy: 'Write a list: [one, two].' } }
   const items = typeof raw === 'string' ? split(raw) : [...(raw as readonly string[])]

@@ -1,4 +1,4 @@
-// The options of the listeners: where they listen, with which certificate, and behind which proxy.
+// The options of the two listeners: addresses, certificate, reverse proxy.
 import { adminToken } from './page-options.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
 import { boolean, readableFile } from './plain-kinds.ts'

@@ -1,21 +1,21 @@
-// A secret that follows its file: read again when the file changes, the last good value stays in use while it cannot be read.
+// A secret that is read again when its file changes. While the file cannot be read, the last good value stays in use.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import type { Parsed } from './kind.ts'
 
-/** The file is looked at most this often, ms. */
+/** How often the file is checked for changes at most, ms. */
 const lookEvery = 1000
-/** No secret is larger; whatever is, is another file. */
+/** A larger file is not a secret's, but probably a wrong path. */
 const maxBytes = 64 * 1024
 
 export interface SecretFileOptions<T> {
   readonly path: string
   readonly parse: (text: string) => Parsed<T>
-  /** Called with a sentence when the file was read again, or can no longer be used. Never a secret. */
+  /** Called with a sentence, which has no secret, when the file was read again or can no longer be used. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
-  /** It may not be there yet: no value then, until there is one. */
+  /** Whether the file may be missing at first: there is no value until it exists. */
   readonly mayBeMissing?: boolean | undefined
 }
 
@@ -28,12 +28,12 @@ export class LiveSecret<T> {
     this.#file = file
   }
 
-  /** A secret given as a value, or not at all: it stays as it is. */
+  /** A secret that was given as a value, or not at all. */
   static fixed<T>(value: T | undefined): LiveSecret<T> {
     return new LiveSecret(value)
   }
 
-  /** A secret given as a file, which must be readable now if it is there, and must be there unless it may be missing. */
+  /** A secret that was given as a file. The file must exist, unless it may be missing, and be readable. */
   static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
     const file = new SecretFile(options)
     const isMissing = options.mayBeMissing === true && !existsSync(options.path)
@@ -41,22 +41,22 @@ export class LiveSecret<T> {
     return wrong === undefined ? { value: new LiveSecret<T>(undefined, file) } : { wrong }
   }
 
-  /** The secret of this moment; undefined when none is configured. Cheap enough to be asked at every use. */
+  /** The current secret; undefined if none is configured. Cheap enough to be called at every use. */
   current(): T | undefined {
     return this.#file === undefined ? this.#value : this.#file.current()
   }
 
-  /** The file that it follows, if it does. */
+  /** Its file, if it has one. */
   get path(): string | undefined {
     return this.#file?.path
   }
 
-  /** Looks at the file now, for instance after a backend refused the secret. What is wrong, if anything, is returned. */
+  /** Checks the file now, for instance after a backend refused the secret. Answers what is wrong with it, if anything. */
   reload(): Wrong | undefined {
     return this.#file?.read()
   }
 
-  /** Takes over where another one comes from: the configuration was read again. */
+  /** Takes over the value or file of `other`, after the configuration was read again. */
   adopt(other: LiveSecret<T>): void {
     this.#value = other.#value
     this.#file = other.#file
@@ -101,7 +101,7 @@ class SecretFile<T> {
     const { path, parse, onNews } = this.#options
     const named = `The secret file ${quoted(path)}`
     try {
-      // Symbolic links are followed: Kubernetes swaps a link to a new directory, so the inode changes.
+      // `stat` follows links: where Kubernetes updates a secret, it points a link to a new folder, and the inode changes.
       const stats = statSync(path, { bigint: true })
       if (!stats.isFile() || stats.size > maxBytes) {
         return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }

@@ -1,4 +1,4 @@
-// Loads the configuration: environment over file over default, everything that is wrong found at once.
+// Loads the configuration: environment over file over default. It reports everything that is wrong at once.
 import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../lib/clock.ts'
 import { allOptions, type Config } from './options.ts'
@@ -16,18 +16,18 @@ import { quoted, type ConfigFault, type Source, type Wrong } from './config-faul
 import { Reader, type Setting } from './reader.ts'
 import type { Profiles } from './option.ts'
 
-/** Far more than any sensible file: a wrong path must not fill the memory. */
+/** Larger than any sensible file, so that a wrong path does not fill the memory. */
 const maxFileBytes = 1024 * 1024
 
 export interface LoadOptions<P extends string> {
   readonly env: Environment
-  /** The YAML file; else `PIPESPAN_CONFIG` names it, else there is none. */
+  /** The YAML file. Default: `PIPESPAN_CONFIG`; without either there is none. */
   readonly file?: string | undefined
-  /** The profiles by name, among them `generic`, the default. */
+  /** The profiles by name. One is `generic`, the default. */
   readonly profiles: Profiles<P>
-  /** Called when a secret's file has changed or can no longer be used. Never a secret itself. */
+  /** Called with a sentence, which has no secret, when a secret's file has changed or can no longer be used. */
   readonly onSecretNews?: ((sentence: string) => void) | undefined
-  /** Says by its path whether a secret's file may not be there yet: it then has no value until there is one. */
+  /** Whether the file of the secret at this path, such as `webhook.token`, may be missing at first. */
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
 }
@@ -35,7 +35,7 @@ export interface LoadOptions<P extends string> {
 export interface LoadedConfig<P extends string = string> {
   readonly ok: true
   readonly config: Config<P>
-  /** Every setting with its value and where it came from, in the table's order. */
+  /** Every setting with its value and source, in the table's order. */
   readonly settings: readonly Setting[]
   readonly warnings: readonly string[]
 }
@@ -46,7 +46,7 @@ export interface FaultyConfig {
   readonly warnings: readonly string[]
 }
 
-/** Reads, checks and merges everything the operator has said. Reads files, and nothing else outside of its arguments. */
+/** Reads, checks and merges file, environment and defaults. Its only effect is that it reads files. */
 export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedConfig<P> | FaultyConfig {
   const { env, profiles } = options
   const table = allOptions(profiles)
@@ -110,7 +110,7 @@ function readText(path: string): string | Wrong {
   }
 }
 
-/** Needed first, because it names other variables; a wrong one becomes a fault when its own setting is read. */
+/** Needed first, because the profile names some variables. A wrong one becomes a fault later, when its own setting is read. */
 function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileMap | undefined): P {
   const group = root?.entries.get('platform')?.value
   const entry = group?.is === 'map' ? group.entries.get('profile')?.value : undefined

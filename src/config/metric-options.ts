@@ -1,4 +1,4 @@
-// The options of metrics: how often, how finely divided, and who may scrape them; and of the daemon's own telemetry.
+// The options of metrics (interval, series, buckets, scraping), and of the daemon's own telemetry.
 import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { itemsOf, listSchema, patterns } from './list-kinds.ts'

@@ -1,6 +1,6 @@
-// The known name that a mistyped one was probably meant to be.
+// Finds the known name that a mistyped one was probably meant to be.
 
-/** The candidate fewest edits away, undefined when none is near enough (`most` edits) to be worth suggesting. */
+/** The candidate with the fewest edits; undefined if all need more than `most`. */
 export function nearest(
   word: string,
   candidates: Iterable<string>,

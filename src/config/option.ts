@@ -1,19 +1,19 @@
-// What one row of the table of options says, and the typed configuration that a table of such rows becomes.
+// One row of the table of options, and the typed configuration that results from a table of rows.
 import type { Kind } from './kind.ts'
 import type { LiveSecret } from './live-secret.ts'
 
-/** What the platform's profile decides: the names of the two CI/CD variables, and which of its events there are. */
+/** What depends on the platform's profile: the names of two variables, the events, the inventory. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
-  /** The words of PIPESPAN_EVENTS. */
+  /** The values of PIPESPAN_EVENTS. */
   readonly events: readonly string[]
-  /** The keys of `inventory`, and what is said of each. */
+  /** The keys of `inventory`, and their descriptions. */
   readonly inventory: readonly InventoryKind[]
 }
 
 export interface InventoryKind {
   readonly kind: string
-  /** What is named: `projects`. */
+  /** What is listed: `projects`, `groups`. */
   readonly of: string
   readonly says: string
   /** ms. */
@@ -25,24 +25,24 @@ export interface InventoryKind {
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>
 
 export interface OptionSpec {
-  /** Its environment variable; the profile names some. Absent: YAML only. */
+  /** Its environment variable, which may depend on the profile. Absent: YAML only. */
   readonly variable?: string | { readonly ofProfile: keyof ProfileVariables['variables'] }
-  /** Other spellings of the variable; the variable itself gives way to them. */
+  /** Other spellings of the variable, which take precedence over it, such as `https_proxy` over `HTTPS_PROXY`. */
   readonly spellings?: readonly string[]
-  /** The default in the operator's notation. */
+  /** The default, as the operator would write it. */
   readonly default?: string
-  /** What holds without a value, in words, where that is not simply `none`. */
+  /** What applies without a value, if that is not simply `none`. */
   readonly unset?: string
   /** What it does: a sentence. */
   readonly says: string
   readonly example?: string
-  /** Must be given: an item of a list is nothing without it. */
+  /** Every item of the list must have it. */
   readonly required?: boolean
-  /** No key in YAML: it is needed before the file is read. */
+  /** It has no key in YAML, because it is needed before the file is read. */
   readonly variableOnly?: true
 }
 
-/** One setting. Its key in YAML is its place in the table, in snake case. */
+/** One setting. Its path in the table, in snake case, is its path in YAML. */
 export class Option<V = unknown> {
   /** The type of the value in the configuration; never set. */
   declare readonly becomes: V
@@ -70,7 +70,7 @@ export interface Group {
   readonly [key: string]: Option | Each | Group
 }
 
-/** The configuration that a group of options becomes. */
+/** The type of the configuration that results from a group of options. */
 export type ConfigOf<G> =
   G extends Option<infer V>
     ? V
@@ -78,14 +78,14 @@ export type ConfigOf<G> =
       ? readonly ConfigOf<I>[]
       : { readonly [K in keyof G]: ConfigOf<G[K]> }
 
-/** A setting that always has a value, or may have none. */
+/** A setting. With a default, or if it is required, it always has a value. */
 export function setting<T>(kind: Kind<T>, spec: OptionSpec & ({ default: string } | { required: true })): Option<T>
 export function setting<T>(kind: Kind<T>, spec: OptionSpec): Option<T | undefined>
 export function setting(kind: Kind<unknown>, spec: OptionSpec): Option {
   return new Option(kind, spec)
 }
 
-/** A setting that must not be seen, may be given as a file, and is read when it is used. */
+/** A setting that is never shown, may be given as a file, and is read at each use. */
 export function secretSetting<T extends object>(kind: Kind<T>, spec: OptionSpec): Option<LiveSecret<T>> {
   return new Option(kind, spec)
 }
@@ -110,7 +110,7 @@ export function rowsOf(group: Group, prefix = ''): Row[] {
   })
 }
 
-/** The names of an option's variable under a profile, the strongest first; none: YAML only. */
+/** The names of an option's variable under a profile. The first that is set wins. None: YAML only. */
 export function variablesOf({ spec }: Option, profile: ProfileVariables): readonly string[] {
   const { variable, spellings = [] } = spec
   if (variable === undefined) return []

@@ -1,5 +1,5 @@
-// The one table of options. The YAML file, the variables, --help, the reference and the editors' schema all come from
-// it. A key's place here is its YAML path in snake case; PIPESPAN_ and that path in capitals is its variable.
+// The one table of options. YAML keys, --help, the reference and the editors' schema are generated from it. The option at
+// `store.maxSize` is `store.max_size` in YAML and PIPESPAN_STORE_MAX_SIZE in the environment.
 import { attributes } from './pair-kinds.ts'
 import { boolean, byteSize, duration, oneOf, path, text } from './plain-kinds.ts'
 import { eventOptions } from './event-options.ts'
@@ -19,7 +19,7 @@ import { secretSetting, setting, type ConfigOf, type Group, type Profiles } from
 import { regressionOptions } from './regression-options.ts'
 import { selectionOptions } from './selection-options.ts'
 
-/** The table by headings. The profiles bring the vendor words, which live elsewhere. */
+/** The table, by the headings of the reference. Vendor words come from the profiles. */
 export function optionTable<P extends string>(profiles: Profiles<P>) {
   return {
     'Configuration file': {
@@ -199,7 +199,7 @@ type Table<P extends string> = ReturnType<typeof optionTable<P>>
 
 type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void ? I : never
 
-/** Everything that the operator has said or left to its default. */
+/** The effective configuration: given values and defaults. */
 export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[keyof Table<P>]>>
 
 /** All options in one group, without the headings. */

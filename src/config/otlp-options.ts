@@ -1,5 +1,5 @@
-// The rows of the OTLP exporter, by the names of the OpenTelemetry specification ("OpenTelemetry Protocol Exporter",
-// configuration options): one set for all signals, and one for each.
+// The options of the OTLP exporter, with the names of the OpenTelemetry specification ("OpenTelemetry Protocol Exporter"):
+// one set for all signals, and one for each.
 import { headers } from './pair-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { oneOf, readableFile, timeout } from './plain-kinds.ts'
@@ -25,7 +25,7 @@ const protocol: Kind<'http/protobuf'> = scalar<'http/protobuf'>({
   },
 })
 
-/** For all signals, where a signal's own setting does not say otherwise. */
+/** For all signals. A signal's own setting overrides them. */
 export const otlpOptions = {
   endpoint: setting(httpUrl, {
     variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -78,7 +78,7 @@ export const otlpOptions = {
   logs: signalOptions('logs'),
 }
 
-/** One signal's own settings; each one replaces the general setting for that signal. */
+/** The settings of one signal, which override the general ones. */
 function signalOptions(signal: Signal) {
   const variable = (name: string): string => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${name}`
   const own = (key: string): string => `\`otlp.${key}\` for ${signal} only.`

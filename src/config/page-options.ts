@@ -1,4 +1,4 @@
-// The options of the pages: who may open them, where a trace is looked at, and which projects are not shown.
+// The options of the pages: who may open them, links to traces, job logs, and which projects are hidden.
 import { patterns } from './list-kinds.ts'
 import { boolean } from './plain-kinds.ts'
 import { scalar, type Kind } from './kind.ts'

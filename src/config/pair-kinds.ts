@@ -1,5 +1,5 @@
-// The kinds of key=value pairs: OTLP headers and resource attributes, as the OpenTelemetry specification writes them
-// in a variable (W3C Baggage without metadata, percent-encoded), and as a mapping of plain values in YAML.
+// Kinds of key=value pairs: OTLP headers and resource attributes. In a variable they are written as the OpenTelemetry
+// specification says (W3C Baggage without metadata, percent-encoded), in YAML as a mapping of plain values.
 import { Secret } from '../lib/secret.ts'
 import { itemsOf } from './list-kinds.ts'
 import { type Kind, type Parsed, type Raw } from './kind.ts'
@@ -10,7 +10,7 @@ export type Headers = ReadonlyMap<string, Secret>
 
 const pairsSchema = { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: { type: 'string' } }] }
 
-/** Set by the exporter itself, so that a body and its description always agree. */
+/** Headers that the exporter sets itself, because they describe the body. */
 const ownHeaders = ['connection', 'content-encoding', 'content-length', 'content-type', 'transfer-encoding']
 
 export const headers: Kind<Headers> = {
@@ -40,7 +40,7 @@ export const headers: Kind<Headers> = {
   show: values => [...values].map(([name]) => `${name}=[secret]`).join(','),
 }
 
-/** Attribute values by name. All are strings: so the specification says of its variable. */
+/** Attribute values by name. All are strings, as in the specification's variable. */
 export const attributes: Kind<Readonly<Record<string, string>>> = {
   noun: 'a set of attributes',
   secret: false,

@@ -1,4 +1,4 @@
-// The plain kinds: text, numbers, switches, choices, durations, sizes, files.
+// Plain kinds: text, numbers, switches, choices, durations, sizes, files.
 import { accessSync, constants, statSync } from 'node:fs'
 import { quoted } from './config-fault.ts'
 import { scalar, type Kind } from './kind.ts'
@@ -9,14 +9,14 @@ export const text: Kind<string> = scalar({
   read: given => (/\p{Cc}/u.test(given) ? undefined : given),
 })
 
-/** The path of a file that is read later. */
+/** The path of a file. That it can be read is checked later. */
 export const path: Kind<string> = scalar({
   noun: 'the path of a file',
   remedy: 'Write one path.',
   read: given => given,
 })
 
-/** `default` is the destination of the OTEL_* variables. */
+/** Not `default`, which is the destination of the `otlp` settings. */
 export const destinationName: Kind<string> = scalar({
   noun: 'the name of a destination',
   remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; default is reserved for the otlp settings.',
@@ -24,7 +24,7 @@ export const destinationName: Kind<string> = scalar({
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
 })
 
-/** `unpriced` is what no rate is for. */
+/** Not `unpriced`, under which jobs without a rate are counted. */
 export const rateName: Kind<string> = scalar({
   noun: 'the name of a rate',
   remedy:
@@ -33,7 +33,7 @@ export const rateName: Kind<string> = scalar({
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'unpriced' ? given : undefined),
 })
 
-/** As OpenTelemetry names instruments. */
+/** The syntax of instrument names in the OpenTelemetry specification. */
 export const metricName: Kind<string> = scalar({
   noun: 'the name of a metric',
   remedy: 'Begin with a letter; write letters, digits, dots, dashes, slashes and underscores, at most 255.',
@@ -41,7 +41,7 @@ export const metricName: Kind<string> = scalar({
   read: given => (/^[A-Za-z][\w./-]{0,254}$/.test(given) ? given : undefined),
 })
 
-/** A number, not below 0. */
+/** A number from 0 on. */
 export const decimal: Kind<number> = scalar({
   noun: 'a number from 0',
   remedy: 'Write digits, with a dot before the fraction, such as 0.25.',
@@ -72,7 +72,7 @@ export function integer({ min, max }: { min: number; max: number }): Kind<number
   })
 }
 
-/** One of a few words; capitals do not matter. */
+/** One of a few words, in any case. */
 export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
   const listed = words.map(word => `\`${word}\``).join(', ')
   return scalar({
@@ -85,7 +85,7 @@ export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
 
 const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** In milliseconds. Parts add up: `1h30m`. */
+/** Milliseconds. Several parts are added: `1h30m`. */
 export const duration: Kind<number> = scalar({
   noun: 'a duration',
   remedy: 'Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
@@ -94,7 +94,7 @@ export const duration: Kind<number> = scalar({
   show: showDuration,
 })
 
-/** In milliseconds; a bare number is milliseconds too, as in the OpenTelemetry specification. At least 1. */
+/** Milliseconds, at least 1. A number without a unit is milliseconds, as in the OpenTelemetry specification. */
 export const timeout: Kind<number> = scalar({
   noun: 'a time-out',
   remedy: 'Write milliseconds as OpenTelemetry does, such as 10000, or a duration such as 10s; at least 1 ms.',
@@ -108,7 +108,7 @@ export const timeout: Kind<number> = scalar({
 
 const sizeUnits = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const
 
-/** In bytes. */
+/** Bytes. */
 export const byteSize: Kind<number> = scalar({
   noun: 'a size',
   remedy: 'Write a whole number with its unit: B, KiB, MiB, GiB or TiB, such as 512MiB.',
@@ -120,7 +120,7 @@ export const byteSize: Kind<number> = scalar({
   show: bytes => inLargestUnit(bytes, sizeUnits) ?? `${bytes}B`,
 })
 
-/** The path of a file that can be read now; a relative one starts at the working directory. */
+/** The path of a file that can be read now, relative to the working directory. */
 export const readableFile: Kind<string> = scalar<string>({
   noun: 'a file',
   remedy: 'Use a file that this process can read.',
@@ -146,7 +146,7 @@ function showDuration(ms: number): string {
   return inLargestUnit(ms, durationUnits) ?? `${ms}ms`
 }
 
-/** Without a remainder: 90 s is 90s, not 1.5m. */
+/** In the largest unit that leaves no remainder: `90s`, not `1.5m`. */
 function inLargestUnit(amount: number, units: Readonly<Record<string, number>>): string | undefined {
   const unit = Object.entries(units).findLast(([, size]) => amount >= size && amount % size === 0)
   return unit === undefined ? undefined : `${amount / unit[1]}${unit[0]}`

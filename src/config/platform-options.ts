@@ -1,4 +1,4 @@
-// The options of the platform's API: how it is reached, and what is asked of it beyond what webhooks bring.
+// The options of the platform's API: how it is reached, and what is fetched from it: polling, redelivery, hooks.
 import { boolean, duration, integer, oneOf, readableFile } from './plain-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { list } from './list-kinds.ts'

@@ -1,4 +1,4 @@
-// What the settings of a query must say together.
+// Checks across the settings of the queries.
 import type { ConfigFault, Source } from './config-fault.ts'
 import type { Config } from './options.ts'
 

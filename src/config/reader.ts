@@ -1,4 +1,4 @@
-// Reads the options of a group, one by one: environment over file over default. Collects what is wrong, never throws.
+// Reads the options of a group one by one: environment over file over default. Collects what is wrong; never throws.
 import type { Clock } from '../lib/clock.ts'
 import type { ConfigFault, Source, Wrong } from './config-fault.ts'
 import { Each, Option, rowsOf, variablesOf, yamlKey, type Group, type ProfileVariables } from './option.ts'
@@ -12,7 +12,7 @@ export interface Setting {
   /** `webhook.token`, `destinations[0].name`. */
   readonly path: string
   readonly option: Option
-  /** What stands in the configuration; of a secret its LiveSecret. Undefined when nothing holds. */
+  /** The value in the configuration; for a secret, its LiveSecret. Undefined if there is none. */
   readonly value: unknown
   readonly source: Source
 }
@@ -25,16 +25,16 @@ export interface ReaderOptions {
   readonly clock?: Clock | undefined
 }
 
-/** A longer list helps nobody who has made a mistake. */
+/** A longer list of known keys does not help. */
 const mostListed = 20
 
-/** A value as it was given, or the name of the file that holds it. */
+/** A value as it was given, or the path of the file that has it. */
 type Given = { readonly source: Source } & ({ readonly raw: Raw } | { readonly secretFile: string })
 
 export class Reader {
   readonly faults: ConfigFault[] = []
   readonly settings: Setting[] = []
-  /** Paths of the options whose value is not known, because what was given is wrong. */
+  /** Paths of the options whose given value is wrong. */
   readonly faulty = new Set<string>()
   readonly #options: ReaderOptions
 
@@ -42,7 +42,7 @@ export class Reader {
     this.#options = options
   }
 
-  /** The group's part of the configuration. `map` is what the file says of it, if anything. */
+  /** The configuration of a group. `map`: the group in the file, if it is there. */
   readGroup(group: Group, map: FileMap | undefined, prefix = ''): Record<string, unknown> {
     this.#reportUnknownKeys(group, map, prefix)
     const read = Object.entries(group).map(([key, entry]) => {
@@ -119,7 +119,7 @@ export class Reader {
     return 'value' in parsed && kind.secret ? { value: LiveSecret.fixed(parsed.value) } : parsed
   }
 
-  /** A wrong value is a fault also where a variable hides it: the variable may be gone tomorrow. */
+  /** A wrong value in the file is a fault even if a variable overrides it: the variable may be gone tomorrow. */
   #checkOverridden({ kind }: Option, path: string, given: Given): void {
     const parsed = 'raw' in given ? kind.parse(given.raw) : undefined
     if (parsed !== undefined && 'wrong' in parsed) this.#fault(path, given.source, parsed.wrong)
@@ -167,7 +167,7 @@ export class Reader {
     return undefined
   }
 
-  /** Undefined for a blank, and for what is nested too deeply to be any setting's value. */
+  /** Undefined for a blank value, and for one that is nested too deeply. */
   #rawOf(value: FileValue, path: string): Raw | undefined {
     if (value.is === 'blank') return undefined
     if (value.is === 'text') return value.text

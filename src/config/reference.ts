@@ -1,4 +1,4 @@
-// The reference page: every option as a row of Markdown, made from the table.
+// The reference page, generated from the table: every option as a row of Markdown.
 import { Each, Option, rowsOf, variablesOf, yamlKey, type Group, type Profiles, type Row } from './option.ts'
 import { optionTable } from './options.ts'
 
@@ -27,7 +27,7 @@ time-outs, the compression and the TLS files of \`otlp\` hold for every destinat
 destination they were given for, and nowhere else.
 `
 
-/** config/REFERENCE.md. */
+/** The content of config/REFERENCE.md. */
 export function reference(profiles: Profiles): string {
   const sections = Object.entries<Group>(optionTable(profiles)).map(([heading, group]) => {
     const lists = eachesOf(group).flatMap(([path, each]) => eachSection(path, each))

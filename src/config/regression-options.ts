@@ -1,4 +1,4 @@
-// The options of what became slower or less reliable: from when on that is worth an alarm.
+// The options of regressions: how much slower or less reliable a pipeline or job must be to be flagged.
 import { boolean, duration, integer } from './plain-kinds.ts'
 import { setting } from './option.ts'
 
@@ -11,16 +11,16 @@ export const regressionOptions = {
   slower: setting(integer({ min: 5, max: 1000 }), {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER',
     default: '25',
-    says: 'A run that takes so many percent longer than usual counts as slow.',
+    says: 'How many percent longer than usual a run must take to count as slow.',
   }),
   slowerBy: setting(duration, {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER_BY',
     default: '30s',
-    says: 'And only where that is at least so long.',
+    says: 'How much longer than usual a run must take, in addition, to count as slow.',
   }),
   failing: setting(integer({ min: 5, max: 90 }), {
     variable: 'PIPESPAN_REGRESSIONS_FAILING',
     default: '20',
-    says: 'So many more of a hundred runs must fail than usual.',
+    says: 'How many more runs of 100 than usual must fail.',
   }),
 }

@@ -1,5 +1,5 @@
-// What SIGHUP does: the configuration is read and checked again, secrets are taken over at once, and whatever else
-// differs from the running settings is named, because it needs a restart.
+// What SIGHUP does: reads and checks the configuration again, takes over secrets at once, and names every other changed
+// setting, because it needs a restart.
 import { describeSource } from './config-fault.ts'
 import { LiveSecret } from './live-secret.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig, type LoadOptions } from './load.ts'
@@ -14,7 +14,7 @@ export interface ReloadedConfig {
   readonly warnings: readonly string[]
 }
 
-/** Pass the options that the running configuration was loaded with. With faults, nothing changes. */
+/** `options`: those that the running configuration was loaded with. With faults, nothing changes. */
 export function reloadConfig<P extends string>(
   running: LoadedConfig<P>,
   options: LoadOptions<P>,
@@ -42,7 +42,7 @@ function needsRestart(old: Setting, now: Setting): string {
   return `${now.path}: ${value} (${describeSource(now.source)}) needs a restart; ${shown(old)} stays in use until then.`
 }
 
-/** Whether the lists differ in more than their secrets, so that old and new items cannot be known to be the same. */
+/** Whether the lists differ in more than their secrets. Then it is unknown which new item is which old one. */
 function destinationsDiffer(before: ReadonlyMap<string, Setting>, after: ReadonlyMap<string, Setting>): boolean {
   const paths = new Set([...before.keys(), ...after.keys()].filter(path => path.startsWith('destinations[')))
   return [...paths].some(path => {

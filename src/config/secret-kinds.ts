@@ -1,9 +1,9 @@
-// The kinds that must not be seen: tokens and signing secrets. No message about one repeats any of it.
+// Kinds of secrets: tokens and signing secrets. No message about one repeats any of it.
 import { Secret } from '../lib/secret.ts'
 import { listSchema } from './list-kinds.ts'
 import { type Kind } from './kind.ts'
 
-/** Why a text cannot be the value of an HTTP header, undefined when it can. */
+/** Why a text cannot be the value of an HTTP header; undefined if it can. */
 export function headerValueProblem(value: string): string | undefined {
   if (/\p{Cc}/u.test(value)) return 'a control character'
   return /^[\u0020-\u007e]*$/.test(value) ? undefined : 'a character outside ASCII'
@@ -24,14 +24,14 @@ export const secret: Kind<Secret> = {
   show: String,
 }
 
-/** Several secrets, all of them valid, so that one can follow another. */
+/** Several secrets, all of them valid, for rotation. */
 export const secretList: Kind<readonly Secret[]> = secretsThat(headerValueProblem, 'a list of secrets', {
   remedy: 'Copy it again, as one line of printable ASCII.',
 })
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Secrets of the Standard Webhooks form (standardwebhooks.com): `whsec_` and the key in base64. */
+/** Secrets as Standard Webhooks (standardwebhooks.com) writes them: `whsec_` and the key in base64. */
 export const signingTokens: Kind<readonly Secret[]> = secretsThat(
   value => {
     const [, key] = /^whsec_(.+)$/s.exec(value) ?? []
@@ -68,7 +68,7 @@ function secretsThat(
   }
 }
 
-/** Spaces only: a tab or a line break is a control character, and says that something went wrong in copying. */
+/** Trims spaces only: a tab or a line break in a secret is a copying mistake, and has its fault. */
 function trimSpaces(text: string): string {
   return text.replace(/^ +| +$/g, '')
 }

@@ -1,4 +1,4 @@
-// The options of what is exported at all: of which projects, refs and sources, and which of their attributes.
+// The options of what is exported: projects, refs, sources, attributes.
 import { integer } from './plain-kinds.ts'
 import { patterns } from './list-kinds.ts'
 import { setting } from './option.ts'

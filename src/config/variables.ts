@@ -1,4 +1,4 @@
-// The environment as settings: which variable speaks for an option, and which ones were probably mistyped.
+// Environment variables: which one sets an option, and which ones were probably mistyped.
 import { nearest } from './nearest.ts'
 import { rowsOf, variablesOf, type Group, type Profiles } from './option.ts'
 
@@ -13,7 +13,7 @@ export function firstSet(env: Environment, names: readonly string[]): { variable
   return undefined
 }
 
-/** Every variable that speaks for an option under some profile, with the `_FILE` form of secrets. */
+/** Every variable that sets an option under any profile, including the `_FILE` form of secrets. */
 export function knownVariables(options: Group, profiles: Profiles): Set<string> {
   const names = rowsOf(options).flatMap(({ option }) =>
     Object.values(profiles)
@@ -23,12 +23,12 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
   return new Set(names)
 }
 
-/** Prefix of the variables of the OTLP exporter, all of which are settings, but for these of the specification. */
+/** Variables with this prefix are settings, except those of the specification that `otherOtlp` matches. */
 const otlpPrefix = 'OTEL_EXPORTER_OTLP_'
 const otherOtlp =
   /^((TRACES|METRICS|LOGS|PROFILES|SPAN|METRIC)_)?INSECURE$|^PROFILES_|^METRICS_DEFAULT_HISTOGRAM_AGGREGATION$/
 
-/** Sentences about `OTEL_…` variables that were probably meant to be settings. The SDKs of the host's programs have many more. */
+/** Warnings about `OTEL_…` variables that were probably meant to be settings. Others may be for the SDKs of other programs. */
 export function mistypedStandardVariables(env: Environment, known: ReadonlySet<string>): string[] {
   const own = [...known].filter(name => name.startsWith('OTEL_'))
   const otlp = own.filter(name => name.startsWith(otlpPrefix)).map(name => name.slice(otlpPrefix.length))
@@ -48,7 +48,7 @@ export function mistypedStandardVariables(env: Environment, known: ReadonlySet<s
     })
 }
 
-/** Edits that make a slip of the finger; what differs more may well be another program's. */
+/** Edits that are probably a typo. A variable that differs more may be another program's. */
 const slip = 2
 
 const prefix = 'PIPESPAN_'
@@ -56,13 +56,13 @@ const prefix = 'PIPESPAN_'
 /** Variables that Kubernetes sets for each service of a namespace, here one whose name starts with `pipespan`. */
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
-/** Sentences about `PIPESPAN_…` variables that nothing reads. */
+/** Warnings about `PIPESPAN_…` variables that nothing reads. */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>): string[] {
   const unknown = Object.keys(env)
     .filter(name => name.startsWith(prefix) && !known.has(name) && firstSet(env, [name]) !== undefined)
     .sort()
   const links = unknown.filter(name => serviceLink.test(name) || isServicePort(name, env[name] ?? ''))
-  // What all of them begin with makes no two alike.
+  // Without the prefix, which would make all names similar.
   const own = [...known].filter(name => name.startsWith(prefix)).map(name => name.slice(prefix.length))
   const warnings = unknown
     .filter(name => !links.includes(name))
@@ -81,7 +81,7 @@ function isServicePort(name: string, value: string): boolean {
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
 }
 
-/** Sentences about variables that another profile reads. */
+/** Warnings about variables that only another profile reads. */
 export function foreignVariables<P extends string>(env: Environment, profiles: Profiles<P>, active: P): string[] {
   const own = profiles[active].variables
   return (Object.keys(profiles) as P[])

@@ -1,10 +1,10 @@
-// Lists of words out of many: some of them, `all`, or `none`.
+// Kinds of lists of known words: some of them, `all`, or `none`.
 import { itemsOf, listSchema } from './list-kinds.ts'
 import { nearest } from './nearest.ts'
 import { quoted } from './config-fault.ts'
 import type { Kind } from './kind.ts'
 
-/** Some of the words, each once, in their own order; capitals do not matter. `noun`: what one of them is called. */
+/** Some of the words, each once, in the order of `words`, in any case. `noun`: what one word is, such as `event`. */
 export function wordsOf(words: readonly string[], noun: string): Kind<readonly string[]> {
   const known = [...words, 'all', 'none']
   return {

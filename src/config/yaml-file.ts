@@ -1,9 +1,9 @@
-// The YAML file as a tree of texts with their places, and what is wrong with it as YAML. Knows no setting.
+// Parses a YAML file into a tree of texts with their positions, and reports what is wrong with it as YAML. Knows no settings.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type ParsedNode } from 'yaml'
 import { reasonOf } from '../lib/fault.ts'
 import type { ConfigFault, Source } from './config-fault.ts'
 
-/** A value as it was written: `0123` and `yes` are texts here. Blank: nothing, `null` or an empty text. */
+/** A value as it was written: `0123` and `yes` stay texts. Blank: nothing, `null` or an empty text. */
 export type FileValue =
   | { readonly is: 'blank'; readonly source: Source }
   | { readonly is: 'text'; readonly source: Source; readonly text: string }
@@ -17,7 +17,7 @@ export interface FileMap {
 }
 
 export interface FileContent {
-  /** Absent when the file is empty, or so broken that what it means cannot be known. */
+  /** Absent if the file is empty, or too broken to be understood. */
   readonly root?: FileMap
   readonly faults: readonly ConfigFault[]
 }
@@ -29,7 +29,7 @@ const aliasFault = {
   remedy: 'Write the value out; a text that starts with * needs quotes.',
 }
 
-/** What the parser of YAML calls a few usual mistakes, in plainer words. */
+/** Plainer messages than the YAML parser's for common mistakes. */
 const plainer: Readonly<Record<string, { what: string; remedy: string }>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
   TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
@@ -45,7 +45,7 @@ const plainer: Readonly<Record<string, { what: string; remedy: string }>> = {
   },
 }
 
-/** Takes YAML 1.2 apart. `file` is the name for messages. */
+/** Parses YAML 1.2. `file`: its name in messages. */
 export function parseYamlFile(text: string, file: string): FileContent {
   const faults: ConfigFault[] = []
   const lines = new LineCounter()

@@ -1,4 +1,4 @@
-// The shipped daemon as a child process: started with variables alone, watched, and stopped by signal.
+// Runs the shipped daemon as a child process, configured by variables only.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +7,7 @@ export interface DaemonProcessOptions {
   /** The program's main file. */
   readonly main: string
   readonly args: readonly string[]
-  /** All its variables: nothing is inherited. */
+  /** All of its variables: none are inherited. */
   readonly env: NodeJS.ProcessEnv
 }
 
@@ -26,7 +26,7 @@ export class DaemonProcess {
   #ended = false
 
   constructor({ main, args, env }: DaemonProcessOptions) {
-    // A process group of its own: Ctrl-C reaches whoever started it, who then stops things in their order.
+    // A process group of its own, so that Ctrl-C reaches only the parent, which stops everything in order.
     const child = spawn(process.execPath, [main, ...args], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     const orphaned = (): void => void child.kill('SIGKILL')
@@ -64,7 +64,7 @@ export class DaemonProcess {
     return 'too-late'
   }
 
-  /** Asks it to stop, and insists when it does not. */
+  /** Sends SIGTERM, and SIGKILL if it does not end in time. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     const insist = setTimeout(() => this.#child.kill('SIGKILL'), patience)
@@ -79,7 +79,7 @@ export class DaemonProcess {
   }
 }
 
-/** So many free ports of the loopback address. */
+/** Free ports of the loopback address. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

@@ -1,18 +1,19 @@
-// What is inside of jobs, as a line of text for each job: its sections or test suites with their times, which come after the job's own span.
+// One line of text for each job with what was read inside it: its sections or test suites with their durations. These spans arrive
+// after the job's own span.
 import { durationText } from '../terminal/waterfall-bar.ts'
 import type { ReceivedSpan } from './otlp-traces.ts'
 
-/** The scope of what is inside of jobs. */
+/** The instrumentation scope of spans inside jobs. */
 const scope = 'pipespan.job'
-/** Names of jobs that are remembered. */
+/** How many names of jobs are remembered. */
 const remembered = 10_000
 
 export class InsideBook {
   readonly #names = new Map<string, string>()
-  /** Of how many jobs sections arrived. */
+  /** The number of jobs whose sections have arrived. */
   jobs = 0
 
-  /** Takes in what one request brought; answers the lines of what is inside of jobs. */
+  /** Adds the spans of one request; answers the lines to print. */
   add(received: readonly ReceivedSpan[]): string[] {
     for (const { spanId, name, scope: own } of received) {
       if (own.name === scope) continue

@@ -1,4 +1,4 @@
-// A log export request as a backend keeps it: records in plain form, each with its resource and scope.
+// Decodes a log export request into plain records, each with its resource and scope.
 import { logsRequest } from './otlp-messages.ts'
 import {
   millisOf,

@@ -1,9 +1,8 @@
-// The OTLP messages of traces and logs that a backend reads and answers (opentelemetry-proto, the stable v1 packages), as protobuf message types.
+// The OTLP messages of traces and logs that a backend reads and answers (opentelemetry-proto v1), as protobufjs types.
 import protobuf from 'protobufjs'
 
 /**
- * Field names and numbers are those of opentelemetry-proto; the packages are folded into one, and a google.rpc.Status has its `details`
- * left out.
+ * Field names and numbers are those of opentelemetry-proto. The packages are merged into one, and google.rpc.Status has no `details`.
  */
 const definitions = `
 syntax = "proto3";
@@ -53,7 +52,7 @@ message PartialSuccess { int64 rejected = 1; string error_message = 2; }
 message RpcStatus { int32 code = 1; string message = 2; }
 `
 
-/** Where further messages that are made of these can be defined. */
+/** The root in which tests define further messages that use these. */
 export const { root } = protobuf.parse(definitions)
 
 /** ExportTraceServiceRequest. */

@@ -1,4 +1,4 @@
-// A trace export request as a backend keeps it: spans in plain form, each with its resource and scope.
+// Decodes a trace export request into plain spans, each with its resource and scope.
 import { traceRequest } from './otlp-messages.ts'
 import {
   millisOf,

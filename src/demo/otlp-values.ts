@@ -1,6 +1,6 @@
-// How decoded protobuf values become plain ones: attributes, ids and times.
+// Converts decoded protobuf values to plain ones: attributes, ids, times.
 
-/** An attribute's value: an int64 is a number where a number holds it exactly, else a bigint. */
+/** An attribute's value. An int64 is a number if it is a safe integer, else a bigint. */
 export type PlainValue =
   | string
   | number
@@ -58,7 +58,7 @@ export interface ReceivedScope {
   readonly schemaUrl: string
 }
 
-/** Later of two equal keys wins, as backends do; keys such as `__proto__` are plain keys. */
+/** Of two equal keys the later one wins, as in backends. Without a prototype, so that `__proto__` is an ordinary key. */
 export function plainAttributes(list: readonly WireKeyValue[]): Attributes {
   const attributes = Object.create(null) as Record<string, PlainValue>
   for (const { key, value } of list) attributes[key] = plainValue(value)
@@ -96,7 +96,7 @@ export function plainId(bytes: Uint8Array): string | undefined {
   return bytes.length === 0 ? undefined : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 }
 
-/** Whole milliseconds of Unix time: what the platform's own times are compared with. */
+/** Whole milliseconds of Unix time, to compare with the platform's times. */
 export function millisOf(nanos: bigint): number {
   return Number(nanos / 1_000_000n)
 }

@@ -1,4 +1,5 @@
-// An OTLP/HTTP backend for the demo: it takes traces and logs, hands them on, and keeps nothing. Metrics it takes unread: `/metrics` shows them.
+// The demo's OTLP/HTTP backend: it emits the traces and logs that it receives, and stores nothing. It accepts metrics without reading
+// them, because the daemon's `/metrics` shows them.
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -12,7 +13,7 @@ import { exportResponse, rpcStatus } from './otlp-messages.ts'
 const unzip = promisify(gunzip)
 const protobufType = 'application/x-protobuf'
 
-/** What one request brought. */
+/** The content of one request. */
 export interface Received {
   readonly spans: readonly ReceivedSpan[]
   readonly logs: readonly ReceivedLogRecord[]
@@ -24,13 +25,13 @@ const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
   '/v1/metrics': () => ({ spans: [], logs: [] }),
 }
 
-/** Emits `received` for each request that it took. */
+/** Emits `received` for each accepted request. */
 export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
   readonly #server: Server
 
   private constructor() {
     super()
-    // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+    // Longer than senders keep connections: so none sends on a connection that is being closed, without knowing the outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => refuse(response, 400, reasonOf(error)))
     })
@@ -51,7 +52,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
     return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
   }
 
-  /** Resolves to true as soon as `holds`, looking after every request; to false after `timeout` ms. */
+  /** Resolves to true once `holds` is true, which is checked after every request; to false after `timeout` ms. */
   async until(holds: () => boolean, timeout: number): Promise<boolean> {
     return new Promise(resolve => {
       const look = (): void => {
@@ -68,7 +69,7 @@ export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
     })
   }
 
-  /** Cuts every connection. */
+  /** Closes all connections at once. */
   async close(): Promise<void> {
     await new Promise<void>(resolve => {
       this.#server.close(() => resolve())

@@ -1,9 +1,9 @@
-// Which spans are drawn together: a pipeline waits for the pipeline that triggered it, until its trace has its root.
+// Collects spans to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived.
 import { isInside } from './inside-book.ts'
 import type { ReceivedSpan } from './otlp-traces.ts'
 import type { WaterfallSpan } from '../terminal/waterfall-span.ts'
 
-/** How many traces are remembered: what comes later to an older one is drawn as a trace of its own. */
+/** How many traces are remembered. Spans of an older one that arrive later are drawn as a trace of their own. */
 const remembered = 1_000
 
 interface Trace {
@@ -17,10 +17,10 @@ export class TraceBook {
   readonly statuses = new Map<number, string>()
   /** How many job spans arrived. */
   jobs = 0
-  /** How many of them ran, and failed. */
+  /** How many of them ran and failed. */
   failed = 0
 
-  /** Takes in what one request brought; returns what can be drawn now, a list for each trace. */
+  /** Adds the spans of one request; answers what can be drawn now, a list for each trace. */
   add(received: readonly ReceivedSpan[]): WaterfallSpan[][] {
     const drawable: WaterfallSpan[][] = []
     const own = received.filter(span => !isInside(span))
@@ -43,7 +43,7 @@ export class TraceBook {
     return drawable
   }
 
-  /** What waits for a root still. */
+  /** The spans that still wait for a root. */
   rest(): WaterfallSpan[][] {
     return [...this.#traces.values()].map(({ held }) => held).filter(held => held.length > 0)
   }

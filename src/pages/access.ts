@@ -1,8 +1,9 @@
 // Who may see what the admin listener shows, and whose requests may change something.
 //
-// Without an admin token: whoever reaches the loopback address, by a loopback name, and not through a proxy for somebody else.
-// The name is checked because any web site can let its own name point at 127.0.0.1 (DNS rebinding). With a token: whoever sends it as bearer, or logged in with it.
-// What changes something must come from our own form: its token, which other sites cannot read, and the browser's own word.
+// Without an admin token: requests to a loopback name that no proxy forwards for another machine. The name is checked because any web
+// site can let its name point at 127.0.0.1 (DNS rebinding). With a token: requests with the bearer token, or of a session. Requests
+// that change something must come from our own form: they need its token, which other sites cannot read, and the browser's headers
+// must not name another site.
 import { after } from '../lib/timer.ts'
 import { randomBytes } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
@@ -20,14 +21,14 @@ import {
 import type { FastifyRequest } from 'fastify'
 
 export interface AccessOptions extends SessionParts {
-  /** The admin token of this moment; undefined: the pages are open on loopback. */
+  /** The current admin token; undefined: the pages are open on loopback. */
   readonly token: () => Secret | undefined
 }
 
 export type Admission =
   | { readonly as: 'admitted'; readonly by: 'loopback' | 'bearer'; readonly form: string }
   | { readonly as: 'admitted'; readonly by: 'session'; readonly form: string; readonly session: Session }
-  /** The request came by a name that is no loopback name, or from another machine. */
+  /** There is no token, and the request was to a name that is not a loopback name, or from another machine. */
   | { readonly as: 'strange host' }
   | { readonly as: 'unknown' }
   /** A wrong token after several others. */
@@ -37,14 +38,14 @@ export type Admitted = Extract<Admission, { readonly as: 'admitted' }>
 
 export interface Access {
   admit(request: FastifyRequest): Promise<Admission>
-  /** Whether somebody who was admitted by this request, and has stayed connected, would be so now. */
+  /** Whether this request, whose connection is still open, would be admitted now. */
   stays(request: FastifyRequest, admission: Admitted): Promise<boolean>
-  /** Tries a token that somebody typed. With the right one a session begins: what its cookie holds. */
+  /** Checks a token that somebody typed. If it is right, begins a session and answers its cookie. */
   login(request: FastifyRequest, given: string): Promise<{ readonly cookie: string } | 'wrong' | 'too many'>
   logout(admission: Admitted): Promise<void>
   /** True when the pages ask for a token. */
   secured(): boolean
-  /** Lets nobody wait any longer. */
+  /** Ends all waiting. */
   close(): void
 }
 
@@ -55,7 +56,7 @@ export function createAccess(options: AccessOptions): Access {
   const waiting = new WeakSet<Socket>()
   const closing = new AbortController()
 
-  /** A connection waits for one attempt at a time, and whoever hangs up gets no answer. */
+  /** Waits before an attempt. False if the connection waits already, or closes. */
   async function mayTry(socket: Socket, ms: number): Promise<boolean> {
     if (waiting.has(socket)) return false
     waiting.add(socket)
@@ -69,7 +70,7 @@ export function createAccess(options: AccessOptions): Access {
   async function tried(request: FastifyRequest, given: string): Promise<'right' | 'wrong' | 'too many'> {
     const address = nearestOf(request)
     const pause = attempts.pause(address)
-    // What needs no pause is compared and counted before anything else of the same packet is read.
+    // An attempt without a pause is compared and counted synchronously: pipelined ones in the same packet cannot overtake the count.
     if (pause > 0 && !(await mayTry(request.raw.socket, pause))) return 'too many'
     if (options.token()?.equals(given) === true) return 'right'
     attempts.failed(address, given)
@@ -123,7 +124,7 @@ function bearerOf({ headers }: FastifyRequest): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-/** False when the connection, or all of it, ends before. */
+/** False if the connection or the listener closes before. */
 async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
   if (socket.destroyed || signal.aborted) return false
   return new Promise(resolve => {
@@ -151,21 +152,21 @@ export function isOurs(request: FastifyRequest, admission: Admitted, given: stri
   return given !== undefined && sameText(given, admission.form)
 }
 
-/** The browser's own word on where a request comes from; scripts without a browser say nothing. */
+/** Whether the browser's headers name no other site as the request's origin. Scripts send no such headers. */
 export function isSameSite(request: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false
-  // A form that was opened from elsewhere without a referrer has the origin "null".
+  // The origin may be "null", as of a form on a page without a referrer: that is not our host.
   if (origin === undefined) return true
   return URL.parse(origin)?.host === request.host
 }
 
-/** Behind a proxy the address that the proxy itself saw: what stands before it in the header anybody may write. */
+/** Behind a proxy, the address that the proxy saw: anybody may write the ones before it in the header. */
 function nearestOf({ ip, ips }: FastifyRequest): string {
   return ips?.[1] ?? ip
 }
 
-/** By a loopback name; a proxy on this machine names the sender, and that must be this machine too. */
+/** Whether the request is to a loopback name, and every sender that a proxy names is this machine, too. */
 function isFromHere(headers: FastifyRequest['headers']): boolean {
   const valuesOf = (name: string): string[] =>
     [headers[name] ?? []]

@@ -1,4 +1,4 @@
-// Pipelines that run now: how far each has come, as a bar of its jobs.
+// The list of running pipelines, each with a progress bar of its jobs.
 import { counted, duration, since } from './format.ts'
 import { badge, toneOf, wordOf } from './status.ts'
 import { beside } from './usual.ts'
@@ -9,7 +9,7 @@ import { pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { spentMs, type RunCard } from './run-card.ts'
 import type { ListedRun } from './run-usual.ts'
 
-/** Statuses of pipelines in which something goes on, or waits for a runner. */
+/** Statuses of pipelines in which something runs, or waits for a runner. */
 export const activeStatuses = [
   'running',
   'pending',

@@ -1,4 +1,4 @@
-// What the routes of pages share: the address that was asked for, the fields of a form, and how HTML leaves.
+// What the routes of pages share: the requested address, the fields of a form, and sending HTML.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Path and query below the base. */

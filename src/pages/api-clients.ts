@@ -1,5 +1,5 @@
-// Use of the platform's API, on the page of sources: its budget, what was found that no webhook had reported, how far the
-// poller has come, and how the platform's hooks fare.
+// The page of sources on the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of
+// the platform's hooks.
 import { badge } from './status.ts'
 import { card, empty, facts, region, table } from './frame.ts'
 import { counted, duration, number, since, utc } from './format.ts'
@@ -9,7 +9,7 @@ import type { Backfill, Sweep, WatchedHook } from '../store/ports/discovery-docu
 import type { Millis } from '../model/instant.ts'
 import type { DiscoveryRepositories, Flow, Setup } from './ports.ts'
 
-/** What discovery remembers in the store. */
+/** The stored state of discovery. */
 export type DiscoveryView = {
   readonly [Name in keyof DiscoveryRepositories]: Awaited<ReturnType<DiscoveryRepositories[Name]['all']>>
 }
@@ -33,12 +33,12 @@ interface ApiClientsView {
   readonly discovery: DiscoveryView
 }
 
-/** Of the wide column. */
+/** For the wide column. */
 export function apiTables(view: ApiClientsView, now: Millis): Content {
   return [region('hooks', hooks(view, now)), region('refused', refused(view, now)), region('cursors', cursors(view))]
 }
 
-/** Of the narrow column. */
+/** For the narrow column. */
 export function apiFacts(view: ApiClientsView, now: Millis): Content {
   return [region('api', card('Platform API', platform(view, now))), region('gaps', gaps(view))]
 }
@@ -78,7 +78,7 @@ function insideCount(jobs: Readonly<Record<string, number>>): number {
   return Object.values(jobs).reduce((sum, count) => sum + count, 0)
 }
 
-/** What the platform refuses of the inside of jobs and of audit events, what it would take, and when it is tried again. */
+/** Job logs, reports and audit events that the platform refuses, what would help, and when it is tried again. */
 function refused({ discovery }: ApiClientsView, now: Millis): Content {
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
   if (inForce.length === 0) return ''
@@ -104,7 +104,7 @@ function pastWords({ since: from, until }: Backfill): Content {
   return `from ${day(from)} to ${day(until)}, in progress`
 }
 
-/** What webhooks did not report, and was found all the same. */
+/** What was found although no webhook had reported it. */
 function gaps({ flow }: ApiClientsView): Content {
   const { details, poller, redelivery } = flow.apiClients
   if (details === undefined && poller === undefined && redelivery === undefined) return ''
@@ -134,7 +134,7 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
   disabled: ['unauthorized', 'switched off'],
 }
 
-/** From the platform's delivery log of our own webhooks: the only place that shows deliveries which never arrived. */
+/** From the platform's delivery log of our webhooks, the only place that shows deliveries which never arrived. */
 function hooks({ discovery, flow, setup }: ApiClientsView, now: Millis): Content {
   if (!setup.hasPlatformToken) return ''
   if (discovery.hooks.length === 0) {

@@ -1,4 +1,4 @@
-// The shape of the JSON API's answer about two runs beside each other.
+// The shape of the JSON API's answer that compares two runs.
 import { z } from 'zod'
 import { comparedNames } from './compared-with.ts'
 import { ms } from './api-units.ts'
@@ -46,7 +46,7 @@ export const comparedRuns = z.object({
             deltaMs: ms,
           }),
         )
-        .describe('What of their critical paths makes the difference; together it is all of it.'),
+        .describe('How the parts of their critical paths differ. The differences add up to `deltaMs`.'),
     })
     .optional()
     .describe('Absent: there is nothing to compare with.'),

@@ -54,12 +54,10 @@ export const environments = z.object({
         instance: z.string(),
         projectId: z.number(),
         project: z.string(),
-        opened: z.number().describe('Within the time.'),
-        open: z.number().describe('At this moment, whenever they were opened.'),
-        restored: ms
-          .optional()
-          .describe('From opening to end, of those opened within the time that have ended: the median, ms.'),
-        perDeployment: z.number().optional().describe('Opened, for each deployment to production that succeeded.'),
+        opened: z.number().describe('Opened in this period.'),
+        open: z.number().describe('Open now, whenever they were opened.'),
+        restored: ms.optional().describe('Median from opening to closing, of those opened in this period, in ms.'),
+        perDeployment: z.number().optional().describe('Incidents opened per successful deployment to production.'),
       }),
     )
     .describe('By project.'),
@@ -75,8 +73,8 @@ export const behind = z.object({
   answer: z.discriminatedUnion('as', [
     z.strictObject({
       as: z.literal('counted'),
-      commits: z.number().describe('That the branch has and the deployed revision has not.'),
-      isAll: z.boolean().describe('False where there are more.'),
+      commits: z.number().describe('Commits of the branch that the deployed revision does not have.'),
+      isAll: z.boolean().describe('False if there are more.'),
     }),
     z.strictObject({
       as: z.literal('refused').describe('The platform did not say.'),

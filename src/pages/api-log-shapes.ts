@@ -1,8 +1,9 @@
 // The shape of the JSON API's answer about a job's log. What is unknown is left out.
 import { z } from 'zod'
-import { millis } from './api-units.ts'
+import { millis, ms } from './api-units.ts'
 
-const section = z.object({
+/** A section of a log, as the page of a pipeline has it, too. */
+export const section = z.object({
   ordinal: z.number(),
   parent: z.number().optional().describe('Ordinal of the enclosing section.'),
   name: z.string(),
@@ -11,7 +12,7 @@ const section = z.object({
   clock: z.enum(['line', 'marker']),
   start: millis,
   end: millis,
-  clockShift: z.number().optional().describe('By how much its times were moved into those of its job, ms.'),
+  clockShift: ms.optional().describe("How far its times were shifted into its job's, in ms."),
   failed: z.literal(true).optional().describe('The job failed in it.'),
 })
 
@@ -25,17 +26,17 @@ export const jobLog = z.discriminatedUnion('as', [
         section: z.number().optional().describe('The ordinal of the innermost section.'),
       }),
     ),
-    found: z.number().describe('So many lines hold what is looked for; the first 1,000 are here.'),
+    found: z.number().describe('Number of matching lines; the first 1,000 are returned.'),
     sections: z.array(section),
     missing: z
       .object({ lines: z.number(), bytes: z.number(), number: z.number() })
       .optional()
-      .describe('What is left out between its beginning and its end; `number`: of the first such line.'),
-    isWhole: z.boolean().describe('False where there is more than is read.'),
+      .describe('What is left out in the middle; `number`: the first line that is left out.'),
+    isWhole: z.boolean().describe('False if the log is longer than what is read.'),
   }),
-  z.strictObject({ as: z.literal('traced') }).describe('It shows the variables of its job, so none of it is shown.'),
+  z.strictObject({ as: z.literal('traced') }).describe('The log has the variables of its job, so none of it is shown.'),
   z.strictObject({
-    as: z.literal('refused').describe('The platform did not give it.'),
+    as: z.literal('refused').describe('The platform did not return it.'),
     what: z.string(),
     remedy: z.string(),
   }),

@@ -1,4 +1,4 @@
-// What may be asked of the JSON API: the parameters of each route, and the bodies of its actions.
+// The inputs of the JSON API: the parameters of each route, and the bodies of its actions.
 import { z } from 'zod'
 import { auditPlacePattern } from './audit.ts'
 import { bounds } from './regression-figures.ts'
@@ -45,7 +45,7 @@ export const compareQuery = z.object({
     .union([z.enum(comparedNames), wholeNumber])
     .default('before')
     .describe(
-      'The one before of the same branch or tag, the last that passed before it, how it usually goes, or the number of a pipeline of the project.',
+      'The previous one of the same branch or tag, the last one before it that passed, the usual durations, or the ID of a pipeline of the project.',
     ),
 })
 export const logQuery = z.object({
@@ -56,7 +56,7 @@ export const regressionQuery = z.object({ project: wholeNumber.optional(), job: 
 const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
 export const previewQuery = z.object({
   slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
-  slower_by: within(bounds.slower_by).describe('And so many seconds.'),
+  slower_by: within(bounds.slower_by).describe('And at least this many seconds longer.'),
   failing: within(bounds.failing).describe('Percentage points more failures.'),
 })
 export const costQuery = z.object({
@@ -70,7 +70,7 @@ export const testQuery = z.object({
 })
 export const behindQuery = z.object({
   environment: z.string().min(1),
-  instance: z.string().optional().describe('Where several platforms have a project of this number.'),
+  instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
 })
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
@@ -83,9 +83,9 @@ export const timelineQuery = z.object({
   kind: z
     .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
     .optional()
-    .describe('May be given several times; by default all.'),
+    .describe('May be repeated; default: all.'),
   limit: z.coerce.number().int().min(1).max(200).default(100),
-  pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('How many pipelines beside it.'),
+  pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
 })
 export const auditQuery = z.object({
   after: z

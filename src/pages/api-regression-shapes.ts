@@ -1,4 +1,4 @@
-// The shapes of the JSON API's answers on what became slower or less reliable.
+// The shapes of the JSON API's answers about regressions.
 import { z } from 'zod'
 import { regression as document } from '../store/ports/regression-documents.ts'
 import { millis } from './api-units.ts'
@@ -14,7 +14,7 @@ export const preview = z.object({
     slowerBy: z.number().describe('Seconds.'),
     failing: z.number().describe('Percentage points.'),
   }),
-  pipelines: z.number().describe('Read of those that are stored.'),
+  pipelines: z.number().describe('Number of stored pipelines that were read.'),
   backTo: millis.optional(),
   found: z.array(regression),
 })

@@ -1,16 +1,16 @@
-// What a route of the JSON API is: how it is asked, what it answers, and what both look like.
+// A route of the JSON API: its inputs, its answer, and the shapes of both.
 import type { z } from 'zod'
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST'
-  /** Below `/api`; places as `:name`. */
+  /** Below `/api`, with parameters as `:name`. */
   readonly path: string
   readonly says: string
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly answer: z.ZodType
-  /** Undefined: 404. Inputs have been checked against their shapes. */
+  /** Undefined becomes 404. The inputs match their shapes. */
   readonly handle: (input: ApiInput) => Promise<unknown>
 }
 

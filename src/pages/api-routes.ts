@@ -1,4 +1,4 @@
-// The JSON API's routes: inputs checked by their shapes, answers without what is unknown.
+// Registers the routes of the JSON API, with their inputs checked against their shapes, and its OpenAPI description.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { admissionOf } from './guard.ts'
@@ -7,11 +7,11 @@ import { openApi } from './openapi.ts'
 import { version } from '../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
 
-/** A script that is no bearer sends the form token here; browsers let no other site set it. */
+/** A script without the bearer token sends the form token in this header. Browsers do not let other sites set it. */
 const formHeader = 'x-pipespan-form'
 
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): void {
-  // Made when somebody asks for it: that takes longer than all the rest of the pages takes to start.
+  // Made at the first request: it takes longer than the start of all other pages.
   let description: ReturnType<typeof openApi> | undefined
   app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
   for (const route of routes) {

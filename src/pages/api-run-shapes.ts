@@ -1,8 +1,9 @@
-// The shapes of the JSON API's answers about pipelines and jobs. Times are milliseconds of Unix time; what is unknown is left out.
+// The shapes of the JSON API's answers about pipelines and jobs. Times are Unix milliseconds. What is unknown is left out.
 import { z } from 'zod'
 import { branchClasses } from '../model/branch-class.ts'
 import { jobReport } from './api-test-shapes.ts'
 import { millis, ms } from './api-units.ts'
+import { section } from './api-log-shapes.ts'
 
 const job = z.object({
   id: z.number(),
@@ -62,7 +63,7 @@ export const usual = z
   })
   .describe('Usual duration, for the same branch class where that has enough runs.')
 
-/** As lists have it. */
+/** A pipeline in a list. */
 export const listedPipeline = pipeline.extend({ usual: usual.optional() })
 
 export const pipelineList = z.object({
@@ -70,9 +71,7 @@ export const pipelineList = z.object({
   total: z
     .number()
     .optional()
-    .describe(
-      'How many match in all; absent where a text or a job is searched for, or there are more than are counted.',
-    ),
+    .describe('Number of all matches; absent for searches by text or job, and if there are too many to count.'),
   next: z.string().optional().describe('Pass it as `after` to get the next page.'),
   searchedBackTo: millis.optional(),
 })
@@ -100,19 +99,6 @@ const member = z
     left: z.number(),
   })
   .meta({ id: 'FamilyMember' })
-
-const section = z.object({
-  ordinal: z.number(),
-  parent: z.number().optional().describe('Ordinal of the enclosing section.'),
-  name: z.string(),
-  title: z.string().optional(),
-  kind: z.enum(['runner', 'script', 'custom']),
-  clock: z.enum(['line', 'marker']),
-  start: millis,
-  end: millis,
-  clockShift: ms.optional(),
-  failed: z.literal(true).optional(),
-})
 
 const jobSections = z.object({
   jobId: z.number(),

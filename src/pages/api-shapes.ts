@@ -1,5 +1,5 @@
-// The shapes of the JSON API's other answers: the daemon, its sources, exports and tokens, figures over time. Times are milliseconds of
-// Unix time; what is unknown is left out.
+// The shapes of the JSON API's other answers: the daemon, its sources, exports, tokens, trends. Times are Unix milliseconds. What is
+// unknown is left out.
 import { z } from 'zod'
 import { apiBudget, backfill, ownPipelines } from '../store/ports/discovery-documents.ts'
 import { branchClasses } from '../model/branch-class.ts'
@@ -44,7 +44,7 @@ const queue = z.object({
   pending: z.number(),
   oldest: millis.optional(),
   dead: z.number(),
-  putOff: z.number().describe('Of the pending ones those that were sent, and had to be put off.'),
+  putOff: z.number().describe('Pending ones whose last try failed, and that wait for the next.'),
   nextTry: millis.optional(),
   lastSuccess: millis.optional(),
   lastError: z.object({ message: z.string(), status: z.number().optional(), at: millis }).optional(),
@@ -92,9 +92,9 @@ export const overview = z.object({
   hooksOff: z.array(z.string()),
   running: z.array(listedPipeline),
   active: z.number(),
-  silent: z.array(listedPipeline).describe('Still running as far as is known, but without an event for an hour.'),
+  silent: z.array(listedPipeline).describe('Running, but without an event for an hour.'),
   silentCount: z.number(),
-  regressions: z.array(regression).describe('What became slower or less reliable and is so still, the newest first.'),
+  regressions: z.array(regression).describe('Unresolved ones, newest first.'),
   regressionCount: z.number(),
   lastHour: z.object({
     since: millis,
@@ -153,7 +153,7 @@ export const trends = z.object({
   before: figures.optional().describe('The previous period of the same length; absent unless all of it is stored.'),
   projects: z.array(line),
   jobs: z.array(line),
-  regressions: z.array(regression).describe('Of the project or job, in this period or still.'),
+  regressions: z.array(regression).describe('Those of the project or job in this period, and unresolved ones.'),
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
   retained: z
     .object({
@@ -269,6 +269,6 @@ export const tokens = z.object({
 export const count = z.object({ count: z.number() })
 
 export const triedNow = z.object({
-  due: z.number().describe('Exports that had been put off.'),
-  probes: z.number().describe('Queues whose circuit breaker was open.'),
+  due: z.number().describe('Number of exports that waited for their next try.'),
+  probes: z.number().describe('Number of queues whose circuit breaker was open.'),
 })

@@ -1,4 +1,4 @@
-// The shapes of the JSON API's answers about what happened around pipelines. What is unknown is left out.
+// The shapes of the JSON API's answers about the timeline. What is unknown is left out.
 import { z } from 'zod'
 import { millis } from './api-units.ts'
 import { timelineKinds } from './timeline-figures.ts'
@@ -8,9 +8,9 @@ const kind = z.enum(timelineKinds)
 export const timeline = z.object({
   span: z.string(),
   since: millis,
-  until: millis.describe('A little later than now: it moves by a few minutes, or hours, at a time.'),
+  until: millis.describe('A little later than now, because it is rounded up.'),
   project: z.string().optional(),
-  kinds: z.array(kind).describe('What was asked for and may be seen.'),
+  kinds: z.array(kind).describe('The requested kinds that may be shown.'),
   items: z
     .array(
       z.object({
@@ -18,16 +18,16 @@ export const timeline = z.object({
         at: millis,
         title: z.string(),
         instance: z.string(),
-        project: z.string().optional().describe('Full path; of what is about a group, the path of that.'),
+        project: z.string().optional().describe('Full path of the project, or of the group.'),
         user: z.string().optional(),
         isBad: z.boolean().describe('Something failed, or an incident began.'),
-        projectId: z.number().optional().describe('Of a deployment, as are the next two.'),
+        projectId: z.number().optional().describe('For deployments; also `pipelineId` and `jobId`.'),
         pipelineId: z.number().optional(),
         jobId: z.number().optional(),
       }),
     )
-    .describe('The newest first.'),
-  isCut: z.boolean().describe('Older ones of the same time are left out.'),
+    .describe('Newest first.'),
+  isCut: z.boolean().describe('True if older ones of the period are left out.'),
   pipelines: z
     .array(
       z.object({
@@ -39,5 +39,5 @@ export const timeline = z.object({
         status: z.string(),
       }),
     )
-    .describe('The newest that were created in the time.'),
+    .describe('The newest that were created in this period.'),
 })

@@ -1,4 +1,4 @@
-// The JSON API behind the pages: one table of routes, from which both the routes and their OpenAPI description are made.
+// The JSON API: one table of routes. Both the routes and their OpenAPI description are made from it.
 import { z } from 'zod'
 import type { ApiRoute } from './api-route.ts'
 import { auditView } from './audit.ts'
@@ -9,7 +9,7 @@ import { jobDetail } from './job-detail.ts'
 import { jobLogView } from './job-log-detail.ts'
 import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
-import { configuredAsUsual, previewOf, regressionsOf } from './regression-figures.ts'
+import { defaultRegressions, previewOf, regressionsOf } from './regression-figures.ts'
 import { sourcesView } from './sources.ts'
 import { comparedRuns } from './compared-with.ts'
 import { costsView } from './cost-figures.ts'
@@ -92,7 +92,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/pipelines/:projectId/:pipelineId/compare',
-      says: 'One pipeline beside another run of it: its jobs joined by stage and name, and what explains the difference in time.',
+      says: 'One pipeline compared with another run: jobs joined by stage and name, and what explains the difference in duration.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber }),
       query: compareQuery,
       answer: compareShapes.comparedRuns,
@@ -143,7 +143,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/trends/regressions',
-      says: 'What became slower or less reliable: what goes on, and what was resolved in the last 100 days; of all projects or of one.',
+      says: 'Pipelines and jobs that became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one.',
       query: regressionQuery,
       answer: regressionShapes.regressions,
       handle: async ({ query }) => {
@@ -154,13 +154,13 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/trends/regressions/preview/:projectId',
-      says: 'What a rule would have flagged of a project, by the pipelines that are stored. Changes nothing.',
+      says: 'What a rule would have flagged in a project, by its stored pipelines. Changes nothing.',
       params: z.object({ projectId: wholeNumber }),
       query: previewQuery,
       answer: regressionShapes.preview,
       handle: async ({ params, query }) => {
         const { slower, slower_by: slowerBy, failing } = previewQuery.parse(query)
-        const { rule } = settings.regressions ?? configuredAsUsual
+        const { rule } = settings.regressions ?? defaultRegressions
         const asked = {
           slower: slower ?? rule.slower,
           slowerBy: slowerBy ?? rule.slowerBy,
@@ -207,7 +207,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/environments/behind/:projectId',
-      says: 'How far what is deployed is behind the default branch: asked of the platform, one request; only where the platform API is configured.',
+      says: 'How many commits the deployed revision is behind the default branch. Sends one request to the platform; requires the platform API to be configured.',
       params: z.object({ projectId: wholeNumber }),
       query: behindQuery,
       answer: deploymentShapes.behind,
@@ -217,7 +217,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/changes',
-      says: 'Changes (merge requests): how long they took until they were merged, approved, had their first pipeline, and the latest, of all projects or of one.',
+      says: 'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
       query: scopedQuery,
       answer: changeShapes.changes,
       handle: async ({ query }) => changesOf(parts, scopedQuery.parse(query), parts.now()),
@@ -225,7 +225,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/timeline',
-      says: 'What happened around pipelines, the newest first, beside the newest pipelines, of all projects or of one; audit events only where an admin token is set.',
+      says: 'Deployments, merges, releases, flags, incidents and audit events, newest first, and the newest pipelines, for all projects or one. Audit events require an admin token to be configured.',
       query: timelineQuery,
       answer: timeline,
       handle: async ({ query }) => {
@@ -261,7 +261,7 @@ export function apiRoutes(
     {
       method: 'POST',
       path: '/exports/try',
-      says: 'Sends now what was put off, and lets open circuit breakers probe at once: of one destination, or of all.',
+      says: 'Retries pending exports now, and lets open circuit breakers probe at once, for one destination or all.',
       body: tried,
       answer: shapes.triedNow,
       handle: async ({ body }) => parts.tryNow(tried.parse(body).destination),

@@ -1,18 +1,17 @@
-// How fast somebody may try tokens. The right one is never refused: after a few wrong ones from an address every further attempt
-// from there, right or wrong, is looked at after a pause only. Who guesses is slow; who knows the token waits some seconds at most.
+// Slows down the guessing of tokens. After a few wrong tokens from an address, every further attempt from there, right or wrong, is
+// checked only after a pause. The right token is never refused: it waits a few seconds at most.
 //
-// A wrong token that is sent again is no guess: a script with last month's token slows nobody down. Attempts of one address follow
-// each other in steps while there is room before the longest pause; all addresses together have a limit of their own, which a
-// crowd of them reaches.
+// The same wrong token again does not count: a script with last month's token slows nobody down. Pauses of one address grow by a
+// step for each attempt, up to the longest. All addresses together have a limit, too, against guesses from many of them.
 import { createHmac, randomBytes } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import type { Millis } from '../model/instant.ts'
 
 export const limits = {
-  /** Different wrong tokens of one address before its attempts pause, and of all together. */
+  /** How many different wrong tokens are free: of one address, and of all together. */
   address: 5,
   everybody: 100,
-  /** How long a wrong token counts, from the first one on, ms. */
+  /** How long wrong tokens count, from the first one on, ms. */
   span: 15 * 60_000,
   /** The least pause, the step from one attempt to the next, the longest pause, ms. */
   least: 1_000,
@@ -20,22 +19,22 @@ export const limits = {
   longest: 5_000,
 } as const
 
-/** Addresses remembered; the oldest go first. */
+/** How many addresses are remembered; the oldest is forgotten first. */
 const remembered = 10_000
-/** Wrong tokens of an address that are known again. */
+/** How many wrong tokens of an address are recognized when they are sent again. */
 const known = 8
 
 export interface Attempts {
-  /** How long to wait before the next attempt of this address is looked at, ms; 0: not at all. Each call is an attempt. */
+  /** How long to wait before this attempt of the address is checked, ms. Each call counts as an attempt. */
   pause(address: string): number
-  /** The attempt was wrong. */
+  /** Records a wrong token. */
   failed(address: string, given: string): void
 }
 
 interface Tries {
   count: number
   readonly since: Millis
-  /** When the last attempt that pauses is looked at. */
+  /** When the last waiting attempt is checked. */
   last: Millis
   /** Digests of the newest wrong tokens. */
   readonly given: string[]
@@ -79,7 +78,7 @@ function fresh(now: Millis): Tries {
   return { count: 0, since: now, last: 0, given: [] }
 }
 
-/** A clock that was set back must not make anybody wait for it. */
+/** False also when the clock was set back: nobody must wait until it has caught up. */
 function isCurrent({ since }: Tries, now: Millis): boolean {
   return now >= since && now - since < limits.span
 }
@@ -91,7 +90,7 @@ function pauseOf(tries: Tries | undefined, allowed: number, now: Millis): number
   return at - now
 }
 
-/** Whoever has one address of IPv6 has the 2^64 beside it. */
+/** IPv6 addresses count by their /64 network, because one sender usually has all addresses in it. */
 function addressGroup(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!isIPv6(plain)) return plain

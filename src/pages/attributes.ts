@@ -1,4 +1,4 @@
-// What was exported of a pipeline or of a job, attribute by attribute: the name of the conventions, the legacy one, and the value of both.
+// The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and their common value.
 import { card, empty, table } from './frame.ts'
 import { counted, duration } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -9,7 +9,7 @@ type LegacyName = PagesSources['legacyName']
 export interface AttributeCard {
   readonly title: string
   readonly spans: readonly ExportedSpan[]
-  /** What is said where there is no span. */
+  /** The text if there are no spans. */
   readonly none: string
   readonly legacyName: LegacyName
   readonly aside?: Content
@@ -43,7 +43,7 @@ function resource({ resource: attributes }: ExportedSpan): Html {
   </details>`
 }
 
-/** One row for each value; names of the vendor stand where those of the conventions do. */
+/** One row for each value. Attributes that only have a vendor's name are in the column of the conventions. */
 function attributeTable(
   label: string,
   attributes: Readonly<Record<string, unknown>>,

@@ -1,5 +1,5 @@
-// Audit events: who did what at the platform, as they were exported, and how far the reading of them has come. Only where an admin token is set:
-// without one whoever is on this machine would read it.
+// The page of audit events: what was exported, and up to when each source was read. It needs an admin token: without one, every user of
+// this machine could read it.
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { counted, since, time, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -9,18 +9,18 @@ import type { Millis } from '../model/instant.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 
 export interface AuditView {
-  /** The newest first. */
+  /** Newest first. */
   readonly events: readonly AuditItem[]
-  /** Put into `after` it brings the next page; undefined at the end. */
+  /** The value of `after` for the next page; undefined on the last. */
   readonly next?: string | undefined
-  /** How far each source was read. */
+  /** Up to when each source was read. */
   readonly sources: readonly {
     readonly source: string
     readonly since: Millis
     readonly upTo: Millis
     readonly readAt?: Millis | undefined
   }[]
-  /** Of the past, under way. */
+  /** Backfills under way. */
   readonly backfills: readonly { readonly since: Millis; readonly until: Millis; readonly upTo: Millis }[]
 }
 
@@ -29,15 +29,15 @@ interface AuditItem {
   readonly observedAt: Millis
   readonly instance: string
   readonly body: string
-  /** By the names of docs/EVENTS.md. */
+  /** Named as in docs/EVENTS.md. */
   readonly attributes: Readonly<Record<string, EventValue>>
 }
 
 const pageSize = 50
-/** What `next` of a list has. */
+/** The format of `next`. */
 export const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
 
-/** Undefined where it is not to be seen. */
+/** Undefined without an admin token. */
 export async function auditView(
   { views, repositories }: PagesSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,

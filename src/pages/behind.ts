@@ -1,4 +1,4 @@
-// How far what is deployed is behind the default branch: asked of the platform when somebody wants to know.
+// How many commits an environment is behind the default branch. The platform is asked only when somebody opens the page.
 import { card, empty, type Page, type Reader } from './frame.ts'
 import { counted, shortSha, since } from './format.ts'
 import { html, type Content } from './html.ts'
@@ -20,10 +20,10 @@ export interface EnvironmentBehind {
   readonly answer: Behind
 }
 
-/** Environments that are looked through. */
+/** How many environments are searched. */
 const most = 2_000
 
-/** Undefined: there is no such environment, or the platform cannot be asked. */
+/** Undefined if there is no such environment, or the platform's API is not configured. */
 export async function behindOf(
   { deployments, countBehind }: Pick<PagesSources, 'deployments' | 'countBehind'>,
   { instance, projectId, environment }: AskedBehind,

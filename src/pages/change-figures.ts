@@ -1,4 +1,4 @@
-// What became of changes (merge requests), and how long it took: as the pages and the JSON API show it.
+// Figures about changes (merge requests), for the pages and the JSON API: how many are open or merged, and how long that took.
 import { day } from '../store/ports/trends.ts'
 import { median } from './median.ts'
 import { spans, type Span } from './trend-spans.ts'
@@ -10,11 +10,11 @@ import type { ProjectChanges, ShownChange } from '../store/ports/changes.ts'
 import type { Scope } from './scope-heading.ts'
 
 export interface AskedChanges extends Scope {
-  /** Projects, and changes of the list. */
+  /** Of projects, and of listed changes. */
   readonly limit: number
 }
 
-/** Of the times that were counted within the span; each undefined where none was. All are medians, ms. */
+/** Medians over the period, ms; undefined if nothing was counted. */
 export interface ChangeTimes {
   readonly merged: number
   readonly timeToMerge?: Millis | undefined
@@ -26,18 +26,18 @@ export interface ProjectChangeFigures extends ChangeTimes {
   readonly instance: string
   readonly projectId: number
   readonly project: string
-  /** Now, drafts too. */
+  /** Open now, including drafts. */
   readonly open: number
 }
 
-/** A change with all that is shown of it. */
+/** A change in the list. */
 export interface ListedChange extends ChangeView {
   readonly instance: string
   readonly projectId: number
   readonly project: string
   readonly iid: number
   readonly url?: string | undefined
-  /** When something of it last happened. */
+  /** When it last changed. */
   readonly at: Millis
 }
 
@@ -46,15 +46,15 @@ export interface ChangesShown {
   readonly since: Millis
   readonly project?: string | undefined
   readonly total: ChangeTimes & { readonly open: number }
-  /** Those with most merges first. */
+  /** Most merges first. */
   readonly projects: readonly ProjectChangeFigures[]
-  /** Of UTC, those without a merge left out. */
+  /** Days in UTC, without those that have no merge. */
   readonly days: readonly { readonly at: Millis; readonly merged: number; readonly timeToMerge?: Millis | undefined }[]
-  /** The latest first. */
+  /** Newest first. */
   readonly changes: readonly ListedChange[]
 }
 
-/** Changes that figures are made of, the latest. */
+/** Figures are made from the latest ones, up to this number. */
 const mostCounted = 5_000
 
 export async function changesOf(

@@ -1,4 +1,4 @@
-// What became of changes (merge requests), and how long it took until they were merged, approved, had their first pipeline; the latest, with their pipelines.
+// The page of changes (merge requests): times to merge, to first approval and to first pipeline; the latest changes with their pipelines.
 import { askedScope, scopeHeading, scopeQuery } from './scope-heading.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { changesOf, type ChangesShown, type ListedChange } from './change-figures.ts'
@@ -7,7 +7,7 @@ import { html, type Content, type Html } from './html.ts'
 import { spans } from './trend-spans.ts'
 import type { PagesSources } from './ports.ts'
 
-/** Projects, and changes, in a list. */
+/** Rows of each list. */
 const most = 100
 
 export async function changesPage(parts: Pick<PagesSources, 'changes' | 'views'>, reader: Reader): Promise<Page> {
@@ -96,7 +96,7 @@ function changesTable(shown: ChangesShown, reader: Reader): Html {
   )
 }
 
-/** Its page at the platform, with its project where several are shown. */
+/** A link to its page on the platform, with its project if all projects are shown. */
 function name(
   { iid, url, title, project }: ListedChange,
   { span, project: chosen }: ChangesShown,
@@ -111,14 +111,14 @@ function name(
   >`
 }
 
-/** All of its pipelines are those of its branch. */
+/** Links to the pipelines of its source branch. */
 function branches({ project, head, base: target }: ListedChange, { base }: Reader): Content {
   if (head === undefined) return target ?? '–'
   const pipelines = `${base}/pipelines?${new URLSearchParams({ project, ref: head }).toString()}`
   return html`<a href="${pipelines}" title="Its pipelines">${head}</a>${target !== undefined && ` → ${target}`}`
 }
 
-/** The page of a pipeline leads to its trace. */
+/** A link to its first pipeline's page. */
 function pipelineOf({ createdAt, pipeline }: ListedChange, { base }: Reader): Content {
   if (pipeline === undefined) return '–'
   const { projectId, id } = pipeline

@@ -1,4 +1,4 @@
-// Charts over time as inline SVG: lines for durations, bars for runs. A table beside each says the same.
+// Charts over time as inline SVG: lines for durations, bars for runs. Tables on the page have the same figures.
 import { duration, number } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { TrendPoint } from './trend-figures.ts'
@@ -15,10 +15,10 @@ export interface ChartFrame {
   readonly step: number
 }
 
-/** Something that began then. */
+/** A period to highlight, such as a regression. */
 export interface ChartMark {
   readonly at: number
-  /** Undefined: it goes on. */
+  /** Undefined: it has not ended. */
   readonly until?: number | undefined
   readonly says: string
 }
@@ -67,7 +67,7 @@ export function lineChart(
   </figure>`
 }
 
-/** Runs as bars, what failed of them at the foot. */
+/** One bar for the runs of each step, with the failed ones at the bottom. */
 export function barChart(
   label: string,
   points: readonly TrendPoint[],
@@ -110,7 +110,7 @@ export function barChart(
   </figure>`
 }
 
-/** From its beginning to its end a stretch of another colour, with a line where it begins. */
+/** Each mark as a shaded area from its start to its end, with a line at its start. */
 function drawnMarks(marks: readonly ChartMark[], { since, until }: ChartFrame): Content {
   const x = (at: number): number =>
     left + ((Math.min(until, Math.max(since, at)) - since) / (until - since)) * (width - left)

@@ -1,7 +1,7 @@
-// A list to choose from in a form, and what starts pipelines.
+// A drop-down list of a form, and the sources of pipelines to choose from.
 import { html, type Html } from './html.ts'
 
-/** The platform's words for what starts a pipeline, the usual ones first. */
+/** The platform's pipeline sources, common ones first. */
 export const sources = [
   'push',
   'merge_request_event',
@@ -13,7 +13,7 @@ export const sources = [
   'parent_pipeline',
 ] as const
 
-/** `words`: how an option is written, where that is not the option itself. */
+/** `words`: the texts of options that are not shown as they are. */
 export function choice(
   name: string,
   options: readonly string[],

@@ -1,4 +1,4 @@
-// The waterfalls of two runs on one time axis: each from its own beginning. Pure.
+// The waterfalls of two runs on one time axis, shifted so that both begin at 0. Pure.
 import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
 import type { Millis } from '../model/instant.ts'
 import type { RunCard } from './run-card.ts'
@@ -19,7 +19,7 @@ export function sharedWaterfall(here: RunCard, there: RunCard, now: Millis): Omi
   }
 }
 
-/** Both have the same name: their numbers tell them apart. */
+/** Labels the pipelines by their numbers, as both have the same name. */
 function named(rows: readonly WaterfallRow[]): WaterfallRow[] {
   return rows.map(row => (row.kind === 'pipeline' ? { ...row, label: `#${row.pipelineId}`, note: row.label } : row))
 }

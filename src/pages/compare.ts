@@ -1,4 +1,4 @@
-// Two runs of a pipeline side by side: what changed, what explains the difference in time, both on one time axis, job by job.
+// The page that compares two runs: what changed, what explains the difference in duration, both on one time axis, and job by job.
 import { badge, wordOf } from './status.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { compareAddress, jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
@@ -13,9 +13,9 @@ import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparis
 import type { ComparedRuns, ComparedWith } from './compared-with.ts'
 import type { RunCard } from './run-card.ts'
 
-/** Parts of the difference that are listed; the rest is added up. */
+/** How many parts of the difference are listed; the others are one row. */
 const mostParts = 8
-/** In the table of jobs. */
+/** Rows of the table of jobs. */
 const mostJobs = 1_000
 
 export function comparePage(compared: ComparedRuns, misread: string | undefined, reader: Reader): Page {
@@ -49,7 +49,7 @@ const choices = [
   ['usual', 'The usual'],
 ] as const
 
-/** Links to what a pipeline can be compared with. `chosen`: what it is compared with on this page. */
+/** Links to comparisons of a pipeline. `chosen`: the one that this page shows. */
 export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, reader: Reader): Html {
   return html`<nav class="choice" aria-label="Compare with">
     <span class="says">Compare with</span>
@@ -240,7 +240,7 @@ function outcome({ here, there }: ComparedJob): Content {
   return html`${badge(own)}${other !== undefined && other !== own && html` <span class="dim">was ${wordOf(other)}</span>`}`
 }
 
-/** What changed for the worse first. */
+/** Sorts changes for the worse first. */
 function rank({ change }: ComparedJob): number {
   return ['failed', 'passed', 'new', 'gone', 'other', 'none'].indexOf(change)
 }

@@ -1,4 +1,4 @@
-// Which run a pipeline is compared with: the one before, the last that passed, one by its number, or what is usual.
+// Finds what a pipeline is compared with: the previous run, the last one that passed, a run by its number, or the usual durations.
 import { compareRuns, compareUsual, type Comparison } from './comparison.ts'
 import { earliest } from '../model/instant.ts'
 import { runCard, type RunCard } from './run-card.ts'
@@ -10,7 +10,7 @@ import type { Usual } from './usual.ts'
 export const comparedNames = ['before', 'green', 'usual'] as const
 export type ComparedWith = (typeof comparedNames)[number] | number
 
-/** Undefined for what is none of them. */
+/** Parses `before`, `green`, `usual` or a number such as `#123`; undefined for anything else. */
 export function comparedWith(text: string): ComparedWith | undefined {
   return comparedNames.find(name => name === text) ?? wholeNumber(text.replace(/^#/, ''))
 }
@@ -18,11 +18,11 @@ export function comparedWith(text: string): ComparedWith | undefined {
 export interface ComparedRuns {
   readonly with: ComparedWith
   readonly pipeline: RunCard
-  /** Undefined: there is none, or it is compared with what is usual. */
+  /** Undefined if there is none, or the comparison is with the usual. */
   readonly other?: RunCard | undefined
-  /** Undefined: nothing is known of it, or it is compared with a run. */
+  /** Undefined if it is not known, or the comparison is with a run. */
   readonly usual?: Usual | undefined
-  /** Undefined: there is nothing to compare with. */
+  /** Undefined if there is nothing to compare with. */
   readonly comparison?: Comparison | undefined
 }
 
@@ -33,12 +33,12 @@ export interface AskedComparison {
   readonly with: ComparedWith
 }
 
-/** Looked at: pipelines, and jobs of them, so that a page takes some milliseconds however large they are. */
+/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
 const mostPipelines = 50
 const mostJobs = 5_000
 const atOnce = 5
 
-/** Undefined when there is no such pipeline. */
+/** Undefined if there is no such pipeline. */
 export async function comparedRuns(
   { views, usuals, now }: Pick<PagesParts, 'views' | 'usuals' | 'now'>,
   { projectId, pipelineId, instance, with: wanted }: AskedComparison,
@@ -68,7 +68,7 @@ export async function comparedRuns(
   }
 }
 
-/** The newest that was created before it and has its name. */
+/** The newest pipeline that was created before it and has the same name. */
 async function earlier(
   views: PagesParts['views'],
   { instance, projectId, project, countedAs, createdAt, jobs }: RunCard,
@@ -81,13 +81,13 @@ async function earlier(
   do {
     const page = await views.search({ project, ...wanted, until, after, limit: atOnce })
     for (const card of page.runs.map(runCard)) {
-      // Another instance may have a project of the same path.
+      // Another instance may have a project with the same path.
       if (card.instance === instance && card.projectId === projectId && card.countedAs === countedAs) return card
       pipelines += 1
       seen += card.jobs.length
     }
     after = page.next
-    // Of what was searched and had none that fits, one more stretch counts as much as one that was looked at.
+    // A page of the search counts as one more, so that pages without a match end, too.
     pipelines += 1
   } while (after !== undefined && pipelines < mostPipelines && seen < mostJobs)
   return undefined

@@ -1,5 +1,5 @@
-// Two runs of a pipeline beside each other: their jobs joined by stage and name, and what of their critical paths makes the difference
-// between the times that they took. Pure.
+// Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference of their durations by their
+// critical paths. Pure.
 import { criticalPath } from '../model/critical-path.ts'
 import { earliest } from '../model/instant.ts'
 import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
@@ -7,9 +7,9 @@ import { ranOf } from './waterfall-rows.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Usual } from './usual.ts'
 
-/** A job of one of the two: the newest run of its name. */
+/** A job in one of the two runs: the newest of its name. */
 export interface ComparedSide {
-  /** Absent: it is what is usual. */
+  /** Absent for the usual. */
   readonly id?: number | undefined
   readonly status?: string | undefined
   /** How often it ran; above 1 it was retried. */
@@ -19,28 +19,28 @@ export interface ComparedSide {
   readonly critical: boolean
 }
 
-/** `none`: its outcome is the same, or there is none to compare with. */
+/** `none`: the same outcome, or nothing to compare with. */
 export const outcomeChanges = ['new', 'gone', 'failed', 'passed', 'other', 'none'] as const
 
 export interface ComparedJob {
   readonly name: string
   readonly stage: string
-  /** Of this run; undefined: it has no such job. */
+  /** The job in this run; undefined: it has no such job. */
   readonly here?: ComparedSide | undefined
-  /** Of the other one. */
+  /** The job in the other run. */
   readonly there?: ComparedSide | undefined
   readonly change: (typeof outcomeChanges)[number]
-  /** This run's less the other's, ms; undefined where one of them is not known. */
+  /** This run's minus the other's, ms; undefined if either is unknown. */
   readonly ranDeltaMs?: number | undefined
   readonly queuedDeltaMs?: number | undefined
 }
 
-/** A part of the time that both took, on their critical paths: a job ran, or the path waited until it began, or until the end of the pipeline. */
+/** A part of the critical paths: a job ran, the path waited for it to start, or waited for the end of the pipeline. */
 export interface TimePart {
   readonly part: 'ran' | 'waited' | 'end'
   readonly name?: string | undefined
   readonly stage?: string | undefined
-  /** Undefined: it is not on the critical path of that run. */
+  /** Undefined: it is not on this run's critical path. */
   readonly hereMs?: number | undefined
   readonly thereMs?: number | undefined
   readonly deltaMs: number
@@ -51,11 +51,11 @@ export interface Comparison {
   readonly thereMs?: number | undefined
   readonly deltaMs?: number | undefined
   readonly jobs: readonly ComparedJob[]
-  /** Together the difference; the greatest first. Empty where one of them has no critical path. */
+  /** Their differences add up to `deltaMs`; greatest first. Empty if either run has no critical path. */
   readonly parts: readonly TimePart[]
 }
 
-/** `now`: on our clock. */
+/** `now`: on our clock, not the platform's. */
 export function compareRuns(here: RunCard, there: RunCard, now: Millis): Comparison {
   const [own, other] = [timelineOf(here, now), timelineOf(there, now)]
   return {
@@ -65,7 +65,7 @@ export function compareRuns(here: RunCard, there: RunCard, now: Millis): Compari
   }
 }
 
-/** Against what is usual, of the pipeline and of its jobs by their names. */
+/** Compares with the usual durations of the pipeline, and of its jobs by name. */
 export function compareUsual(
   here: RunCard,
   usual: Usual | undefined,
@@ -83,11 +83,11 @@ export function compareUsual(
 }
 
 interface Timeline {
-  /** Undefined: nothing of it is known. */
+  /** The duration of the run; undefined if it is unknown. */
   readonly spent?: number | undefined
-  /** Of the critical path, by `keyOf`. */
+  /** The jobs of the critical path, by `keyOf`. */
   readonly steps: ReadonlyMap<string, Step>
-  /** From the end of the path to that of the pipeline. */
+  /** From the end of the path to the end of the pipeline, ms. */
   readonly end: number
 }
 
@@ -97,7 +97,7 @@ interface Step {
   readonly waited: number
 }
 
-/** The critical path as stretches that follow each other and together are the time of the run. */
+/** The critical path as consecutive steps that add up to the duration of the run. */
 function timelineOf(card: RunCard, now: Millis): Timeline {
   const spent = spentMs(card, now)
   const start = earliest([card.createdAt, ...card.jobs.map(job => job.startedAt)])
@@ -142,7 +142,7 @@ interface Sided {
   readonly side: ComparedSide
 }
 
-/** The newest of each name in its stage. */
+/** The newest job of each stage and name. */
 function sidesOf(card: RunCard, { steps }: Timeline, now: Millis): Map<string, Sided> {
   const there = platformNow(card, now)
   const sides = new Map<string, Sided>()
@@ -156,7 +156,7 @@ function sidesOf(card: RunCard, { steps }: Timeline, now: Millis): Map<string, S
   return sides
 }
 
-/** By stage and name; what is left by name alone, since a job may move to another stage. */
+/** Joins jobs by stage and name; the remaining ones by name alone, since a job may have moved to another stage. */
 function joined(here: ReadonlyMap<string, Sided>, there: ReadonlyMap<string, Sided>): ComparedJob[] {
   const left = new Map([...there].filter(([key]) => !here.has(key)))
   const moved = new Map([...left].map(([key, { job }]) => [job.name, key]))

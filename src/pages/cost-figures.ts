@@ -1,4 +1,4 @@
-// What runners' time costs, as the page and the API show it: sums of a time by project, job, class of branch, type of runner and day.
+// Figures about costs, for the page and the JSON API: sums over a period by project, job, branch class, runner type and day.
 import { day, type TrendExtent } from '../store/ports/trends.ts'
 import { openingSpan, spans, type Span } from './trend-spans.ts'
 import type { CostGroup, CostLine, CostQuery } from '../store/ports/costs.ts'
@@ -6,7 +6,7 @@ import type { Millis } from '../model/instant.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
 export interface AskedCosts {
-  /** As far as there is data, where it is undefined. Costs are kept by day. */
+  /** Undefined: the shortest that shows all data. Never `24h`, because costs are stored by day. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
 }
@@ -18,9 +18,9 @@ export interface Costs {
   readonly project?: { readonly id: number; readonly name: string } | undefined
   /** The unit of prices; absent without a price table. */
   readonly unit?: string | undefined
-  /** Undefined where nothing ran. */
+  /** Undefined if nothing ran. */
   readonly total?: CostLine | undefined
-  /** Of the period of the same length before; undefined where not all of it is stored. */
+  /** The previous period of the same length; undefined unless all of it is stored. */
   readonly before?: CostLine | undefined
   readonly projects: readonly CostLine[]
   readonly jobs: readonly CostLine[]

@@ -1,4 +1,4 @@
-// Cost: what jobs took of their runners and what that cost, by project, job, class of branch and type of runner, and what of it nobody wanted.
+// The page of costs: job time and what it cost, by project, job, branch class and runner type, and how much of it was wasted.
 import { branchNames } from './trend-filters.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { delta } from './delta.ts'
@@ -83,12 +83,12 @@ function tiles({ unit, before }: Costs, total: CostLine): Html {
   </dl>`
 }
 
-/** The share of what nobody wanted. */
+/** The share that was wasted. */
 function lostOf({ lost, ...total }: CostLine, unit: string | undefined): number {
   return lostPurposes.reduce((sum, purpose) => sum + shareOf(lost[purpose], total, unit), 0)
 }
 
-/** Of the cost, where there are prices, else of the time. */
+/** The share of the cost if there are prices, else of the time. */
 function shareOf(sum: CostSum, total: CostSum, unit: string | undefined): number {
   const [part, all] = unit === undefined ? [sum.totalMs, total.totalMs] : [sum.cost, total.cost]
   return all === 0 ? 0 : part / all

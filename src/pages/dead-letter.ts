@@ -1,4 +1,4 @@
-// One dead letter: what was refused, with the backend's own message, and what it holds.
+// The page of a dead letter: the backend's answer, and what was refused.
 import { card, facts, type Page, type Reader } from './frame.ts'
 import { html, type Html } from './html.ts'
 import { isEvent, type EventChunk } from '../model/event.ts'
@@ -7,7 +7,7 @@ import { time } from './format.ts'
 import { valueOf } from './attributes.ts'
 import type { PagesSources } from './ports.ts'
 
-/** Spans and records shown in full; of the others only the names. */
+/** How many spans or records are shown in full; of the others only the names. */
 const whole = 3
 
 export async function deadLetterPage(

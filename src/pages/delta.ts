@@ -1,15 +1,15 @@
-// How a figure has changed against the period before: an arrow, by how much, and whether that is for the better.
+// Shows how a figure has changed: an arrow, by how much, and whether that is better or worse.
 import { duration } from './format.ts'
 import { html, type Content } from './html.ts'
 
-/** Percentiles are right within 5 %: by less nothing has changed. */
+/** Smaller changes are shown as unchanged, because percentiles are exact only to 5 %. */
 const least = 0.05
 /** Percentage points. */
 const leastPoints = 0.005
 
 /**
- * `better`: `less` where a smaller figure is the better one. `points`: both are shares, and their difference is in percentage points.
- * Nothing where there is nothing to compare with.
+ * Against the previous period. `better`: `less` if a smaller figure is better. `points`: both are shares, and the difference is in
+ * percentage points. Empty if there is nothing to compare with.
  */
 export function delta(
   now: number | undefined,
@@ -35,12 +35,12 @@ export function delta(
   >`
 }
 
-/** Times are known to the second. */
+/** Smaller differences are shown without a colour, because times are known to the second. */
 const leastMs = 1_000
 
 /**
- * By how much one run took longer than another, or less long. `factor`: by less than this times `there` nothing has changed but by chance;
- * absent: every difference counts.
+ * How much longer or shorter one run took than another. `factor`: differences below this factor of `there` are shown without a colour,
+ * as they may be chance; absent: every difference counts.
  */
 export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1): Content {
   if (deltaMs === undefined || there === undefined) return html`<span class="figure dim">–</span>`

@@ -1,4 +1,4 @@
-// What is open to everybody: style, script and the login page. And the logout, for those who are logged in.
+// The routes that need no login (assets, login), and the logout.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { admissionOf } from './guard.ts'
 import { assets, bareDocument } from './frame.ts'
@@ -23,7 +23,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
     const form = formOf(request)
     const next = ownAddress(form.get('next'))
     if (!access.secured()) return reply.redirect(`${base}/`, 303)
-    // Nobody else's page may log somebody in, as whomever.
+    // Another site must not be able to log somebody in (login CSRF).
     if (!isSameSite(request)) return show(reply, bareDocument(refusedPage(), base), 403)
     const outcome = await access.login(request, form.get('token') ?? '')
     if (typeof outcome === 'object') {
@@ -38,7 +38,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
   })
 }
 
-/** To be registered behind the guard. */
+/** Register it behind the guard. */
 export function registerExit(app: FastifyInstance, access: Access, base: string): void {
   app.post('/logout', async (request, reply) => {
     const admission = admissionOf(request)

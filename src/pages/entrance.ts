@@ -1,4 +1,4 @@
-// The pages of those who are not in: log in, and why somebody is turned away.
+// The pages for people who are not logged in: the login form, and why a request was refused.
 import { html, type Content } from './html.ts'
 import type { Page } from './frame.ts'
 
@@ -54,7 +54,7 @@ export function refusedPage(): Page {
   }
 }
 
-/** Only an address of our own: a path that no browser reads as another host, and that a header can carry as it stands. */
+/** The address if it is a path of ours, else `/`. `//other.example` and `/\other.example` are other hosts to a browser. */
 export function ownAddress(next: unknown): string {
   return typeof next === 'string' && /^\/(?!\/)[!-[\]-~]{0,2000}$/.test(next) ? next : '/'
 }

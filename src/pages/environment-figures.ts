@@ -1,4 +1,4 @@
-// What is deployed where, and how deploying goes: as the pages and the JSON API show it.
+// Figures about environments, for the page and the JSON API: what is deployed, and the four key metrics of deployments.
 import { incidentsOf, type IncidentSummary } from './incident-figures.ts'
 import { median } from './median.ts'
 import { spans, type Span } from './trend-spans.ts'
@@ -10,11 +10,11 @@ import type { Scope } from './scope-heading.ts'
 import type { ShownDeployment } from '../store/ports/deployments.ts'
 
 export interface AskedEnvironments extends Scope {
-  /** Environments, and deployments of the list. */
+  /** Of environments, and of listed deployments. */
   readonly limit: number
 }
 
-/** A deployment with all that is shown of it. */
+/** A deployment in the list. */
 export interface ListedDeployment extends DeploymentView {
   readonly instance: string
   readonly projectId: number
@@ -22,13 +22,13 @@ export interface ListedDeployment extends DeploymentView {
   readonly at: Millis
   readonly deploymentId?: number | undefined
   readonly jobId?: number | undefined
-  /** Where its job is known. */
+  /** Undefined if its job is not known. */
   readonly pipelineId?: number | undefined
   readonly isRollback?: true | undefined
   readonly recovery?: Millis | undefined
 }
 
-/** Of the deployments of one environment that were counted within the time; each undefined where nothing is known of it. */
+/** Of the deployments of one environment in the period; undefined if nothing is known. */
 export interface FourKeys {
   readonly deployments: number
   readonly failed: number
@@ -39,7 +39,7 @@ export interface FourKeys {
   readonly leadTime?: Millis | undefined
   /** Failed or rolled back, as a share of all deployments. */
   readonly failureRate?: number | undefined
-  /** The median, ms. */
+  /** Median, in ms. */
   readonly recovery?: Millis | undefined
 }
 
@@ -49,7 +49,7 @@ export interface EnvironmentFigures {
   readonly instance: string
   readonly projectId: number
   readonly project: string
-  /** What is deployed: the last deployment that succeeded. */
+  /** The last successful deployment. */
   readonly current?: ListedDeployment | undefined
   readonly keys: FourKeys
 }
@@ -59,13 +59,13 @@ export interface Environments {
   readonly since: Millis
   readonly project?: string | undefined
   readonly environments: readonly EnvironmentFigures[]
-  /** By project, those with open ones first. */
+  /** By project, those with open incidents first. */
   readonly incidents: readonly IncidentSummary[]
-  /** The latest first, of all of them. */
+  /** Newest first, of all environments. */
   readonly deployments: readonly ListedDeployment[]
 }
 
-/** Deployments that figures are made of, the latest. */
+/** Figures are made from the latest ones, up to this number. */
 const mostCounted = 5_000
 
 export async function environmentsOf(
@@ -95,7 +95,7 @@ export async function environmentsOf(
   return { span, since, project, environments, incidents, deployments: made.slice(0, limit).map(listed) }
 }
 
-/** `days`: over which they were made. */
+/** `days`: the length of the period. */
 export function fourKeys(made: readonly ShownDeployment[], days: number): FourKeys {
   const counted = made.flatMap(({ figures }): DeploymentFigures[] => (figures === undefined ? [] : [figures]))
   const failed = counted.filter(({ outcome }) => outcome === 'failed').length

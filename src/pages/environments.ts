@@ -1,4 +1,4 @@
-// What is deployed where, since when and by whom; how deploying goes; the latest deployments, with a link to the job of each.
+// The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { environmentsOf } from './environment-figures.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, shortSha, since } from './format.ts'
@@ -12,9 +12,9 @@ import { spans } from './trend-spans.ts'
 import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
 import type { PagesSources } from './ports.ts'
 
-/** Environments, and deployments, that are read. */
+/** How many environments and deployments are read. */
 const most = 100
-/** In the list of the latest. */
+/** Rows of the latest deployments. */
 const mostDeployments = 30
 
 export async function environmentsPage(
@@ -106,7 +106,7 @@ function deployedTable(
   return sortedTable('What is deployed', columns, environments, reader)
 }
 
-/** Asks the platform. */
+/** A link, because the answer needs a request to the platform. */
 function behindLink({ instance, projectId, environment }: EnvironmentFigures, { base }: Reader): Html {
   const query = new URLSearchParams({ environment, instance }).toString()
   return html`<a href="${base}/environments/behind/${projectId}?${query}" title="Asks the platform">How far?</a>`
@@ -181,7 +181,7 @@ function environmentColumn(found: Environments, reader: Reader): ShownColumn<Env
   return { head: 'Environment', of: ({ environment }) => environment, cell: one => place(one, found, reader) }
 }
 
-/** The environment, with its project where several are shown. */
+/** The environment, with its project if all projects are shown. */
 function place(
   { environment, tier, project }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'project'>,
   { span, project: chosen }: Environments,
@@ -195,7 +195,7 @@ function place(
   >`
 }
 
-/** The page of a job leads to its trace. */
+/** A link to the page of its job. */
 function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: Reader): Content {
   if (jobId === undefined || pipelineId === undefined) return '–'
   return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`

@@ -1,4 +1,4 @@
-// Exports and dead letters: what is pending for which destination, what was refused and why, and what to do about it.
+// The page of exports: what is pending for each destination, dead letters with the reasons, and their actions.
 import { card, empty, region, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, since, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -70,7 +70,7 @@ function queuesTable(queues: readonly ExportQueueStatus[], now: Millis): Content
   )
 }
 
-/** In whole seconds: the page is sent anew every second. */
+/** In whole seconds, because the page is sent again every second if it has changed. */
 function nextTry({ nextTry: at }: ExportQueueStatus, now: Millis): string {
   if (at === undefined) return '–'
   const seconds = Math.ceil((at - now) / 1_000)
@@ -104,13 +104,13 @@ function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Conte
   return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline or event', 'Last error', ''], rows)
 }
 
-/** What is done to dead letters. */
+/** An action on dead letters. */
 export interface Action {
   readonly verb: 'retry' | 'drop'
   readonly which: readonly number[] | 'all'
 }
 
-/** Undefined for what is no action. */
+/** Undefined if the form is not a valid action. */
 export function actionOf(values: URLSearchParams): Action | undefined {
   const [verb, which] = [values.get('do'), values.get('which')]
   if (verb !== 'retry' && verb !== 'drop') return undefined

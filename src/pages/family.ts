@@ -1,4 +1,4 @@
-// A pipeline's family: up to the pipeline that started it all, and down to whatever that triggered.
+// A pipeline's family: the root pipeline, and everything that it triggered, directly or indirectly.
 import { maxGenerations, parentOf } from '../model/family.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import type { PagesSources } from './ports.ts'
@@ -6,17 +6,17 @@ import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface FamilyMember {
   readonly card: RunCard
-  /** The parent's job or bridge that triggered it, where it is known. */
+  /** The job or bridge of the parent that triggered it, if known. */
   readonly triggeredBy?: number | undefined
   readonly children: readonly FamilyMember[]
-  /** Pipelines that it triggered and that are left out, since the family is too large. */
+  /** How many triggered pipelines are left out, because the family is too large. */
   readonly left: number
 }
 
-/** A larger family is cut off; its pipelines have pages of their own. */
+/** How many pipelines of a family are shown. */
 const most = 60
 
-/** The root with all below it, as far as the store knows them. */
+/** The root with all stored pipelines below it. */
 export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, asked: StoredRun): Promise<FamilyMember> {
   let root = asked
   for (let generation = 0; generation < maxGenerations; generation += 1) {
@@ -41,7 +41,7 @@ export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, aske
   return grow(root)
 }
 
-/** The root and all below, each once. */
+/** The member and all below it. */
 export function membersOf(member: FamilyMember): FamilyMember[] {
   return [member, ...member.children.flatMap(membersOf)]
 }

@@ -1,4 +1,4 @@
-// What this process has counted since it started, as the pages show it.
+// The counts of this process since its start, as the pages show them.
 import type { Flow } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -9,11 +9,11 @@ export interface FlowSources {
   readonly startedAt: Millis
   readonly webhooks: Pick<Flow, 'received' | 'accepted' | 'duplicate' | 'ignored'> & { readonly refused: Counts }
   readonly lastAccepted: Millis | undefined
-  /** What senders are answered, by the reason of the refusal. */
+  /** The answers to refused deliveries, by reason. */
   readonly refusals: Readonly<Record<string, { readonly message: string } | undefined>>
   readonly deliveries: { readonly processed: number; readonly unparseable: number; readonly excluded: number }
   readonly snapshots: Pick<Flow, 'attempts' | 'supplements'>
-  /** What uses the platform's API; undefined: it does not run. */
+  /** The clients of the platform's API; undefined if one does not run. */
   readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
   readonly platformError: { readonly message: string; readonly remedy: string } | undefined
 }
@@ -34,7 +34,7 @@ export function flowOf(sources: FlowSources): Flow {
     apiClients: Object.fromEntries(
       Object.entries(platform).flatMap(([name, part]) => (part === undefined ? [] : [[name, { ...part.counters }]])),
     ),
-    // The error's message ends with its remedy; a page shows them apart.
+    // The error's message ends with its remedy; pages show them separately.
     platformError: platformError && {
       what: platformError.message.slice(0, -platformError.remedy.length).trim(),
       remedy: platformError.remedy,

@@ -1,4 +1,4 @@
-// How times, durations, numbers and sizes are written on the pages. All times are UTC.
+// Formats times, durations, numbers and sizes for the pages. All times are UTC.
 import { html, type Content, type Html } from './html.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -9,7 +9,7 @@ export function utc(at: Millis): string {
   return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** The date is left out where it is today's. */
+/** `12:00:05` for today, else `2026-05-31 12:00`; the full time as a tooltip. */
 export function time(at: Millis | undefined, now: Millis): Content {
   if (at === undefined) return '–'
   const text = utc(at)
@@ -17,7 +17,7 @@ export function time(at: Millis | undefined, now: Millis): Content {
   return html`<time datetime="${new Date(at).toISOString()}" title="${text} UTC">${shown}</time>`
 }
 
-/** The time of day to the second, the whole instant on demand: for what happened close together. */
+/** `12:00:05`, with the full time as a tooltip. For lists of things that happened close together. */
 export function clock(at: Millis | undefined): Content {
   if (at === undefined) return '–'
   const text = utc(at)
@@ -37,7 +37,7 @@ export function duration(ms: number | undefined): string {
   return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`
 }
 
-/** Since when, roughly: pages that are sent anew every second must not change every second. */
+/** `40 s ago`, roughly, so that live pages do not change every second. */
 export function ago(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return 'never'
   const seconds = Math.max(0, Math.round((now - at) / 1_000))
@@ -48,7 +48,7 @@ export function ago(at: Millis | undefined, now: Millis): string {
   return `${Math.floor(seconds / 86_400)} days ago`
 }
 
-/** An instant with how long ago it was. */
+/** `40 s ago`, with the full time as a tooltip. */
 export function since(at: Millis | undefined, now: Millis): Html {
   if (at === undefined) return html`never`
   return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
@@ -85,7 +85,7 @@ export function shortSha(sha: string | undefined): string {
   return sha?.slice(0, 8) ?? ''
 }
 
-/** The first line. */
+/** The first line of a commit message. */
 export function title(message: string | undefined): string {
   return message?.split('\n', 1)[0]?.trim() ?? ''
 }

@@ -1,23 +1,23 @@
-// What every page is rendered with, and what stands around its content.
+// The frame of every page: document, header, navigation, assets; and its building blocks: cards, tables, facts.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { html, type Content, type Html } from './html.ts'
 import { version } from '../lib/version.ts'
 import type { Millis } from '../model/instant.ts'
 
-/** What a page knows of the request and its reader. */
+/** What a page knows about the request. */
 export interface Reader {
-  /** Under which a reverse proxy publishes the daemon; empty at the root. */
+  /** The path under which a reverse proxy publishes the daemon; empty at the root. */
   readonly base: string
   /** Path and query below the base. */
   readonly address: string
   readonly query: URLSearchParams
   readonly now: Millis
-  /** Stands in every form that changes something. */
+  /** The token that every form that changes something must contain. */
   readonly form: string
-  /** Audit events are shown. */
+  /** Whether the page of audit events is in the navigation. */
   readonly audit?: boolean | undefined
-  /** Logged in, so that logging out makes sense. */
+  /** Whether there is a session to log out of. */
   readonly session: boolean
 }
 
@@ -26,9 +26,9 @@ export interface Page {
   readonly status?: number
   readonly title: string
   readonly content: Html
-  /** With a waterfall, which can be zoomed. */
+  /** Whether it needs the script of waterfalls. */
   readonly hasWaterfall?: boolean
-  /** Sent anew while it is open. Absent: it stays as it is. */
+  /** Whether it is updated while it is open. */
   readonly live?: boolean
 }
 
@@ -50,7 +50,7 @@ const sections = [
 export interface Asset {
   readonly type: string
   readonly body: Buffer
-  /** Changes with the content, so that it may be cached for ever. */
+  /** Changes with the content, so that it may be cached forever. */
   readonly version: string
 }
 
@@ -115,7 +115,7 @@ export function document(page: Page, reader: Reader): string {
     </html>`.toString()
 }
 
-/** Pages without their navigation: for those who are not let in. */
+/** A page without navigation, for people who are not logged in. */
 export function bareDocument(page: Page, base: string): string {
   return html`<!doctype html>
     <html lang="en">
@@ -142,7 +142,7 @@ const logo = html`<svg class="logo" viewBox="0 0 32 32" width="26" height="26" a
   <rect x="14" y="21" width="15" height="5" rx="2.5" class="logo-c" />
 </svg>`
 
-/** A region that is replaced alone when the page is sent anew. `name` is unique on its page. */
+/** A part of a live page that is replaced on its own when it has changed. `name` is unique on the page. */
 export function region(name: string, content: Content): Html {
   return html`<section id="${name}" data-region>${content}</section>`
 }
@@ -165,15 +165,15 @@ export function empty(text: Content): Html {
   return html`<p class="empty">${text}</p>`
 }
 
-/** A wide table scrolls by itself; it can be focused, so that the keyboard scrolls it too. */
-/** A column's head; with an address, a column that the table can be sorted by. */
+/** The head of a column by which the table can be sorted. */
 export interface SortHead {
   readonly text: string
   readonly href: string
-  /** Undefined: it is not sorted by this one. */
+  /** Undefined: the table is not sorted by this column. */
   readonly sorted?: 'ascending' | 'descending' | undefined
 }
 
+/** A wide table scrolls on its own. It can be focused, so that it can be scrolled by keyboard, too. */
 export function table(
   label: string,
   head: readonly (string | SortHead)[],
@@ -209,7 +209,7 @@ function headCell(cell: string | SortHead): Html {
   </th>`
 }
 
-/** Name and value. What has no value is left out. */
+/** A list of names and values. Those without a value are left out. */
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined && value !== '' && value !== false)
   return html`<dl class="facts">

@@ -1,16 +1,16 @@
-// The guard of all that the admin listener shows, but health: lets in, or answers those who are not let in.
+// The guard of everything on the admin listener except health: admits a request, or answers why not.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf, show } from './answers.ts'
 import { bareDocument } from './frame.ts'
 import { strangeHostPage } from './entrance.ts'
 import type { Access, Admission, Admitted } from './access.ts'
 
-/** Set on the routes of pages, which people open in a browser; everything else is for programs. */
+/** Set on the routes of pages, which people open in a browser. All other routes are for programs. */
 export interface RouteReader {
   readonly forPeople?: boolean
 }
 
-/** Of a request that the guard has let in. */
+/** The admission of a request that passed the guard. */
 export function admissionOf(request: FastifyRequest): Admitted {
   return request.getDecorator<Admitted>('admission')
 }

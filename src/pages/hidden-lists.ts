@@ -1,9 +1,9 @@
-// Lists from which hidden projects are left out, and which have as many entries as were asked for all the same.
+// Fills a list to its limit although entries of hidden projects are left out.
 
-/** Looked at to find as many as were asked for, where many belong to hidden projects. */
+/** How many entries are read at most to find enough that may be shown. */
 const mostLookedAt = 2_000
 
-/** Asks for more, and still more, until as many are shown as were asked for, or there are no more. */
+/** Asks for four times as many again and again, until `limit` of them may be shown or there are no more. */
 export async function enough<T>(
   ask: (limit: number) => Promise<readonly T[]>,
   limit: number,

@@ -1,18 +1,18 @@
-// The names of hidden projects in texts of all kinds: titles, links, what a backend or the platform said. Pure.
+// Removes the names of hidden projects from texts of all kinds: titles, links, messages of backends or the platform. Pure.
 
-/** In place of a word that names a hidden project. */
+/** Replaces a word that names a hidden project. */
 const instead = '[hidden]'
-/** Words whose verdict is remembered: most pages show the same ones again and again. */
+/** How many words are cached with whether they are hidden: pages show the same ones again and again. */
 const remembered = 20_000
 
 export interface HiddenWords {
-  /** Whether a text names a hidden project: by its path, or by an address below it. */
+  /** Whether a text has the path of a hidden project, or a URL below it. */
   names(text: string): boolean
-  /** The same value, however deep, with such words blotted out of its texts. */
+  /** A copy of the value in which such words are replaced in all texts, however deeply nested. */
   without<T>(value: T): T
 }
 
-/** A word as paths and addresses are written; what else may stand around or between them ends it. */
+/** A run of characters that paths and URLs may consist of. */
 const word = /[^\s"'`´<>()[\]{}|\\,;:!?#&=@*…]+/gu
 
 export function createHiddenWords(isHidden: (path: string) => boolean): HiddenWords {
@@ -46,8 +46,9 @@ export function createHiddenWords(isHidden: (path: string) => boolean): HiddenWo
 }
 
 /**
- * The paths that a word may stand for. Of an address what follows the host, also below a relative root, up to the platform's
- * own part, `/-/…`; whatever is percent-encoded as one, as in `/projects/team%2Fshop/pipelines`.
+ * The project paths that a word may contain. In a URL: what follows the host, with and without the first segment (which may be a
+ * relative root), up to `/-/…`, where the platform's own paths begin; and percent-encoded segments as in
+ * `/projects/team%2Fshop/pipelines`.
  */
 function pathsIn(text: string): string[] {
   const plain = decoded(text)

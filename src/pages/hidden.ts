@@ -1,5 +1,5 @@
-// Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project. The one place
-// where that is decided: whatever the pages and their API know comes through here.
+// Hides projects (PIPESPAN_PAGES_HIDE) from the pages and the JSON API, as if they did not exist. Everything that they read comes
+// through this one wrapper.
 import { createHiddenWords } from './hidden-words.ts'
 import { enough } from './hidden-lists.ts'
 import { isEvent } from '../model/event.ts'
@@ -11,12 +11,12 @@ import type { StoredRun } from '../store/ports/runs.ts'
 import type { TrendReads } from '../store/ports/trends.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 
-/** Asked for one, where all of one belong to hidden projects. */
+/** How many further pages of a search are read to fill a page from which hidden projects were left out. */
 const mostPages = 10
-/** Dead letters that an action on all of them takes at once. */
+/** Dead letters that are retried or dropped at a time. */
 const actedOn = 1_000
 
-/** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
+/** The same sources without hidden projects and their names. Totals over all projects still include them, as they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox, tests, deployments, incidents, changes } = parts
   const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates, regressions } =
@@ -24,7 +24,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
-  // The key is what it is asked for by.
+  // The key stays unchanged, because further reads need it.
   const clean = (stored: StoredRun): StoredRun => ({
     ...words.without(stored),
     run: { ...words.without(stored.run), key: stored.run.key },
@@ -43,7 +43,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   async function letterIsShown({ id, instance, pipelineId }: DeadLetter): Promise<boolean> {
     const found = pipelineId === undefined ? undefined : await runs.get({ instance, pipelineId })
     if (found !== undefined) return isShown(found)
-    // The run was pruned, or it is an event; what is to be sent of it still knows whose it is.
+    // The run was pruned, or it is an event: the chunk still knows the project.
     const chunk = (await exports.deadLetter(id))?.chunk
     if (chunk === undefined) return false
     if (chunk.project !== undefined) return !isHiddenProject(chunk.project)
@@ -55,7 +55,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     return letters.filter((_, index) => flags[index])
   }
 
-  /** Nobody acts on what is not shown, not by its number either. */
+  /** Acts only on dead letters that are shown, also when they are given by id. */
   const onShown =
     (act: Outbox['retryDead']): Outbox['retryDead'] =>
     async ids => {
@@ -73,7 +73,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       }
     }
 
-  /** A name may be written in several colours: a line that has one is shown in none. */
+  /** A name may span several coloured parts of a line: a line with a hidden name loses its colours. */
   function shownLog(read: ReadLog): ReadLog {
     if (read.as !== 'log') return words.without(read)
     const lines = read.lines.map(line => {
@@ -100,7 +100,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       ...parts.repositories,
       polledProjects: { all: async () => (await polledProjects.all()).filter(isUnnamed) },
       refusedEndpoints: { all: async () => (await refusedEndpoints.all()).filter(isUnnamed) },
-      // Whose it is may be known by its id alone: then the path is in what was looked up, or in what the platform said of it.
+      // A project may be configured by its id: then its path is in `owner`, or in the platform's message.
       inventoryStates: {
         all: async () =>
           (await inventoryStates.all()).filter(({ of, owner, refusal }) => !namesHidden({ of, owner, refusal })),
@@ -195,7 +195,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
           limit,
           shown,
         )
-        // Of all that are silent, hidden ones too: no more are looked at than it takes to fill a list.
+        // A full list keeps the count of the store, which includes hidden projects: counting exactly would mean reading all of them.
         return { runs, count: runs.length < limit ? runs.length : count }
       },
       countRuns: async query => views.countRuns(query, path => !isHidden(path)),
@@ -203,7 +203,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       search: async query => {
         let page = await views.search(query)
         const found = shown(page.runs)
-        // Pages are full, whoever is left out of them.
+        // Fill the page, although hidden projects were left out.
         for (let more = 0; more < mostPages && found.length < query.limit && page.next !== undefined; more += 1) {
           page = await views.search({ ...query, after: page.next, limit: query.limit - found.length })
           found.push(...shown(page.runs))
@@ -222,7 +222,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       tests: async (...asked) => words.without(await views.tests(...asked)),
       outboxOf: async key => words.without(await views.outboxOf(key)),
       costs: {
-        // Sums over all projects have no project's name.
+        // Sums over all projects have an empty project.
         lines: async (by, query, limit) =>
           enough(
             async more => views.costs.lines(by, query, more),
@@ -271,7 +271,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     }
   }
 
-  /** What names no hidden project; the instance's address names none. */
+  /** Whether a document names no hidden project. Its `instance` is not checked. */
   function isUnnamed({ instance: _, ...rest }: { readonly instance: string }): boolean {
     return !namesHidden(rest)
   }
@@ -281,7 +281,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     return typeof value === 'object' && value !== null && Object.values(value).some(namesHidden)
   }
 
-  /** An owner may be configured by its path or by its number, which the poller has seen the path of. */
+  /** An owner may be configured by path or by id. For ids, the poller's cursors know the path. */
   async function shownHooks(): Promise<readonly WatchedHook[]> {
     const projects = await polledProjects.all()
     const hidden = new Set(

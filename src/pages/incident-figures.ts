@@ -1,4 +1,4 @@
-// Incidents by project, beside what was deployed to production: as the pages and the JSON API show it.
+// Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
 import { isProduction } from '../model/deployment.ts'
 import { median } from './median.ts'
 import type { Millis } from '../model/instant.ts'
@@ -10,20 +10,20 @@ export interface IncidentSummary {
   readonly instance: string
   readonly projectId: number
   readonly project: string
-  /** Within the time. */
+  /** Opened in the period. */
   readonly opened: number
-  /** At this moment, whenever they were opened. */
+  /** Open now, whenever they were opened. */
   readonly open: number
-  /** Of those that were opened within the time and have ended, the median, ms. */
+  /** Median from opening to closing, of those opened in the period, in ms. */
   readonly restored?: Millis | undefined
-  /** Those that were opened, for each deployment to production that succeeded; undefined where there was none. */
+  /** Incidents opened per successful deployment to production; undefined if there was none. */
   readonly perDeployment?: number | undefined
 }
 
-/** Incidents that are counted, the latest. */
+/** Figures are made from the latest ones, up to this number. */
 const mostCounted = 5_000
 
-/** `deployments`: of the same time. */
+/** `deployments`: those of the same period. */
 export async function incidentsOf(
   { incidents }: Pick<PagesSources, 'incidents'>,
   { project, since, limit }: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },

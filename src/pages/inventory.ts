@@ -1,4 +1,4 @@
-// What the platform is asked about from time to time, on the page of sources: what it answers, what it refuses, and what that would take.
+// The inventory on the page of sources: what was fetched when, what the platform refuses, and why.
 import { badge } from './status.ts'
 import { card, table } from './frame.ts'
 import { html, type Content } from './html.ts'
@@ -7,16 +7,16 @@ import type { InventoryState } from '../store/ports/inventory-documents.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources } from './ports.ts'
 
-/** One thing that is asked about. */
+/** One kind of one project or group, or one query. */
 export interface InventoryLine {
   /** `agents`, `feature_flags`, …, `query`. */
   readonly kind: string
-  /** Project, group, or name of the query. */
+  /** The project or group, or the name of the query. */
   readonly of: string
   readonly state: 'answered' | 'refused' | 'waiting'
   readonly answeredAt?: Millis | undefined
   readonly nextAt: Millis
-  /** Why it is refused, and what it would take. */
+  /** Why it is refused, and what would help. */
   readonly message?: string | undefined
 }
 
@@ -42,7 +42,7 @@ const badges: Readonly<Record<InventoryLine['state'], readonly [status: string, 
   waiting: ['created', 'not fetched yet'],
 }
 
-/** Empty where nothing is asked about. Refusals come first. */
+/** Empty without an inventory. Refused ones come first. */
 export function inventoryCard(lines: readonly InventoryLine[], now: Millis): Content {
   if (lines.length === 0) return ''
   const order = ['refused', 'waiting', 'answered']

@@ -1,4 +1,4 @@
-// All that is known of one job: its facts, what it cost, its sections, how long it usually takes, its last runs, what was sent of it.
+// Everything about one job, for its page and the JSON API: facts, cost, sections, tests, usual duration, recent runs, exported spans.
 import { aboutOf } from './job-facts.ts'
 import { historyOf, type JobHistory } from './job-history.ts'
 import { runCard, type JobCard, type RunCard } from './run-card.ts'
@@ -13,14 +13,14 @@ export interface JobDetail {
   readonly pipeline: Omit<RunCard, 'jobs' | 'failures'>
   readonly job: JobCard
   readonly about: JobAbout
-  /** Undefined: none were read. */
+  /** Undefined if its log was not read. */
   readonly sections?: JobSections | undefined
-  /** Undefined: no report was read. */
+  /** Undefined if no report was read. */
   readonly tests?: JobReport | undefined
-  /** Undefined: none of its runs has been counted. */
+  /** Undefined if none of its runs has been counted. */
   readonly usual?: Usual | undefined
   readonly history: JobHistory
-  /** Every span of it that was sent or is pending. */
+  /** Its spans that were exported or are pending. */
   readonly spans: readonly ExportedSpan[]
 }
 
@@ -31,10 +31,10 @@ export interface AskedJob {
   readonly instance?: string | undefined
 }
 
-/** Of one job there is one chunk of sections for each time that it ran, and one or a few of its tests. */
+/** Chunks that are read: a job has one with sections for each of its runs, and one or a few with tests. */
 const mostReadings = 20
 
-/** Undefined when there is no such job. */
+/** Undefined if there is no such job. */
 export async function jobDetail(
   parts: PagesParts,
   settings: Pick<PagesSettings, 'costUnit'>,

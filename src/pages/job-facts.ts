@@ -1,10 +1,10 @@
-// What is known of a job beyond its row in a list: where it ran, what it cost, whose failure it was, how much room it had.
+// Facts about a job that lists do not show: runner, cost, failure domain, slack.
 import { viewJob, type Job } from '../model/job.ts'
 import type { FailureDomain, PagesSettings, PagesSources } from './ports.ts'
 import type { JobSnapshot } from '../model/chunk.ts'
 
 export interface JobAbout {
-  /** Of a failed job: who can mend it. */
+  /** Who can fix its failure. */
   readonly failureDomain?: FailureDomain | undefined
   readonly startedBy?: string | undefined
   readonly runnerType?: string | undefined
@@ -12,17 +12,17 @@ export interface JobAbout {
   readonly environment?: string | undefined
   /** Percent. */
   readonly coverage?: number | undefined
-  /** By the price table. */
+  /** Computed from the price table. */
   readonly cost?: { readonly amount: number; readonly unit: string; readonly rate?: string | undefined } | undefined
-  /** On the critical path of its attempt. */
+  /** Whether it is on the critical path of its attempt. */
   readonly critical?: boolean | undefined
-  /** How much later it could have ended without its pipeline ending later, ms. */
+  /** How much later it could have ended without delaying the pipeline's end, ms. */
   readonly slackMs?: number | undefined
 }
 
 interface Known {
   readonly known: Job
-  /** As it was sent, each time that it ran. */
+  /** Its snapshots, one for each of its runs. */
   readonly snapshots: readonly JobSnapshot[]
 }
 

@@ -1,4 +1,4 @@
-// The last runs of a job: those of the same name on the same project, found in the project's newest pipelines.
+// The recent runs of a job: jobs of the same name in the newest pipelines of the project.
 import { badge, wordOf } from './status.ts'
 import { counted, duration, shortSha, time } from './format.ts'
 import { empty, type Reader } from './frame.ts'
@@ -10,9 +10,9 @@ import type { PagesSources } from './ports.ts'
 import type { RunCursor } from '../store/ports/views.ts'
 
 export interface JobHistory {
-  /** The newest first. */
+  /** Newest first. */
   readonly runs: readonly PastRun[]
-  /** In so many of the project's newest pipelines they were looked for. */
+  /** How many of the project's newest pipelines were searched. */
   readonly pipelines: number
 }
 
@@ -24,7 +24,7 @@ export interface PastRun {
 }
 
 const most = 12
-/** Looked at: pipelines, and jobs of them, so that a page takes some milliseconds however large they are. */
+/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
 const mostPipelines = 50
 const mostJobs = 5_000
 const atOnce = 10
@@ -41,7 +41,7 @@ export async function historyOf(
   do {
     const page = await views.search({ project, after, limit: atOnce })
     for (const card of page.runs.map(runCard)) {
-      // Another instance may have a project of the same path.
+      // Another instance may have a project with the same path.
       if (card.instance !== instance || card.projectId !== projectId) continue
       pipelines += 1
       jobs += card.jobs.length
@@ -53,7 +53,7 @@ export async function historyOf(
   return { runs: runs.slice(0, most), pipelines }
 }
 
-/** `here`: the run whose page this is. */
+/** `here`: the run that the page shows. */
 export function historyTable(
   { runs, pipelines }: JobHistory,
   here: JobCard,

@@ -1,4 +1,4 @@
-// A job's log for whoever may read it: fetched from the platform when somebody asks for it, redacted, stored nowhere.
+// A job's log, for its page and the JSON API: fetched from the platform on demand, redacted, never stored.
 import { runCard, type JobCard, type RunCard } from './run-card.ts'
 import type { AskedJob } from './job-detail.ts'
 import type { LogLine, PagesSettings, PagesSources, ReadLog } from './ports.ts'
@@ -11,18 +11,18 @@ export interface JobLog {
   readonly read: ReadLog
 }
 
-/** Of what is looked for, UTF-16 units. */
+/** Maximum length of the searched text, in UTF-16 code units. */
 export const longestFind = 200
-/** Lines that hold what is looked for. */
+/** How many matching lines are shown. */
 const mostFound = 1_000
 
-/** Undefined: there is no such job, or logs are not shown. */
+/** Undefined if there is no such job, or logs are not shown. */
 export async function jobLogOf(
   { views, jobLog, now }: LogSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
 ): Promise<JobLog | undefined> {
-  // Whoever reads it reads it by the rights of the daemon.
+  // Without an admin token anybody on this machine could read logs with the daemon's permissions.
   if (jobLog === undefined || adminToken() === undefined) return undefined
   const stored = await views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
@@ -31,7 +31,7 @@ export async function jobLogOf(
   return job && { pipeline, job, read: await readLog(jobLog, pipeline, job, now()) }
 }
 
-/** Whether a job's page leads to its log. */
+/** Whether the job has a log to link to. */
 export function hasLog({ kind, startedAt }: Pick<JobCard, 'kind' | 'startedAt'>): boolean {
   return kind === 'job' && startedAt !== undefined
 }
@@ -50,7 +50,7 @@ async function readLog(
 
 export interface FoundLines {
   readonly count: number
-  /** The first of them. */
+  /** The first of them, up to `mostFound`. */
   readonly lines: readonly LogLine[]
 }
 
@@ -64,7 +64,7 @@ export function textOf({ runs }: LogLine): string {
   return runs.map(({ text }) => text).join('')
 }
 
-/** As JSON has it: without its colours. `find`: lines without it are left out. Undefined as above. */
+/** The log for the JSON API, without colours. `find`: only lines that contain it. Undefined as in `jobLogOf`. */
 export async function jobLogView(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,

@@ -1,4 +1,4 @@
-// A job's log as a page.
+// The page of a job's log.
 import { card, empty, type Page, type Reader } from './frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
@@ -8,7 +8,7 @@ import type { AskedJob } from './job-detail.ts'
 import type { JobCard, RunCard } from './run-card.ts'
 import type { PagesSettings, ReadLog } from './ports.ts'
 
-/** Undefined: there is no such job, or logs are not shown. */
+/** Undefined if there is no such job, or logs are not shown. */
 export async function jobLogPage(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,

@@ -1,4 +1,4 @@
-// The sections of a job as rows of a waterfall, each within the one around it. Pure.
+// The sections of a job as rows of a waterfall, nested. Pure.
 import { duration, number } from './format.ts'
 import type { JobInside, Section } from '../model/inside.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
@@ -8,11 +8,11 @@ export interface JobSections {
   readonly start: number
   readonly end: number
   readonly sections: readonly Section[]
-  /** At least so many more there were: a job keeps two hundred. */
+  /** At least this many more sections were left out: 200 are kept for a job. */
   readonly left: number
 }
 
-/** Of what was read of a job the last: a job that was played again has the same id. Undefined: nothing was read. */
+/** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
 export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {
   const last = insides.findLast(({ job, sections }) => job.id === jobId && sections !== undefined)
   if (last?.sections === undefined) return undefined
@@ -21,13 +21,13 @@ export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSec
   return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
 }
 
-/** `depth`: of the job's own row. */
+/** `depth`: that of the job's row. */
 export function sectionRows(
   { sections }: JobSections,
   { projectId, pipelineId, depth }: Pick<WaterfallRow, 'projectId' | 'pipelineId' | 'depth'>,
 ): WaterfallRow[] {
   const known = new Set(sections.map(({ ordinal }) => ordinal))
-  // What is not before it cannot be around it, so there are no circles.
+  // An enclosing section comes before the enclosed one. Checking that prevents cycles.
   const isAround = (parent: number | undefined, { ordinal }: Section): parent is number =>
     parent !== undefined && parent < ordinal && known.has(parent)
   const inner = Map.groupBy(sections, one => (isAround(one.parent, one) ? one.parent : undefined))
@@ -50,12 +50,12 @@ export function sectionRows(
   return rows
 }
 
-/** The runner's own by their names, those of scripts by their titles. */
+/** Names for sections of the runner, titles for those of scripts. */
 function labelOf({ kind, name, title }: Section): string {
   return kind === 'runner' ? name : (title ?? name)
 }
 
-/** What was left out of them, or moved, in sentences. */
+/** Sentences about sections that were left out, and times that were shifted. */
 export function aboutSections({ sections, left }: JobSections): string[] {
   const shift = sections.reduce((most, { clockShift = 0 }) => Math.max(most, clockShift), 0)
   const isCoarse = sections.some(({ clock }) => clock === 'marker')

@@ -1,4 +1,4 @@
-// What the report of a job says of its tests: how many there were, and each that failed, with its words.
+// The test report on a job's page: totals, and failed tests with their messages.
 import { card } from './frame.ts'
 import { counted, duration, number } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -7,14 +7,14 @@ import type { JobInside } from '../model/inside.ts'
 import type { TestFailure } from '../model/test-report.ts'
 
 export interface JobReport extends Pick<TestSummary, 'totals' | 'fault'> {
-  /** With their words; at most a hundred are kept. */
+  /** With their messages; 100 are kept. */
   readonly failures: readonly TestFailure[]
   /** Number of further failed tests. */
   readonly left: number
   readonly flaky: readonly FlakyTest[]
 }
 
-/** Of what was read of a job the last: a job that was played again has the same id. Undefined: nothing was read. */
+/** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
 export function reportOf(insides: readonly JobInside[]): JobReport | undefined {
   const parts = insides.flatMap(({ tests }) => tests ?? [])
   const begin = parts.findLastIndex(({ summary }) => summary !== undefined)
@@ -66,7 +66,7 @@ function failedTest(
   isOpen: boolean,
 ): Html {
   const place = file === undefined ? undefined : `${file}${line === undefined ? '' : `:${line}`}`
-  // Most frameworks begin the stack trace with the message.
+  // The stack traces of most frameworks begin with the message.
   const words = stack !== undefined && message !== undefined && stack.includes(message) ? undefined : message
   const about = [
     suite,
@@ -84,7 +84,7 @@ function failedTest(
   </details>`
 }
 
-/** Its line ends are content, so they are no part of a template. */
+/** On one line of the template, as line breaks within `pre` would be shown. */
 function printed(text: Content, says: string): Html {
   return html`<div class="scroll printed" tabindex="0" role="region" aria-label="${says}"><pre>${text}</pre></div>`
 }

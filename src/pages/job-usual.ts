@@ -1,8 +1,8 @@
-// How long a job took against its usual, in sentences.
+// Compares a job's duration with its usual one, in sentences.
 import { days, leastRuns, slack, whereUsual, type Usual } from './usual.ts'
 import { duration, number } from './format.ts'
 
-/** A plain sentence or two. `tookMs`: of this run, as far as it has come; undefined for one that never began. */
+/** One or two sentences. `tookMs`: of this run, so far; undefined if it never started. */
 export function againstUsual(usual: Usual | undefined, tookMs: number | undefined, isOver: boolean): string {
   const { runs = 0, p50, p95 } = usual ?? {}
   if (usual === undefined || p50 === undefined || p95 === undefined) {

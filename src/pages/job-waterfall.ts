@@ -1,4 +1,4 @@
-// The sections of one job as its page draws them, or why there are none.
+// The waterfall of a job's sections, or why there is none.
 import { aboutSections, sectionRows } from './job-sections.ts'
 import { empty } from './frame.ts'
 import { html, type Content } from './html.ts'

@@ -1,4 +1,4 @@
-// One job's page: how it went, which tests failed, which part of it took how long, whether that is usual, its last runs, what was sent of it.
+// The page of a job: facts, failed tests, sections, comparison with the usual duration, recent runs, exported attributes.
 import { againstUsual } from './job-usual.ts'
 import { attributeCard } from './attributes.ts'
 import { badge, wordOf } from './status.ts'
@@ -17,7 +17,7 @@ import type { FailureDomain, PagesSettings, PagesSources } from './ports.ts'
 import type { JobDetail } from './job-detail.ts'
 
 export interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
-  /** Its log can be read here. */
+  /** Whether its log can be shown. */
   readonly showsLog: boolean
 }
 
@@ -70,7 +70,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
   }
 }
 
-/** In ms; undefined for one that never began. */
+/** In ms; undefined if it never started. */
 function tookOf({ job, pipeline }: JobDetail, { now }: Reader): number | undefined {
   const { startedAt, finishedAt, status } = job
   if (startedAt === undefined) return undefined
@@ -133,7 +133,7 @@ function heading(
     ])}`
 }
 
-/** Small ones to three digits that say something. */
+/** Amounts below 1 with three significant digits. */
 function amount(value: number): string {
   return new Intl.NumberFormat('en', value < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }).format(
     value,

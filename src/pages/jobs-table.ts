@@ -1,4 +1,4 @@
-// The jobs of a pipeline as a table: failed ones first, or sorted by a column; some hundred at a time.
+// The table of a pipeline's jobs: failed ones first, or sorted by a column; paginated.
 import { badge, wordOf } from './status.ts'
 import { clock, duration, number } from './format.ts'
 import { empty, table, type Reader } from './frame.ts'
@@ -10,12 +10,12 @@ import { usualCell } from './usual.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
-/** Jobs in one page of their table. */
+/** Rows of a page. */
 const pageOfJobs = 500
 
 interface Place {
   readonly detail: PipelineDetail
-  /** Now, on the platform's clock. */
+  /** The current time on the platform's clock. */
   readonly there: Millis
 }
 

@@ -1,15 +1,15 @@
-// What this process has counted in the last hour: counters only grow, so a reading a minute is remembered, and what was counted since
-// the one an hour ago is the hour's.
+// The counts of this process in the last hour. Counters only grow, so they are sampled every minute, and the sample of an hour ago is
+// subtracted.
 import { every, type Timer } from '../lib/timer.ts'
 import type { ExportQueueStatus, Flow, HourCounts, LastHour } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface HourWatch {
-  /** What has been counted since an hour ago, to the minute. */
+  /** The counts of the last hour, to the minute. */
   read(): Promise<LastHour>
-  /** Remembers what is counted now. */
+  /** Takes a sample. */
   sample(): Promise<void>
-  /** From now on a sample a minute. */
+  /** Takes a sample every minute from now on. */
   start(onError: (error: unknown) => void): void
   stop(): void
 }
@@ -31,7 +31,7 @@ export function createHourWatch({ flow, queues, now }: HourSources): HourWatch {
     read: async () => {
       const counts = await count()
       const from = now() - hour
-      // A clock that was set back makes all of them too new: then all that was counted is of the hour.
+      // If the clock was set back, no sample is old enough: then everything counts.
       const before = samples.findLast(({ at }) => at <= from)
       const since = before?.at ?? Math.min(flow().startedAt, now())
       return { since: Math.max(since, from), ...minus(counts, before?.counts) }

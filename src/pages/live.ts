@@ -1,20 +1,19 @@
-// Pages that stay up to date: each is rendered anew every second while somebody has it open, and sent when it has changed
-// (server-sent events, HTML standard 9.2).
+// Live pages: each open page is rendered every second, and sent if it has changed (server-sent events, HTML standard 9.2).
 import type { ServerResponse } from 'node:http'
 import { reasonOf } from '../lib/fault.ts'
 import { every, type Timer } from '../lib/timer.ts'
 import type { Log } from '../lib/log.ts'
 
-/** Open pages at once; more are asked to come back. */
+/** How many pages may be open at once. */
 const most = 64
 const roundEvery = 1_000
-/** Proxies close what is silent for long, ms. */
+/** A comment is sent after this silence, ms, because proxies close idle connections. */
 const sayAliveAfter = 15_000
 
 export interface Live {
-  /** False when there are too many already. `render`: the content as it is now; undefined when there is none any more. */
+  /** False if too many are open. `render`: the current content; undefined ends the connection. */
   follow(response: ServerResponse, address: string, render: () => Promise<string | undefined>): boolean
-  /** Ends all of them. */
+  /** Ends all connections. */
   close(): void
 }
 
@@ -31,7 +30,7 @@ export function createLive(log: Log): Live {
   let timer: Timer | undefined
 
   async function round(): Promise<void> {
-    // Those who look at the same page get the same answer.
+    // A page that several have open is rendered once.
     for (const [, same] of Map.groupBy(followers, follower => follower.address)) {
       const content = await same[0]?.render()
       for (const follower of same) {
@@ -47,7 +46,7 @@ export function createLive(log: Log): Live {
 
   function send(follower: Follower, content: string): void {
     const { response, last } = follower
-    // Whoever reads too slowly gets the next one.
+    // A slow reader skips this update.
     if (response.writableNeedDrain) return
     if (content !== last) {
       follower.last = content

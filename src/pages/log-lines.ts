@@ -1,4 +1,4 @@
-// The lines of a job's log, in its sections and in its colours.
+// The lines of a job's log, with their sections and colours.
 import { counted, number, size } from './format.ts'
 import { findLines } from './job-log-detail.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -6,15 +6,15 @@ import type { LogLine, ReadLog } from './ports.ts'
 
 type Log = Extract<ReadLog, { as: 'log' }>
 
-/** Lines that follow each other in the same section. */
+/** Consecutive lines of the same section. */
 interface Group {
   readonly section: number | undefined
   readonly lines: LogLine[]
-  /** What is left out lies before it. */
+  /** Whether lines are left out before it. */
   readonly isAfterGap: boolean
 }
 
-/** What failed is open; of a job whose failure was not its script's, the end of the log. */
+/** The section that failed is open. If a job failed without a failed section, its last lines are open. */
 export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean): Content {
   const known = new Map(sections.map(section => [section.ordinal, section]))
   const groups = groupsOf(lines, missing?.number)
@@ -62,7 +62,7 @@ export function foundLines(lines: readonly LogLine[], find: string): Content {
     ${found.count > found.lines.length && html`<p class="dim">The first ${number(found.lines.length)} are shown.</p>`}`
 }
 
-/** Line ends are content here, so they are no part of a template. */
+/** On one line of the template, as line breaks within `pre` would be shown. */
 function printed(lines: readonly LogLine[], says: string): Html {
   const content = lines.map(({ number: at, runs }) => [
     html`<span class="log-number">${String(at).padStart(6)}</span>`,

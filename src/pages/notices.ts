@@ -1,4 +1,4 @@
-// What needs a human: each a sentence of what is wrong, and one of what to do. Pure.
+// What needs attention: each a sentence on what is wrong, and one on what to do. Pure.
 import { ago, counted, duration } from './format.ts'
 import type { Flow, ExportQueueStatus, Setup } from './ports.ts'
 import { earliest, type Millis } from '../model/instant.ts'
@@ -8,7 +8,7 @@ export interface Notice {
   readonly level: 'problem' | 'hint'
   readonly what: string
   readonly remedy: string
-  /** A page with more, below the base. */
+  /** The path of a page with more. */
   readonly more?: string
 }
 
@@ -17,13 +17,13 @@ export interface Health {
   readonly inbox: InboxState
   readonly queues: readonly ExportQueueStatus[]
   readonly setup: Setup
-  /** Our own hooks that the platform has switched off, by name. */
+  /** The names of our hooks that the platform has switched off. */
   readonly hooksOff: readonly string[]
-  /** Whether the store knows any pipeline. */
+  /** Whether any pipeline is stored. */
   readonly hasRuns: boolean
 }
 
-/** A delivery is processed within milliseconds; a minute means that something is stuck, ms. */
+/** ms. Deliveries are processed within milliseconds; after a minute something is stuck. */
 const longWait = 60_000
 
 export function noticesOf(health: Health, now: Millis): Notice[] {
@@ -51,7 +51,7 @@ function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
   return notices
 }
 
-/** Signals of a destination in one sentence where the same is wrong with them. */
+/** Signals of a destination that have the same problem, for one sentence about all of them. */
 interface AlikeQueues extends Omit<ExportQueueStatus, 'signal'> {
   readonly signals: string
 }

@@ -1,4 +1,4 @@
-// The OpenAPI description (3.1) of the JSON API, made from its table of routes.
+// The OpenAPI 3.1 description of the JSON API, generated from its table of routes.
 import { z } from 'zod'
 import type { ApiRoute } from './api-route.ts'
 
@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
 
 export function openApi(routes: readonly ApiRoute[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
-  /** Shapes that contain themselves, by their names. */
+  /** Recursive shapes, by name. */
   const shared: Json = {}
   for (const route of routes) {
     const path = `/api${route.path.replace(/:(\w+)/g, '{$1}')}`
@@ -65,7 +65,7 @@ function refusal(description: string): Json {
   return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Message' } } } }
 }
 
-/** Each as it is once it has been read from its text; required as the text is. */
+/** Types as they are after parsing; `required` as in the text. */
 function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined, shared: Json): Json[] {
   if (shape === undefined) return []
   const { properties = {} } = schema(shape, 'output', shared) as { properties?: Record<string, Json> }
@@ -78,7 +78,7 @@ function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined, sha
   }))
 }
 
-/** As JSON Schema. What contains itself goes to `shared`, where the whole description can refer to it. */
+/** As JSON Schema. Recursive shapes are added to `shared`, and referred to. */
 function schema(shape: z.ZodType, io: 'input' | 'output', shared: Json): Json {
   const text = JSON.stringify(z.toJSONSchema(shape, { io, target: 'draft-2020-12', reused: 'inline', override: pair }))
   const { $schema: _, $defs, ...rest } = JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as Json
@@ -86,7 +86,7 @@ function schema(shape: z.ZodType, io: 'input' | 'output', shared: Json): Json {
   return rest
 }
 
-/** Tuples here are pairs of equals: said as an array of two, which every generator of clients understands. */
+/** Writes tuples as arrays, because not all client generators understand `prefixItems`. All tuples here have elements of one type. */
 function pair({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { prefixItems } = jsonSchema
   if (prefixItems === undefined) return

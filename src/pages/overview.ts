@@ -1,4 +1,4 @@
-// The overview: what needs a human, how deliveries flow, what is running, what ended last.
+// The overview page: what needs attention, the flow of deliveries, what is running, what finished last.
 import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since } from './format.ts'
 import { badge } from './status.ts'
@@ -19,22 +19,22 @@ import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
   readonly notices: readonly Notice[]
-  /** The newest of those that are running. */
+  /** The newest running ones. */
   readonly running: readonly ListedRun[]
-  /** How many are running. */
+  /** How many are running in total. */
   readonly active: number
-  /** Of these nothing was observed for long: the longest silent first, and how many. */
+  /** Running ones without an event for long: the longest silent first, and how many. */
   readonly silent: readonly ListedRun[]
   readonly silentCount: number
   readonly finished: readonly ListedRun[]
   readonly lastHour: LastHour
-  /** What became slower or less reliable and is so still, the newest first, and how many there are. */
+  /** Unresolved regressions, newest first, and how many. */
   readonly regressions: readonly ShownRegression[]
   readonly regressionCount: number
 }
 
 const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
-/** A pipeline under way is reported with each of its jobs: this long without a word is unusual, ms. */
+/** ms. A running pipeline has an event for each change of a job, so this long a silence is unusual. */
 const silentAfter = 3_600_000
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
@@ -68,7 +68,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
   }
 }
 
-/** `timeline`: of the last day. */
+/** `timeline`: that of the last day. */
 export function overviewPage(overview: Overview, timeline: Timeline, reader: Reader): Page {
   const { running, active, silent, silentCount, finished, notices } = overview
   const { base, now } = reader
@@ -140,19 +140,19 @@ export function noticeList(notices: readonly Notice[], base: string): Html {
   </ul>`
 }
 
-/** What stands between backticks is to be typed. */
+/** Shows text between backticks as code. */
 function withCode(text: string): Content {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
-/** Five stations, from left to right or from top to bottom; each leads to what it counts. */
+/** Five stations, from left to right or from top to bottom. Each links to what it counts. */
 function flowPicture({ flow, lastHour, inbox, queues, active, silentCount }: Overview, { base, now }: Reader): Html {
   const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
   const oldest = queues.flatMap(queue => queue.oldest ?? [])
   const names = [...new Set(queues.map(queue => queue.destination))]
   const troubled = queues.some(queue => queue.state !== 'closed')
   const { received, ignored, refused, settled, delivered } = lastHour
-  // To the minute: the page is sent anew whenever it has changed.
+  // In whole minutes, because a live page is sent again whenever it has changed.
   const minutes = Math.floor((now - lastHour.since) / 60_000)
   const span = minutes >= 59 ? 'in the last hour' : 'since the start'
   const link = (to: string, content: Content): Html => html`<a href="${base}${to}">${content}</a>`
@@ -208,7 +208,7 @@ function queueRow(queue: ExportQueueStatus, now: Millis): Html {
   </li>`
 }
 
-/** The circuit breaker of a queue, by its usual words and by what they mean. */
+/** The state of a queue's circuit breaker, and what it means. */
 export function queueBadge({ state, cause, lastSuccess }: ExportQueueStatus): Html {
   if (state === 'closed') return badge(lastSuccess === undefined ? 'created' : 'success', breakerWords.closed)
   return badge(cause ?? state, breakerWords[state] + (cause === undefined ? '' : `: ${causeWords[cause]}`))
@@ -227,7 +227,7 @@ const causeWords = {
   unacceptable: 'refuses everything',
 }
 
-/** Of what was received: new or known already, of no interest, refused. */
+/** Received deliveries by outcome: accepted (duplicates, too), ignored, refused. */
 function becameOf({
   accepted,
   duplicate,

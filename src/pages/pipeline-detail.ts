@@ -1,4 +1,4 @@
-// All that is known of one pipeline: its family, what was sent of it, where it came from.
+// Everything about one pipeline, for its page and the JSON API: family, usual durations, exports, spans, origin.
 import { familyOf, type FamilyMember } from './family.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { sectionsOf, type JobSections } from './job-sections.ts'
@@ -10,7 +10,7 @@ import type { Millis } from '../model/instant.ts'
 export interface PipelineDetail {
   readonly pipeline: RunCard
   readonly family: FamilyMember
-  /** How long it usually takes, and each of its jobs by its name; undefined or absent: none of their runs has been counted. */
+  /** The usual durations of the pipeline, and of its jobs by name; absent if no run has been counted. */
   readonly usual?: Usual | undefined
   readonly jobUsuals: Readonly<Record<string, Usual>>
   readonly firstSeenBy: readonly { readonly source: string; readonly at: Millis }[]
@@ -21,21 +21,21 @@ export interface PipelineDetail {
     readonly incomplete: boolean
   }[]
   readonly exports: readonly ExportState[]
-  /** Every span that was sent or is pending, with its attributes. */
+  /** Spans that were exported or are pending. */
   readonly spans: readonly ExportedSpan[]
-  /** Sections of its jobs whose log was read. */
+  /** The sections of jobs whose log was read. */
   readonly inside: readonly JobSections[]
   readonly traceId?: string | undefined
-  /** The trace in the user's own backend. */
+  /** The URL of the trace in the user's backend. */
   readonly traceUrl?: string | undefined
 }
 
-/** Jobs that can be opened in its waterfall; the others' pages have their sections. */
+/** Jobs whose sections are read for the waterfall. The pages of other jobs have theirs. */
 const mostReadings = 100
-/** Jobs beside which their usual stands; the others' pages have it. */
+/** Jobs whose usual durations are read. The pages of other jobs have theirs. */
 const mostUsuals = 1_000
 
-/** Undefined when there is no such pipeline. */
+/** Undefined if there is no such pipeline. */
 export async function pipelineDetail(
   parts: PagesParts,
   { traceLink }: Pick<PagesSettings, 'traceLink'>,

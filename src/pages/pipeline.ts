@@ -1,4 +1,4 @@
-// One pipeline's page: what failed, where the time went, what was sent of it and what became of that.
+// The page of a pipeline: what failed, where the time went, its jobs, its exports.
 import { ago, counted, duration, number, percent, shortSha, time, title, utc } from './format.ts'
 import { badge, wordOf } from './status.ts'
 import { beside, type Usual } from './usual.ts'
@@ -125,7 +125,7 @@ function whatFailed(failures: readonly JobCard[]): Content {
   </ul>`
 }
 
-/** Of a job of this very pipeline. */
+/** The sections of a job, but not of other pipelines in the family. */
 function sectionsIn({ inside, pipeline }: PipelineDetail, row: WaterfallRow): readonly WaterfallRow[] | undefined {
   if (row.kind !== 'job' || row.pipelineId !== pipeline.pipelineId) return undefined
   const its = inside.find(({ jobId }) => jobId === row.id)
@@ -152,7 +152,7 @@ const legend = html`<p class="legend">
   <span><i class="swatch usual-swatch"></i>usual end of an unusually long job</span>
 </p>`
 
-/** What the waterfall has no room for, and where it is. */
+/** Says how many jobs and pipelines the waterfall leaves out, and where they are. */
 function leftOut({ left }: Waterfall, isFamily: boolean): Content {
   const where = isFamily ? 'each pipeline’s own page has a table of all' : 'the table has all of them'
   return [

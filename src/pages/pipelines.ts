@@ -1,4 +1,4 @@
-// The list of pipelines: its filters, its pages.
+// The page that lists pipelines, with its filters and pagination.
 import { card, type Page, type Reader } from './frame.ts'
 import { choice, sources } from './choice.ts'
 import { counted, number, utc } from './format.ts'
@@ -14,16 +14,16 @@ import { mostCounted, type RunCursor, type RunQuery } from '../store/ports/views
 
 export interface PipelineList {
   readonly pipelines: readonly ListedRun[]
-  /** Put into `after` it brings the next page; undefined at the end. */
+  /** The value of `after` for the next page; undefined on the last. */
   readonly next?: string | undefined
-  /** How many match in all; undefined where a text or a job is searched for, or there are more than are counted. */
+  /** The number of all matches; undefined for searches by text or job, and if there are too many to count. */
   readonly total?: number | undefined
-  /** Set when the search was cut short: older pipelines were not looked at yet. */
+  /** Set if the search stopped early: older pipelines have not been searched yet. */
   readonly searchedBackTo?: Millis | undefined
 }
 
 const pageSize = 30
-/** In the list of projects to choose from. */
+/** How many projects are suggested in the form. */
 const mostProjects = 500
 
 export const filterNames = ['project', 'ref', 'status', 'source', 'job', 'since', 'until', 'text', 'after'] as const
@@ -45,7 +45,7 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
   const { text, job } = filters
   if (isTraceId(text)) {
     const found = await ofTrace(parts, text, query)
-    // A trace that a pipeline was started in has an id of its own, which is among the words of the pipeline.
+    // A pipeline may have joined a trace (TRACEPARENT). That trace's id is not derived, but the text search finds it.
     if (found.total !== 0 || query.after !== undefined) return found
   }
   const [{ runs, next, searchedBackTo }, total] = await Promise.all([
@@ -104,7 +104,7 @@ export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page>
   }
 }
 
-/** What was looked for among words may be the name of a job. */
+/** Offers a search by job, as the searched text may be the name of one. */
 function jobInstead({ text, job, after: _, ...others }: Filters, base: string): Content {
   if (text === undefined || job !== undefined || isTraceId(text)) return ''
   const query = new URLSearchParams({ ...others, job: text })
@@ -120,7 +120,7 @@ function howMany({ pipelines, total, next }: PipelineList, { text, job, after }:
     : `${number(pipelines.length)} on this page`
 }
 
-/** Filters that say nothing, so that nobody takes their list for a filtered one, or an empty one for the truth. */
+/** Explains filters that were ignored or cannot match, so that nobody misreads the list. */
 function misread(filters: Filters, projects: readonly string[]): Content {
   const { since, until, after, status, project } = filters
   const wrong = [
@@ -153,7 +153,7 @@ function runQuery(filters: Filters, limit: number): RunQuery {
     job,
     text,
     since: instantOf(filters.since),
-    // A date means the whole of that day, a time the whole of that minute.
+    // Inclusive: a date is the whole day, a time the whole minute.
     until: until === undefined ? undefined : until + (filters.until?.includes('T') === true ? 60_000 : 24 * 3_600_000),
     after: cursorOf(filters.after),
     limit,
@@ -162,10 +162,10 @@ function runQuery(filters: Filters, limit: number): RunQuery {
 
 /** `2026-06-01` or `2026-06-01T12:00`, in UTC. */
 export const instantPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d)?$/
-/** What `next` of a list has. */
+/** The format of `next`. */
 export const cursorPattern = /^(-?\d{1,15})-(\d{1,15})$/
 
-/** Anything else filters nothing. A day that its month has not is one of the next month's. */
+/** Undefined for other texts. 2026-06-31 is read as 2026-07-01. */
 function instantOf(text: string | undefined): Millis | undefined {
   if (text === undefined || !instantPattern.test(text)) return undefined
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)

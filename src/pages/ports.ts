@@ -1,4 +1,4 @@
-// What the pages ask of the rest of the daemon. The composition root hands it in; nothing here knows where it comes from.
+// What the pages need from the rest of the daemon. `app/` passes it in.
 import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Changes } from '../store/ports/changes.ts'
@@ -33,24 +33,24 @@ export interface PagesSources {
     ReadOnly<'regressions' | 'inventoryStates' | 'auditCursors' | 'auditBackfills'>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
-  /** What this process has counted since it started. */
+  /** The counts of this process since its start. */
   readonly flow: () => Flow
-  /** What was sent for these chunks, span by span. */
+  /** The spans that are exported for these chunks. */
   readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
-  /** Who can mend a failure of this reason: those whose pipeline it is, or those who run the platform and its runners. */
-  /** The legacy name of an attribute of such a span; undefined where it has none. */
+  /** The legacy name of an attribute; undefined if it has none. */
   readonly legacyName: (kind: ExportedSpan['kind'], name: string) => string | undefined
-  /** Whether the trace that a pipeline has begun has this id: 32 lower-case hex digits. */
+  /** Whether the trace of this root pipeline has this id (32 lower-case hex digits). */
   readonly isTraceOf: (traceId: string, root: RunKey) => boolean
+  /** Who can fix a failure of this reason: `user`, the authors of the pipeline; `platform`, who operates the platform and its runners. */
   readonly failureDomain: (reason: string | undefined) => FailureDomain
-  /** Reads a job's log from the platform, redacted; undefined where logs are not shown. */
+  /** Reads a job's log from the platform, redacted; undefined if logs are not shown. */
   readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
-  /** Asks the platform how many commits a branch has that a revision has not; undefined where it cannot be asked. */
+  /** Asks the platform how many commits a revision is behind a branch; undefined without the platform's API. */
   readonly countBehind?: ((of: BehindSubject) => Promise<Behind>) | undefined
   readonly setup: () => Setup
-  /** Sends now what waits for a destination, or for any: see the export room. */
+  /** Retries now what is pending for one destination, or for all: see the export room. */
   readonly tryNow: (destination?: string) => Promise<TriedNow>
-  /** What a rule would have flagged of a project, by the runs that are stored; undefined for one without figures. */
+  /** What a rule would have flagged in a project, by its stored runs; undefined for a project without figures. */
   readonly preview: (projectId: number, rule: PreviewRule) => Promise<Preview | undefined>
   /** Called when dead letters are pending again. */
   readonly onRetried: () => void
@@ -58,11 +58,11 @@ export interface PagesSources {
   readonly log: Log
 }
 
-/** From when on something would be flagged. */
+/** The thresholds of a regression. */
 export interface PreviewRule {
   /** Percent longer than usual. */
   readonly slower: number
-  /** And so many seconds. */
+  /** And at least this many seconds longer. */
   readonly slowerBy: number
   /** Percentage points more failures. */
   readonly failing: number
@@ -70,7 +70,7 @@ export interface PreviewRule {
 
 export interface Preview {
   readonly project: string
-  /** So many of its pipelines were read; the oldest ended then. */
+  /** How many of its pipelines were read; `backTo`: when the oldest ended. */
   readonly pipelines: number
   readonly backTo?: Millis | undefined
   readonly found: readonly Regression[]
@@ -84,11 +84,11 @@ export interface BehindSubject {
 }
 
 export type Behind =
-  /** `isAll`: false where there are more than one answer has. */
+  /** `isAll`: false if there are more commits than one page of the API has. */
   | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
-/** Whose log is read. */
+/** The job whose log is read. */
 export interface LogOwner {
   readonly instance: string
   readonly projectId: number
@@ -100,7 +100,7 @@ export interface LogOwner {
 
 export interface LogLine {
   readonly number: number
-  /** `colour`: 0 to 15, as terminals number them. */
+  /** `colour`: 0 to 15, as in terminals. */
   readonly runs: readonly {
     readonly text: string
     readonly bold?: true | undefined
@@ -115,12 +115,12 @@ export type ReadLog =
       readonly as: 'log'
       readonly lines: readonly LogLine[]
       readonly sections: readonly Section[]
-      /** Between its beginning and its end; `number`: of the first such line. */
+      /** Lines that are left out in the middle; `number`: the first of them. */
       readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
-      /** False where there is more than is read. */
+      /** False if the log is longer than what is read. */
       readonly isWhole: boolean
     }
-  /** It shows the variables of the job, so none of it is shown. */
+  /** The log has the job's variables (CI_DEBUG_TRACE), so none of it is shown. */
   | { readonly as: 'traced' }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
@@ -130,18 +130,18 @@ export interface HourCounts {
   readonly duplicate: number
   readonly ignored: number
   readonly refused: number
-  /** Attempts of pipelines that ended, and of which a snapshot was taken. */
+  /** Attempts whose snapshot was taken. */
   readonly settled: number
   /** Exports that a backend has accepted. */
   readonly delivered: number
 }
 
 export interface LastHour extends HourCounts {
-  /** An hour ago, or when the process started, where that is less long ago. */
+  /** An hour ago, or the start of the process if that is later. */
   readonly since: Millis
 }
 
-/** What every page is made from: the same, and what was read of it lately. */
+/** The sources with what is cached or sampled from them. */
 export interface PagesParts extends PagesSources {
   readonly usuals: Usuals
   readonly hour: { readonly read: () => Promise<LastHour> }
@@ -149,7 +149,7 @@ export interface PagesParts extends PagesSources {
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'
 
-/** How far discovery has come, and what it knows of the platform's hooks and API. */
+/** The state of discovery: cursors, hooks, budgets. */
 export type DiscoveryRepositories = ReadOnly<
   'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'backfills' | 'budgets' | 'refusedEndpoints'
 >
@@ -157,27 +157,27 @@ type TokenRepositories = ReadOnly<'journals' | 'rotations' | 'daemonReports'>
 type ReadOnly<Name extends keyof Repositories> = { readonly [Of in Name]: Readable<Repositories[Of]> }
 
 export interface PagesSettings {
-  /** Asked for at every request: it may change while the daemon runs. */
+  /** Called at every request, because the token may change while the daemon runs. */
   readonly adminToken: () => Secret | undefined
   /** With `{traceId}`. */
   readonly traceLink?: string | undefined
   /** The unit of prices. */
   readonly costUnit?: string | undefined
-  /** There is a price table. */
+  /** Whether there is a price table. */
   readonly hasPrices?: boolean | undefined
-  /** Of which jobs the log is read for its sections; empty: of none. */
+  /** PIPESPAN_JOB_SECTIONS; empty: none. */
   readonly jobSections?: readonly string[] | undefined
-  /** Reports of tests are read. */
+  /** Whether test reports are read. */
   readonly readsTests?: boolean | undefined
-  /** Whether regressions are looked for, and by which rule. */
+  /** Whether regressions are flagged, and by which rule. */
   readonly regressions?: { readonly enabled: boolean; readonly rule: PreviewRule } | undefined
-  /** Audit events are read. */
+  /** Whether audit events are read. */
   readonly readsAudit?: boolean | undefined
-  /** True for a project that is not to be seen; undefined: all are shown. */
+  /** Whether a project is hidden; undefined: none is. */
   readonly isHidden?: ((path: string) => boolean) | undefined
 }
 
-/** Since the daemon's start. */
+/** Counts since the daemon's start. */
 export interface Flow {
   readonly startedAt: Millis
   readonly received: number
@@ -193,20 +193,20 @@ export interface Flow {
   readonly excluded: number
   readonly attempts: number
   readonly supplements: number
-  /** Who asks the platform, and what came of it, by name. */
+  /** The counters of each client of the platform's API, by name. */
   readonly apiClients: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** Why the platform's API gives no answers at this moment. */
+  /** Why the platform's API cannot be used now. */
   readonly platformError?: { readonly what: string; readonly remedy: string } | undefined
 }
 
 export interface TriedNow {
-  /** Exports that were put off, and are due now. */
+  /** Exports that waited for their next try, and are due now. */
   readonly due: number
-  /** Queues whose circuit breaker was open, and is half-open now. */
+  /** Queues whose open circuit breaker is half-open now. */
   readonly probes: number
 }
 
-/** How an export queue stands: see the export room's circuit breaker for its states and causes. */
+/** The state of an export queue: see the circuit breaker in the export room for `state` and `cause`. */
 export interface ExportQueueStatus extends ExportQueue {
   readonly state: 'closed' | 'open' | 'half-open' | 'unserved'
   /** Why the circuit breaker is not closed. */
@@ -214,7 +214,7 @@ export interface ExportQueueStatus extends ExportQueue {
   readonly pending: number
   readonly oldest?: Millis | undefined
   readonly dead: number
-  /** Of the pending ones those that were sent, and had to be put off. */
+  /** Pending ones whose last try failed, and that wait for the next. */
   readonly putOff: number
   readonly nextTry?: Millis | undefined
   readonly lastSuccess?: Millis | undefined
@@ -236,9 +236,9 @@ export interface ExportedSpan {
   readonly resource: Readonly<Record<string, unknown>>
 }
 
-/** What is configured, without anything secret. */
+/** What is configured, without secrets. */
 export interface Setup {
-  /** Where webhooks are taken. */
+  /** The webhook URL. */
   readonly webhooks: string
   readonly platform?: string | undefined
   readonly hasPlatformToken: boolean
@@ -248,10 +248,10 @@ export interface Setup {
     readonly endpoints: readonly { readonly signal: string; readonly url: string }[]
     /** The start of the token's SHA-256; undefined without a token. */
     readonly fingerprint?: string | undefined
-    /** Where the token is read from: its file, or that it is a fixed value. */
+    /** Where the token is read from: the path of its file, or that it is a fixed value. */
     readonly tokenFrom?: string | undefined
   }[]
   readonly observabilityUrl?: string | undefined
-  /** Whether that instance drops telemetry without a valid token; undefined where it is not asked. */
+  /** Whether that instance drops telemetry without a valid token; undefined if it is not asked. */
   readonly enforcement?: 'on' | 'off' | 'unknown' | undefined
 }

@@ -1,4 +1,4 @@
-// Regressions as the pages and the JSON API show them: those that were flagged, and what a rule would have flagged.
+// Regressions for the pages and the JSON API: those that were flagged, and those that a rule would have flagged.
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources, Preview, PreviewRule } from './ports.ts'
 import type { Regression } from '../store/ports/regression-documents.ts'
@@ -7,16 +7,16 @@ export type ShownRegression = Omit<Regression, 'span' | 'announced'>
 
 export interface AskedRegressions {
   readonly projectId?: number | undefined
-  /** Empty: those of pipelines and of all jobs. */
+  /** Undefined: pipelines and all jobs; empty: pipelines only. */
   readonly job?: string | undefined
-  /** Resolved before that are left out. */
+  /** Those that were resolved before are left out. */
   readonly since?: Millis | undefined
 }
 
-/** Where nothing else is configured. */
-export const configuredAsUsual = { enabled: true, rule: { slower: 25, slowerBy: 30, failing: 20 } }
+/** The default configuration. */
+export const defaultRegressions = { enabled: true, rule: { slower: 25, slowerBy: 30, failing: 20 } }
 
-/** Those that go on first, then the newest. */
+/** Unresolved ones first, then newest first. */
 export async function regressionsOf(
   { repositories }: Pick<PagesSources, 'repositories'>,
   { projectId, job, since = 0 }: AskedRegressions,
@@ -34,7 +34,7 @@ function shown({ span: _, announced: __, ...one }: Regression): ShownRegression 
   return one
 }
 
-/** What the form asks for; what is no number within its bounds is as it is configured. */
+/** The rule in a query. Values that are missing or out of bounds are as configured. */
 export function previewRule(query: URLSearchParams, configured: PreviewRule): PreviewRule {
   const within = (name: keyof typeof bounds, usual: number): number => {
     const given = Number(query.get(name) ?? Number.NaN)
@@ -57,7 +57,7 @@ export interface ShownPreview extends Omit<Preview, 'found' | 'project'> {
   readonly found: readonly ShownRegression[]
 }
 
-/** Of a project without figures, or that is not to be seen, nothing. */
+/** Empty for a project without figures, or a hidden one. */
 export async function previewOf(
   parts: Pick<PagesSources, 'preview'>,
   projectId: number,

@@ -1,4 +1,4 @@
-// How regressions are listed: on the overview, in trends, and on a page of their own.
+// Lists of regressions: a table for their page and trends, and short rows for the overview.
 import { branchNames } from './trend-filters.ts'
 import { duration, number, percent, since, utc } from './format.ts'
 import { badge } from './status.ts'
@@ -30,7 +30,7 @@ export function regressionTable(regressions: readonly ShownRegression[], { base,
   return table('Regressions', ['What', 'State', 'Before → after', 'First bad run', 'Likely cause'], rows)
 }
 
-/** For a narrow place: those that go on. */
+/** Short rows of unresolved regressions, for the overview. */
 export function regressionRows(regressions: readonly ShownRegression[], { base, now }: Place): Content {
   return html`<ul class="plain-list">
     ${regressions.map(

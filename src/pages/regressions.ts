@@ -1,8 +1,8 @@
-// The page of regressions: what was flagged, and what a rule would have flagged among the runs of a project that are stored.
+// The page of regressions: what was flagged, and what a rule would have flagged in a project's stored runs.
 import { card, type Page, type Reader } from './frame.ts'
 import { counted, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import { configuredAsUsual, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
+import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
 import { regressionTable } from './regression-list.ts'
 import { wholeNumber } from './whole-number.ts'
 import type { PagesParts, PagesSettings, PreviewRule } from './ports.ts'
@@ -12,7 +12,7 @@ const shownFor = 30 * 86_400_000
 export async function regressionsPage(parts: PagesParts, settings: PagesSettings, reader: Reader): Promise<Page> {
   const { query, now, base } = reader
   const projectId = wholeNumber(query.get('project') ?? '')
-  const configured = settings.regressions ?? configuredAsUsual
+  const configured = settings.regressions ?? defaultRegressions
   const rule = previewRule(query, configured.rule)
   const [flagged, preview, projects] = await Promise.all([
     regressionsOf(parts, { projectId, since: now - shownFor }),

@@ -1,4 +1,4 @@
-// The admin listener's routes but health: the pages, their actions, the JSON API, and what else is behind their guard.
+// The routes of the admin listener except health: pages, their actions, the JSON API, and other routes behind the same guard.
 import helmet from '@fastify/helmet'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { actionOf, perform } from './exports.ts'
@@ -19,13 +19,13 @@ import { createUsuals } from './usual.ts'
 import { withoutHidden } from './hidden.ts'
 import type { PagesParts, PagesSettings, PagesSources } from './ports.ts'
 
-/** A form has a few short fields, bytes. */
+/** Bytes; forms only have a few short fields. */
 const largestForm = 16 * 1024
 
 export interface PagesOptions {
   readonly parts: PagesSources
   readonly settings: PagesSettings
-  /** Routes of other rooms that are let through by the same guard, such as `/metrics`. */
+  /** Routes of other rooms behind the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
 }
 
@@ -99,12 +99,12 @@ const securityHeaders = {
   },
   crossOriginEmbedderPolicy: true,
   referrerPolicy: { policy: 'same-origin' as const },
-  // The listener speaks plain HTTP; whoever puts TLS before it decides for the whole name.
+  // This listener has no TLS. A proxy that adds it decides about HSTS for its host name.
   strictTransportSecurity: false,
   xFrameOptions: { action: 'deny' as const },
 }
 
-/** An unknown address: a page for people, who ask for HTML; it shows nothing that is guarded. */
+/** Unknown addresses: browsers, which accept HTML, get a page without navigation, as they have not passed the guard. */
 function registerNotFound(app: FastifyInstance, base: string): void {
   app.get('/*', { config: { isForTheRest: true } }, async (request, reply) => {
     const isForPeople = request.headers.accept?.includes('text/html') === true
@@ -152,7 +152,7 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
     const address = ownAddress((request.query as { page?: unknown }).page)
     const admission = admissionOf(request)
     const render = async (): Promise<string | undefined> => {
-      // A session that ended while the page was open ends its news too.
+      // A page whose session has ended gets no more updates.
       if (!(await access.stays(request, admission))) return undefined
       if (addressed(site, address.split('?', 1)[0] ?? '/')?.address.isOnDemand === true) return undefined
       return (await pageAt(readerOf(request, address)))?.content.toString()

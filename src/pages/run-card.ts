@@ -1,4 +1,4 @@
-// A run as the pages and the JSON API show it in a list: plain data made from what the store knows.
+// A run as plain data, for lists on the pages and in the JSON API.
 import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
 import { delayingJobs, hasActiveJobs, newestByName } from '../model/attempt.ts'
 import { earliest, latest } from '../model/instant.ts'
@@ -15,12 +15,12 @@ export interface JobCard {
   readonly stage: string
   readonly status: string
   readonly allowFailure: boolean
-  /** A newer job of the same name exists. */
+  /** Whether a newer job of the same name exists. */
   readonly retried: boolean
   readonly createdAt?: Millis | undefined
   readonly startedAt?: Millis | undefined
   readonly finishedAt?: Millis | undefined
-  /** Before it started, ms. */
+  /** Time in the queue, ms. */
   readonly queuedMs?: number | undefined
   readonly failureReason?: string | undefined
   readonly url?: string | undefined
@@ -32,15 +32,15 @@ export interface RunCard {
   readonly instance: string
   readonly projectId: number
   readonly pipelineId: number
-  /** Full path, else its name or id. */
+  /** Full path, else name, else id. */
   readonly project: string
   readonly iid?: number | undefined
   readonly status: string
   readonly name?: string | undefined
   readonly ref?: string | undefined
-  /** What kind of ref it is; its usual duration is that of the same kind. */
+  /** The class of its ref. Usual durations are per class. */
   readonly branchClass: BranchClass
-  /** Its name without what changes from run to run; empty without one. */
+  /** Its name without the parts that change from run to run; empty without a name. */
   readonly countedAs: string
   readonly sha?: string | undefined
   readonly source?: string | undefined
@@ -55,9 +55,9 @@ export interface RunCard {
   readonly attempts: number
   /** By id. */
   readonly jobs: readonly JobCard[]
-  /** Failed jobs that count: newest of their name, and not allowed to fail. */
+  /** Failed jobs that are not retried and not allowed to fail. */
   readonly failures: readonly JobCard[]
-  /** Waits for an active job of an otherwise ended pipeline, or for REST, until then at most. */
+  /** Until when the export of an ended pipeline waits at most, for a job that still runs or for details from the platform. */
   readonly waitsUntil?: Millis | undefined
 }
 
@@ -116,8 +116,8 @@ export function runCard({ run, timing }: StoredRun): RunCard {
 }
 
 /**
- * The platform's own clock, as far as the last observation shows: it may stand elsewhere than ours, and what runs there is to be
- * measured by it.
+ * The current time on the platform's clock, which may differ from ours: the latest time in the run plus the time since the run last
+ * changed. Running jobs are measured by it, because their start is the platform's time.
  */
 export function platformNow(card: Pick<RunCard, 'createdAt' | 'jobs' | 'changedAt'>, now: Millis): Millis {
   const latestKnown = latest([
@@ -127,7 +127,7 @@ export function platformNow(card: Pick<RunCard, 'createdAt' | 'jobs' | 'changedA
   return latestKnown === undefined ? now : latestKnown + Math.max(0, now - card.changedAt)
 }
 
-/** From the first known instant to the end, or to now while it runs; undefined while nothing is known. */
+/** The duration from the first known time to the end, or to now while it runs; undefined if no time is known. */
 export function spentMs(card: RunCard, now: Millis): number | undefined {
   const start = earliest([card.createdAt, ...card.jobs.map(job => job.startedAt)])
   if (start === undefined) return undefined
@@ -137,7 +137,7 @@ export function spentMs(card: RunCard, now: Millis): number | undefined {
   return Math.max(0, (end ?? platformNow(card, now)) - start)
 }
 
-/** Stages in the order of their jobs, each with its jobs: the newest of each name. */
+/** Stages in the order of their jobs, each with its jobs that are not retried. */
 export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; readonly jobs: readonly JobCard[] }[] {
   const stages = new Map<string, JobCard[]>()
   for (const job of card.jobs) {
@@ -151,7 +151,7 @@ export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; 
 
 const weight = ['failed', 'running', 'canceling', 'pending', 'preparing', 'waiting_for_resource', 'manual', 'canceled']
 
-/** The one status that says most of several. */
+/** The most important status of several jobs. */
 export function statusOfStage(jobs: readonly JobCard[]): string {
   const statuses = new Set(jobs.map(job => (job.status === 'failed' && job.allowFailure ? 'warning' : job.status)))
   const heaviest = weight.find(status => statuses.has(status))

@@ -1,4 +1,4 @@
-// Runs in lists: a row each, with its stages in small.
+// Rows of runs in lists, each with the statuses of its stages; and the addresses of pages about runs.
 import { duration, shortSha, since, title } from './format.ts'
 import { badge, mark, wordOf } from './status.ts'
 import { beside } from './usual.ts'
@@ -10,7 +10,7 @@ import type { Reader } from './frame.ts'
 
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
 
-/** `from`: whoever asked for one instance's page stays with that instance. */
+/** `from`: keeps the `instance` parameter of the current page. */
 export function pipelineAddress(base: string, card: PipelineIds, from?: Pick<Reader, 'query'>): string {
   return `${base}/pipelines/${card.projectId}/${card.pipelineId}${instanceOf(from)}`
 }
@@ -23,7 +23,7 @@ export function logAddress(base: string, card: PipelineIds, jobId: number, from?
   return `${pipelineAddress(base, card)}/jobs/${jobId}/log${instanceOf(from)}`
 }
 
-/** `other`: what it is compared with, a name or the number of a pipeline. */
+/** `other`: what it is compared with, such as `before`, or the number of a pipeline. */
 export function compareAddress(
   base: string,
   card: PipelineIds,
@@ -40,7 +40,7 @@ function instanceOf(from: Pick<Reader, 'query'> | undefined): string {
   return instance === undefined ? '' : `?${new URLSearchParams({ instance }).toString()}`
 }
 
-/** What a pipeline is called: its name, else the title of its commit, else its ref. */
+/** A pipeline's name, else the title of its commit, else its ref. */
 export function pipelineTitle(card: Pick<RunCard, 'name' | 'commit' | 'ref' | 'pipelineId'>): string {
   const message = title(card.commit)
   return card.name ?? (message === '' ? undefined : message) ?? card.ref ?? `Pipeline ${card.pipelineId}`

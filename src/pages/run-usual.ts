@@ -1,10 +1,10 @@
-// Pipelines of a list, each with how long it usually takes.
+// Adds usual durations to a list of pipelines.
 import type { PagesParts } from './ports.ts'
 import type { RunCard } from './run-card.ts'
 import type { Usual } from './usual.ts'
 
 export interface ListedRun extends RunCard {
-  /** Undefined: nothing of its project has been counted. */
+  /** Undefined if no run of its project has been counted. */
   readonly usual?: Usual | undefined
 }
 

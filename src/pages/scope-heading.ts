@@ -1,4 +1,4 @@
-// The head of a page of figures of all projects or of one: how long back, and of which project.
+// The heading of pages with figures: a choice of the period and of the project.
 import { html, type Html } from './html.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from './ports.ts'
@@ -10,10 +10,10 @@ export interface Scope {
   readonly project?: string | undefined
 }
 
-/** In the list of projects to choose from. */
+/** How many projects are suggested in the form. */
 const mostProjects = 500
 
-/** What stands in an address; anything else asks for thirty days of all projects. */
+/** The scope in a query. Default: 30 days of all projects. */
 export function askedScope(query: URLSearchParams): Scope {
   const project = query.get('project')?.trim() ?? ''
   return { span: spanOf(query.get('span')) ?? '30d', project: project === '' ? undefined : project }
@@ -31,7 +31,7 @@ export function scopeQuery({
   return `?${query.toString()}`
 }
 
-/** `path`: of the page, such as `/environments`. */
+/** `path`: the page's, such as `/environments`. */
 export async function scopeHeading(
   title: string,
   path: string,

@@ -1,9 +1,9 @@
-// Sessions of people who logged in. A cookie holds an id that nobody can guess; what it stands for is a document in the store, so
-// that every replica knows it and all of them forget it when somebody logs out. The store holds a digest of the id, keyed by the
-// admin token: whoever reads the store has no cookie, and a new token ends every session.
+// Sessions of people who logged in. A cookie has a random id. The session is a document in the store, so that all replicas know it,
+// and forget it at logout. The store only has a digest of the id, keyed with the admin token: nobody can make a cookie from the
+// store's content, and a new token ends all sessions.
 //
-// Where the store takes no writes, as on a full disk, people still have to look at the pages: then a session begins in this
-// process alone, and one that ends there is erased from the store when it takes writes again and somebody logs in or tries it.
+// If the store does not accept writes, as on a full disk, people still need the pages: then a session exists only in this process,
+// and a session that ends is deleted from the store later, at the next login or when its cookie is used.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
@@ -12,22 +12,22 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { Secret } from '../lib/secret.ts'
 
 export const sessionCookie = 'pipespan_session'
-/** A working day and a bit, ms. */
+/** ms; longer than a working day. */
 export const sessionLife = 12 * 3_600_000
-/** Sessions at once; a new one ends the oldest. */
+/** Maximum number of sessions; a new one ends the oldest. */
 export const mostSessions = 500
-/** By which clocks of replicas may differ, ms. */
+/** How much the clocks of replicas may differ, ms. */
 const clockSlack = 3_600_000
 
 export interface Session {
-  /** Of the cookie; in a form it stands as its token only. */
+  /** The id in the cookie. Forms only contain the token derived from it. */
   readonly id: string
 }
 
 export interface Sessions {
-  /** A new one: what its cookie holds. */
+  /** Begins a session; answers the value of its cookie. */
   begin(token: Secret): Promise<string>
-  /** Undefined for a cookie that is none of ours, too old, or of somebody who logged out. */
+  /** Undefined for an unknown or expired cookie, and after logout. */
   find(token: Secret, cookie: string | undefined): Promise<Session | undefined>
   end(token: Secret, session: Session): Promise<void>
 }
@@ -39,12 +39,12 @@ export interface SessionParts {
 }
 
 export function createSessions({ sessions, now, log }: SessionParts): Sessions {
-  /** Begun while the store took no writes, by digest. */
+  /** Sessions that could not be stored, by digest. */
   const unwritten = new Map<string, Millis>()
-  /** Ended while the store took no writes. */
+  /** Ended sessions that could not be deleted, by digest. */
   const unerased = new Map<string, Millis>()
 
-  /** Forgets what has run out, and the oldest beyond the limit. */
+  /** Deletes expired sessions, and the oldest beyond the limit. */
   async function makeRoom(): Promise<void> {
     const [stored, at] = await Promise.all([sessions.all(), sessions.now()])
     const living = stored
@@ -99,7 +99,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
   }
 }
 
-/** Neither past nor further ahead than any session is: a clock that was wrong gives no longer life. */
+/** Also false for an end that is too far in the future: a wrong clock must not prolong a session. */
 function isCurrent(until: Millis, now: Millis): boolean {
   return until > now && until <= now + sessionLife + clockSlack
 }
@@ -119,7 +119,7 @@ function keyed(token: Secret, purpose: 'session' | 'form', text: string): string
   return createHmac('sha256', key).update(text).digest('base64url')
 }
 
-/** Stands in every form of a session, where no other site can read it. */
+/** The token in every form of a session. Other sites cannot read it. */
 export function formToken(key: Secret, id: string): string {
   return keyed(key, 'form', id)
 }

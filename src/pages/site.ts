@@ -1,4 +1,4 @@
-// The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
+// The table of pages by their paths, for requests and for live updates.
 import { auditPage, auditView } from './audit.ts'
 import { behindPage } from './behind.ts'
 import { changesPage } from './changes.ts'
@@ -31,15 +31,15 @@ import type { Page, Reader } from './frame.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
 export interface Address {
-  /** Asks the platform: never made anew by itself. */
+  /** Rendering it sends requests to the platform, so it is never updated live. */
   readonly isOnDemand?: true
-  /** As fastify writes it: `/pipelines/:project/:pipeline`. */
+  /** In fastify's syntax: `/pipelines/:project/:pipeline`. */
   readonly path: string
-  /** Undefined: there is no such thing. */
+  /** Undefined becomes "not found". `given`: the values of the path's parameters. */
   readonly page: (reader: Reader, given: readonly string[]) => Promise<Page | undefined>
 }
 
-/** In the list of projects to choose from. */
+/** How many projects are suggested in the form. */
 const mostProjects = 500
 
 export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
@@ -173,7 +173,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
   ]
 }
 
-/** The page at a path, and what stands in the path's places. */
+/** The page at a path, with the values of the path's parameters. */
 export function addressed(
   site: readonly Address[],
   path: string,

@@ -1,8 +1,8 @@
-// Tables that their readers sort by a column: the heads lead to the same page in another order, without a script.
+// Sortable tables without a script: the heads of columns link to the same page in another order.
 import { table, type Reader, type SortHead } from './frame.ts'
 import type { Content, Html } from './html.ts'
 
-/** A column: its head, and what its rows are sorted by; what is undefined comes last. Without `of` nobody sorts by it. */
+/** A column. `of`: the value to sort by, undefined ones last; without it the column is not sortable. */
 export interface Column<Row> {
   readonly head: string
   readonly of?: (row: Row) => string | number | undefined
@@ -10,18 +10,18 @@ export interface Column<Row> {
 
 export interface Sorting<Row> {
   readonly heads: readonly (string | SortHead)[]
-  /** All of them, in their order. */
+  /** All rows, sorted. */
   readonly rows: readonly Row[]
 }
 
 export interface Asked<Row> {
-  /** `ran`, or `-ran` for the greatest first; anything else: the order of their own. */
+  /** `ran`, or `-ran` for descending order; anything else: the default order. */
   readonly sort: string | null
-  /** The address of the page in another order. */
+  /** The address of the same page in another order. */
   readonly href: (sort: string) => string
-  /** The order of their own, and of rows that are alike by their column; undefined: as they come. */
+  /** The default order; undefined: as given. */
   readonly otherwise?: ((a: Row, b: Row) => number) | undefined
-  /** Rows that are alike by their column; undefined: in the order of their own. */
+  /** The order of rows with equal values; undefined: the default order. */
   readonly alike?: ((a: Row, b: Row) => number) | undefined
 }
 
@@ -53,12 +53,12 @@ export function sorting<Row>(
   return { heads, rows: sorted }
 }
 
-/** A column with what its cells show. */
+/** A column with its cells. */
 export interface ShownColumn<Row> extends Column<Row> {
   readonly cell: (row: Row) => Content
 }
 
-/** A table that is sorted by the `sort` of the page's address; tables of one page that have columns of one name are sorted together. */
+/** A table sorted by `sort` in the page's address. If several tables of a page have that column, all of them are. */
 export function sortedTable<Row>(
   label: string,
   columns: Readonly<Record<string, ShownColumn<Row>>>,
@@ -77,7 +77,7 @@ export function sortedTable<Row>(
   )
 }
 
-/** The same page, sorted otherwise. */
+/** The address of the same page in another order. */
 function sortAddress({ base, address, query }: Pick<Reader, 'base' | 'address' | 'query'>, sort: string): string {
   const own = new URLSearchParams(query)
   own.set('sort', sort)

@@ -1,4 +1,4 @@
-// Sources: from whom news comes and when it last came, what was refused, and what was asked of the platform.
+// The page of sources: webhooks, projects, the inbox, use of the platform's API, the inventory, quarantined deliveries.
 import { apiFacts, apiTables, discoveryView, type DiscoveryView } from './api-clients.ts'
 import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
@@ -15,11 +15,11 @@ export interface SourcesView {
   readonly setup: Setup
   readonly inbox: InboxState
   readonly quarantined: readonly QuarantinedDelivery[]
-  /** Projects observed lately: which source reported each pipeline first, over its newest ones. */
+  /** Projects of the newest pipelines, with which source reported how many of them first. */
   readonly projects: readonly ProjectSources[]
   readonly discovery: DiscoveryView
   readonly inventory: readonly InventoryLine[]
-  /** Counted over all restarts, by name. */
+  /** Counters that survive restarts, by name. */
   readonly counters: Readonly<Record<string, number>>
 }
 
@@ -27,11 +27,11 @@ export interface ProjectSources {
   readonly project: string
   readonly lastObserved: Millis
   readonly pipelines: number
-  /** Pipelines that this source reported first. */
+  /** How many pipelines each source reported first. */
   readonly firstBy: Readonly<Record<string, number>>
 }
 
-/** Pipelines whose first source is counted. */
+/** How many pipelines are counted. */
 const newest = 200
 
 export async function sourcesView(parts: PagesSources): Promise<SourcesView> {

@@ -1,7 +1,7 @@
-// How a status looks: a mark and its word, never a colour alone.
+// The badge of a status: a mark and a word, never only a colour.
 import { html, type Html } from './html.ts'
 
-/** Families of statuses that look alike. */
+/** Groups of statuses that look alike. */
 export type Tone = 'good' | 'bad' | 'warn' | 'active' | 'waiting' | 'off'
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -47,7 +47,7 @@ export function mark(status: string): Html {
   </svg>`
 }
 
-/** Mark and word. */
+/** A mark and a word. */
 export function badge(status: string, word: string = wordOf(status)): Html {
   return html`<span class="badge ${toneOf(status)}">${mark(status)}${word}</span>`
 }

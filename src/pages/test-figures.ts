@@ -1,10 +1,10 @@
-// Tests that cost time, as the pages and the JSON API show them: flaky ones, those that fail most, the slowest.
+// Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
 import { spans } from './trend-spans.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources } from './ports.ts'
 import type { TestFigures, TestQuestion } from '../store/ports/test-memory.ts'
 
-/** Tests are remembered for thirty days. */
+/** Test results are stored for 30 days. */
 export const testSpanNames = ['24h', '7d', '30d'] as const
 export type TestSpanName = (typeof testSpanNames)[number]
 
@@ -23,13 +23,13 @@ interface OfTests {
 }
 
 export interface FlakyTests extends OfTests {
-  /** What cost most first; its cost is what the jobs took that failed with it. */
+  /** Most expensive first. The cost is the duration of the jobs that failed with the test. */
   readonly flaky: readonly TestFigures[]
 }
 
 export interface CostlyTests extends OfTests {
   readonly failed: readonly TestFigures[]
-  /** Their cost is what the tests themselves took. */
+  /** The cost is the duration of the tests themselves. */
   readonly slow: readonly TestFigures[]
 }
 
@@ -53,7 +53,7 @@ function questions({ tests }: Sources, { span, project, limit }: AskedTests, now
   return { of, figures }
 }
 
-/** What stands in an address; anything else asks for thirty days of all projects. */
+/** The question in a query. Default: 30 days of all projects. */
 export function askedTests(query: URLSearchParams, limit: number): AskedTests {
   const project = query.get('project')?.trim() ?? ''
   const span = testSpanNames.find(name => name === query.get('span')) ?? '30d'

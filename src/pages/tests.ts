@@ -1,4 +1,4 @@
-// Which tests cost time: the page of flaky ones, and the page of those that fail most and of the slowest.
+// The pages of tests: flaky tests; the most failing and the slowest tests.
 import { card, empty, type Page, type Reader } from './frame.ts'
 import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number, since } from './format.ts'
@@ -9,9 +9,9 @@ import { spans } from './trend-spans.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 import type { TestFigures } from '../store/ports/test-memory.ts'
 
-/** Tests in a list. */
+/** Rows of each list. */
 const most = 50
-/** In the list of projects to choose from. */
+/** How many projects are suggested in the form. */
 const mostProjects = 500
 
 type Sources = Pick<PagesSources, 'tests' | 'views'>
@@ -70,7 +70,7 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, reader
   }
 }
 
-/** `says`: what there is none of. */
+/** `says`: the beginning of the sentence for an empty list. */
 function noneOf(says: string, { readsTests = false }: Settings, { span, project }: AskedTests): Content {
   if (!readsTests) {
     return html`Test reports are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
@@ -131,11 +131,11 @@ function figure(text: string): Content {
   return html`<span class="figure">${text}</span>`
 }
 
-/** What the figures of a list are called. */
+/** The heads of a list's columns. */
 interface FigureNames {
   readonly times: string
   readonly cost: string
-  /** Absent: the time of each is not shown. */
+  /** Absent: without this column. */
   readonly each?: string
 }
 

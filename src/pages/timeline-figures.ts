@@ -1,4 +1,4 @@
-// What happened around pipelines, in the order of time: as the pages and the JSON API show it.
+// The timeline, for the pages and the JSON API: deployments and events around pipelines, in chronological order.
 import { runCard } from './run-card.ts'
 import { pipelineTitle } from './run-rows.ts'
 import { shownKinds, type ShownKind } from '../model/shown-event.ts'
@@ -13,27 +13,27 @@ export type TimelineKind = (typeof timelineKinds)[number]
 
 export interface AskedTimeline {
   readonly span: Span
-  /** Full path; undefined: of all. */
+  /** Full path; undefined: all projects. */
   readonly project?: string | undefined
   /** Empty: all. */
   readonly kinds: readonly TimelineKind[]
   readonly limit: number
-  /** Pipelines beside it; 0: none. */
+  /** How many pipelines to add; 0: none. */
   readonly pipelines: number
 }
 
 export interface TimelineItem {
   readonly kind: TimelineKind
   readonly at: Millis
-  /** In one line. */
+  /** One line. */
   readonly title: string
   readonly instance: string
-  /** Its path; of what is about a group, the group's. */
+  /** The path of the project, or of the group. */
   readonly project?: string | undefined
   readonly user?: string | undefined
   /** Something failed, or an incident began. */
   readonly isBad: boolean
-  /** Of a deployment whose job is known. */
+  /** For a deployment whose job is known. */
   readonly projectId?: number | undefined
   readonly pipelineId?: number | undefined
   readonly jobId?: number | undefined
@@ -53,13 +53,13 @@ export interface Timeline {
   readonly since: Millis
   readonly until: Millis
   readonly project?: string | undefined
-  /** What was asked for and may be seen. */
+  /** The requested kinds that may be shown. */
   readonly kinds: readonly TimelineKind[]
-  /** The newest first. */
+  /** Newest first. */
   readonly items: readonly TimelineItem[]
-  /** Older ones of the same time are left out. */
+  /** True if older ones of the period are left out. */
   readonly isCut: boolean
-  /** The newest that were created in the time. */
+  /** The newest that were created in the period. */
   readonly pipelines: readonly TimelinePipeline[]
 }
 
@@ -75,7 +75,7 @@ export async function timelineOf(
   const { span, project, limit } = asked
   const { since, until } = frameOf(span, now)
   const kinds = offered(settings).filter(kind => asked.kinds.length === 0 || asked.kinds.includes(kind))
-  // One more than is shown: then it is known that there are more.
+  // One more than shown, to know whether there are more.
   const within = { project, since, until, limit: limit + 1 }
   const [runs, ...found] = await Promise.all([
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
@@ -98,13 +98,13 @@ export async function timelineOf(
   }
 }
 
-/** What may be seen: audit events where an admin token is set, and they are read. */
+/** The kinds that may be shown: audit events only if they are read and an admin token is set. */
 export function offered({ adminToken, readsAudit }: TimelineSettings): readonly TimelineKind[] {
   const isAudited = adminToken() !== undefined && readsAudit === true
   return isAudited ? timelineKinds : timelineKinds.filter(kind => kind !== 'audit')
 }
 
-/** It ends a little later than now, and moves by so much at a time: pages that are sent anew when they change must not change every second. */
+/** The period, with its end rounded up to 1/288 of its length, so that live pages do not change every second. */
 function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly until: Millis } {
   const { length } = spans[span]
   const step = length / 288
@@ -112,7 +112,7 @@ function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly un
   return { since: until - length, until }
 }
 
-/** What stands in an address; anything else asks for all of the last week. */
+/** The question in a query. Default: all kinds of the last 7 days. */
 export function askedTimeline(query: URLSearchParams): AskedTimeline {
   const project = query.get('project')?.trim() ?? ''
   return {

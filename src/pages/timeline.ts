@@ -1,4 +1,4 @@
-// The timeline: what changed, and when, beside the pipelines. A drawing, and a list below it that says the same.
+// The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, since, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -22,7 +22,7 @@ const words: Readonly<Record<TimelineKind, readonly [one: string, many: string]>
   audit: ['Audit event', 'Audit events'],
 }
 
-/** `projects`: to choose from. */
+/** `projects`: suggestions for the form. */
 export function timelinePage(
   timeline: Timeline,
   settings: TimelineSettings,
@@ -60,7 +60,7 @@ export function timelinePage(
   }
 }
 
-/** For other pages: the drawing, and the newest of the list. */
+/** The drawing and the newest items, for other pages. */
 export function timelineCard(timeline: Timeline, reader: Reader): Html {
   const { items, span } = timeline
   const shown = { ...timeline, items: items.slice(0, 6) }
@@ -114,7 +114,7 @@ function filters(
   </form>`
 }
 
-/** The address of the same timeline, but for what is changed. */
+/** The address of the same timeline with changes. */
 export function timelineAddress(
   base: string,
   { span, project }: Pick<Timeline, 'span' | 'project'>,
@@ -125,7 +125,7 @@ export function timelineAddress(
   return `${base}/timeline?${query.toString()}`
 }
 
-/** Wide as the page is; the strokes keep their width. */
+/** The drawing's own units. It is stretched to the width of the page. */
 const wide = 1_000
 const high = 16
 
@@ -163,7 +163,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   </div>`
 }
 
-/** What went wrong is as high as its lane: its colour alone would not show it to everybody. */
+/** Failures are as high as their lane, because not everybody can see their colour. */
 function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until: Millis): Html {
   const x = ((Math.min(until, Math.max(from, at)) - from) / (until - from)) * wide
   const top = isBad ? 0 : high * 0.35
@@ -199,7 +199,7 @@ function itemsTable({ items }: Pick<Timeline, 'items'>, reader: Reader): Html {
   return table('What happened', ['When', 'Kind', 'What', 'Project', 'By', 'Job'], rows, 'of-timeline')
 }
 
-/** The page of a job leads to its trace. */
+/** Links to the pages of its job and pipeline. */
 function jobOf({ projectId, pipelineId, jobId }: TimelineItem, { base }: Reader): Content {
   if (projectId === undefined || pipelineId === undefined || jobId === undefined) return '–'
   const card = { projectId, pipelineId }

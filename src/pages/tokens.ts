@@ -1,4 +1,4 @@
-// Ingest tokens: which one is in use and since when, by name and fingerprint; never a value.
+// The page of ingest tokens: which ones are in use and how old they are, by name and fingerprint. It never has their values.
 import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { duration, time } from './format.ts'
@@ -8,9 +8,9 @@ import type { PagesSources, Setup } from './ports.ts'
 
 export interface TokensView {
   readonly setup: Setup
-  /** Targets of rotations, as far as the store remembers. */
+  /** Targets of rotations that the store knows. */
   readonly targets: readonly TokenTarget[]
-  /** The last first. */
+  /** Newest first. */
   readonly rotations: readonly Rotation[]
   readonly daemons: readonly {
     readonly daemon: string
@@ -24,9 +24,9 @@ export interface TokenTarget {
   readonly instance: string
   readonly current?:
     { readonly id: string; readonly fingerprint?: string | undefined; readonly since: Millis } | undefined
-  /** Still valid, and to be revoked. */
+  /** How many older tokens are still valid. */
   readonly older: number
-  /** The step of a rotation under way, or of one that died. */
+  /** The step of an unfinished rotation. */
   readonly step?: string | undefined
 }
 

@@ -1,5 +1,5 @@
-// Which pipelines a trace has. Ids of traces are derived from the number of the pipeline that began it: they are not stored, but made
-// again from the numbers of the pipelines that are, the last to be stored first.
+// Finds the pipelines of a trace. Trace ids are not stored: each is derived from the root pipeline's id. So the ids of stored pipelines
+// are derived again and compared, newest first.
 import { maxGenerations } from '../model/family.ts'
 import { runCard } from './run-card.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -8,15 +8,15 @@ import type { PagesParts } from './ports.ts'
 import type { RunCard } from './run-card.ts'
 import type { RunKey } from '../model/observation.ts'
 
-/** Looked at for one page, and between two breaths: about a millisecond for a thousand of them. */
+/** How many pipelines are searched for one page, and before the event loop gets a turn. A thousand take about a millisecond. */
 const looked = { most: 200_000, atOnce: 5_000 }
-/** A larger family is cut off. */
+/** How many pipelines of a trace are shown. */
 const mostOfFamily = 60
 
 export interface FoundTrace {
-  /** The pipeline that began it, where it is stored, and those that it triggered. */
+  /** The root pipeline if it is stored, and those that it triggered. */
   readonly cards: readonly RunCard[]
-  /** Set where no more were looked at: the place to go on from, and up to when all were. */
+  /** Set if the search stopped early: where to continue, and back to when it has searched. */
   readonly next?: { readonly id: number; readonly createdAt: Millis } | undefined
 }
 
@@ -24,7 +24,7 @@ export function isTraceId(text: string | undefined): text is string {
   return /^[0-9a-f]{32}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
 }
 
-/** `before`: where the search before this one ended. */
+/** `before`: the `next.id` of the previous search. */
 export async function searchTrace(
   parts: Pick<PagesParts, 'views' | 'runs' | 'isTraceOf'>,
   given: string,
@@ -37,7 +37,7 @@ export async function searchTrace(
     const keys = await parts.views.listedKeys(looked.atOnce, from)
     for (const { instance, pipelineId, parentId } of keys) {
       if (isOf({ instance, pipelineId })) return { cards: await familyBelow(parts, { instance, pipelineId }) }
-      // The pipeline that began it may have been pruned.
+      // The root may have been pruned.
       if (parentId === undefined || !isOf({ instance, pipelineId: parentId })) continue
       return { cards: await familyBelow(parts, { instance, pipelineId: parentId }) }
     }

@@ -1,4 +1,4 @@
-// Figures over time as the page and the JSON API show them: percentiles from bins, beside those of the period before.
+// Trends, for the page and the JSON API: percentiles from bins, compared with the previous period.
 import { figuresOf, type Figures } from './trend-sum.ts'
 import { regressionsOf, type ShownRegression } from './regression-figures.ts'
 import { openingSpan, spans, type Span } from './trend-spans.ts'
@@ -12,14 +12,14 @@ export interface TrendPoint extends Figures {
 }
 
 export interface AskedTrends extends TrendFilter {
-  /** Undefined: where the data is. */
+  /** Undefined: chosen by how far back there is data. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
   readonly job?: string | undefined
-  /** An exact branch or tag, a runner by its description: of these the runs that are stored are counted. */
+  /** An exact branch or tag, or a runner's description. Daily statistics do not have these, so stored runs are counted instead. */
   readonly ref?: string | undefined
   readonly runner?: string | undefined
-  /** What the tables are sorted by. */
+  /** The sort orders of the tables. */
   readonly jobs?: LineSort | undefined
   readonly projects?: LineSort | undefined
 }
@@ -33,23 +33,23 @@ export interface Trends {
   readonly project?: { readonly id: number; readonly name: string } | undefined
   readonly job?: string | undefined
   readonly filter: TrendFilter & Pick<AskedTrends, 'ref' | 'runner'>
-  /** Names of pipelines to choose from. */
+  /** Pipeline names to filter by. */
   readonly pipelineNames: readonly string[]
   readonly points: readonly TrendPoint[]
-  /** Of the whole time. */
+  /** Over the whole period. */
   readonly total: Figures
-  /** The same of the time of the same length before; undefined where nothing of it, or not all of it, is stored. */
+  /** The previous period of the same length; undefined unless all of it is stored. */
   readonly before?: Figures | undefined
   readonly projects: readonly TrendLine[]
   readonly jobs: readonly TrendLine[]
-  /** Of the project or job, in this period or still; of all projects those. */
+  /** Regressions of the project, the job or all projects, in this period or unresolved. */
   readonly regressions: readonly ShownRegression[]
-  /** What the tables are sorted by. */
+  /** The sort orders of the tables. */
   readonly sorted: { readonly projects: LineSort; readonly jobs: LineSort }
-  /** Where the runs that are stored were counted: how many, and how far back where there were too many. */
+  /** Set if stored runs were counted: how many, and how far back if there were too many. */
   readonly retained?:
     | {
-        /** `jobs`: the table of jobs alone was made so. */
+        /** `jobs`: only for the table of jobs. */
         readonly of: 'all' | 'jobs'
         readonly pipelines: number
         readonly backTo?: Millis | undefined
@@ -72,7 +72,7 @@ export async function trendsOf(
   const until = now - (now % step) + step
   const query: TrendQuery = { step, since: until - length, until, branch, source, pipelineName }
   const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
-  // Jobs are not kept apart by the source and the name of their pipelines.
+  // Daily statistics of jobs do not have the source and the name of their pipelines.
   const isOfStored = ref !== undefined || runner !== undefined
   const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
   const counted = jobsAreOfStored
@@ -113,7 +113,7 @@ export async function trendsOf(
   }
 }
 
-/** Projects of one id on several instances are shown as one here. */
+/** Rows of several instances with the same project id are added up. */
 function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
   return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
 }

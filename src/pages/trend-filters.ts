@@ -1,4 +1,4 @@
-// What trends are filtered by: the form, and the addresses that keep what was chosen.
+// The filters of trends: the form, and addresses that keep the filters.
 import { branchClasses } from '../model/branch-class.ts'
 import { choice, sources } from './choice.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -7,7 +7,7 @@ import { spanNames, spanOf, spans } from './trend-spans.ts'
 import { wholeNumber } from './whole-number.ts'
 import type { AskedTrends, Trends } from './trend-figures.ts'
 
-/** What is no filter, as a class of branch that does not exist, is left out. */
+/** The question in a query. Invalid values, such as an unknown branch class, are ignored. */
 export function askedTrends(query: URLSearchParams): AskedTrends {
   const text = (name: string): string | undefined => {
     const given = query.get(name)?.trim()
@@ -32,7 +32,7 @@ interface Changes extends Omit<AskedTrends, 'jobs' | 'projects'> {
   readonly projects?: LineSort
 }
 
-/** The address of the same trends, but for what is changed; what is changed to undefined is left out. */
+/** The address of the same trends with changes. A change to undefined removes a filter. */
 export function trendsLink(base: string, { span, project, job, filter, sorted }: Trends, changes: Changes): string {
   const { projectId, pipelineName, ...rest } = {
     ...{ span, projectId: project?.id, job, ...filter, ...sorted },
@@ -54,7 +54,7 @@ export function spanChoice(trends: Trends, base: string): Content {
   </nav>`
 }
 
-/** How classes of branches are written. */
+/** Branch classes for people. */
 export const branchNames: Readonly<Record<string, string>> = {
   default: 'default branch',
   merge_request: 'merge requests',

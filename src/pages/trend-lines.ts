@@ -1,4 +1,4 @@
-// The tables beside the charts: jobs and projects in the order of one of their columns, each beside its figures of the period before.
+// The lines of the tables of trends: jobs and projects in the order of a column, each with its figures of the previous period.
 import { figuresOf, type Figures } from './trend-sum.ts'
 import { percentileOf } from '../lib/log-bins.ts'
 import {
@@ -26,18 +26,18 @@ export interface TrendLine {
   readonly before?: Figures | undefined
 }
 
-/** The store's own orders, and those by a percentile or a share, which are put in order among many. */
+/** The orders that the store can sort by, and those that are sorted here among `candidates`. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
 export type LineSort = (typeof lineSorts)[number]
 
-/** Undefined for what is none. */
+/** Undefined for any other text. */
 export function lineSortOf(text: string | null): LineSort | undefined {
   return lineSorts.find(one => one === text)
 }
 
 /** Rows of each table. */
 export const shownLines = { projects: 30, jobs: 20 } as const
-/** Percentiles are not stored: they are sorted among so many, the slowest by mean, or those with the most runs. */
+/** Percentiles are not stored, so they are sorted among this many lines: the slowest jobs by mean, or the projects with the most runs. */
 export const candidates = 200
 
 export async function rankedProjects(
@@ -53,7 +53,7 @@ export async function rankedProjects(
 
 interface Scope {
   readonly query: TrendQuery
-  /** Undefined: nothing is compared. */
+  /** The previous period; undefined: no comparison. */
   readonly earlier: TrendQuery | undefined
   readonly projectId: number | undefined
 }

@@ -1,4 +1,4 @@
-// How long back figures over time are looked at, and with which length they open. Pure.
+// The periods of trends, and the one to open with. Pure.
 import { day, hour, type TrendExtent, type TrendStep } from '../store/ports/trends.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -14,12 +14,12 @@ export type Span = keyof typeof spans
 
 export const spanNames = Object.keys(spans) as [Span, ...Span[]]
 
-/** Undefined for what is none. */
+/** Undefined for any other text. */
 export function spanOf(text: string | null): Span | undefined {
   return text !== null && Object.hasOwn(spans, text) ? (text as Span) : undefined
 }
 
-/** Where the data is: the shortest that has all of it, up to thirty days; longer ones where it is older than that. */
+/** The shortest period up to 30 days that has all data; if the newest data is older, the shortest that reaches it. */
 export function openingSpan(extent: Pick<TrendExtent, 'first' | 'last'> | undefined, now: Millis): Span {
   if (extent === undefined) return '30d'
   const { first, last } = extent

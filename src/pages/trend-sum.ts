@@ -1,8 +1,8 @@
-// The figures of several rows as one: counts added up, percentiles from their bins. Pure.
+// Adds up the figures of several rows: sums of counts, percentiles from merged bins. Pure.
 import { percentileOf, plusBins } from '../lib/log-bins.ts'
 import type { TrendFigures } from '../store/ports/trends.ts'
 
-/** Durations in ms; undefined where nothing was counted. */
+/** Durations in ms; undefined if nothing was counted. */
 export interface Figures {
   readonly runs: number
   readonly failed: number

@@ -1,4 +1,4 @@
-// The tables of trends: jobs and projects, each sorted by a column of the reader's choice.
+// The tables of trends: jobs and projects, sortable by their columns.
 import { candidates, type LineSort, type TrendLine } from './trend-lines.ts'
 import { delta } from './delta.ts'
 import { duration, number, percent } from './format.ts'
@@ -14,7 +14,7 @@ const orders: readonly (readonly [LineSort, string])[] = [
   ['flakiest', 'Flakiest'],
 ]
 
-/** The questions most often asked; the heads of the columns have them all. */
+/** Links to the most useful orders. The heads of the columns have all of them. */
 export function orderChoice(trends: Trends, base: string): Content {
   return html`<nav class="choice" aria-label="Which jobs first">
     ${orders.map(([sort, text]) => html`<a href="${trendsLink(base, trends, { jobs: sort })}" ${trends.sorted.jobs === sort && html` aria-current="true"`}>${text}</a>`)}

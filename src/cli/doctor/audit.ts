@@ -1,4 +1,4 @@
-// Checks of audit events: whether the token may read those of each source, and whether it is shown what others do, or only its own actions.
+// Checks of audit events: whether the token may read each source, and whether it sees the actions of everybody or only of its own user.
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
 import { nameOfSource, sourceOf } from '../../discovery/audit-reading.ts'
@@ -46,7 +46,7 @@ async function checkSource(client: PlatformClient, configured: string): Promise<
   )
 }
 
-/** How far the daemon has come, where it has come anywhere. */
+/** How far the daemon is behind; nothing if it has not read this source yet. */
 async function lagOf(store: SharedStore | undefined, instance: string, source: string): Promise<Finding[]> {
   const cursor = await store?.repositories.auditCursors.get({ instance, source })
   if (store === undefined || cursor?.readAt === undefined) return []

@@ -1,4 +1,4 @@
-// Checks of the daemon itself: whether it answers, and whether it takes the secret that is configured here.
+// Checks of the daemon itself: whether it answers, and whether it accepts the secret that is configured here.
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
@@ -11,7 +11,7 @@ import type { Config } from '../../config/options.ts'
 
 /** ms. */
 const patience = 5_000
-/** An event that reports nothing of pipelines: it is answered, and nothing is stored. */
+/** A push event: the daemon answers it with 200 and stores nothing. */
 const harmless = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
 export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[]> {

@@ -1,4 +1,4 @@
-// Checks of the destinations: an empty export of each signal, and what the answer means; TLS, credentials and addresses apart.
+// Checks of the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address.
 import { gzipSync } from 'node:zlib'
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { createOtlpHttp } from '../../export/otlp-http.ts'
@@ -102,7 +102,7 @@ function remedyOf(message: string): string {
   return 'Check the endpoint, the firewall and the proxies between here and there.'
 }
 
-/** Some backends take a key as a parameter. */
+/** The query is not shown: some backends take a key as a parameter. */
 function withoutQuery(address: string): string {
   const { origin, pathname } = new URL(address)
   return origin + pathname

@@ -18,7 +18,7 @@ export function reportOf(check: string): Report {
   return (level, what, remedy) => ({ check, level, what, ...(remedy === undefined ? {} : { remedy }) })
 }
 
-/** An error as a finding: its own words, and its own remedy where it has one. */
+/** An error as a finding: its message, and its remedy if it has one. */
 export function broken(report: Report, level: Level, error: unknown): Finding {
   if (!(error instanceof Fault)) return report(level, `${reasonOf(error)}.`)
   return report(level, error.message.slice(0, -error.remedy.length).trim(), error.remedy)

@@ -1,4 +1,4 @@
-// Checks of the platform's hooks: registered, enabled, with the right events, and what their last deliveries met.
+// Checks of the platform's hooks: registered, enabled, with the right events, and how their last deliveries were answered.
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingFlags } from '../hooks.ts'

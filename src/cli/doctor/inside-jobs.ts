@@ -1,5 +1,5 @@
-// Checks what the platform offers of the inside of jobs: what it refused of late, whether the log of the latest job can be read, and which of the reports
-// that are to be read the last pipelines have at all.
+// Checks of job logs and reports: what the platform refused lately, whether the log of the latest job can be read, and which of the
+// configured reports recent jobs have.
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
 import { reportTypes } from '../../model/job-reports.ts'
@@ -9,7 +9,7 @@ import type { Config } from '../../config/options.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
-/** Of a log: enough to see that it may be read. */
+/** Of a log: enough to see that the token may read it. */
 const maxBytes = 1_024
 
 export async function checkInsideJobs(
@@ -64,10 +64,10 @@ function artifactsOf({ job, tests, reports }: Config): string[] {
   return [...(tests ? [testArtifact] : []), ...reports.flatMap(one => reportTypes[one]), ...ofSpans]
 }
 
-/** Pipelines that are looked at. */
+/** Pipelines whose jobs are checked for reports. */
 const lookedAt = 50
 
-/** A type that no job has is no fault: it may be rare. That none is there at all is worth a look. */
+/** A single missing type is fine, as it may be rare; that jobs have none of them at all is a warning. */
 async function foundOf(store: SharedStore, instance: string, types: readonly string[]): Promise<Finding> {
   const report = reportOf('jobs')
   const last = await store.views.lastFinished(lookedAt)

@@ -1,4 +1,4 @@
-// Checks what the platform offers of what it is asked about from time to time: each kind as it was answered last, with what it would take.
+// Checks of the inventory: how each kind was answered last, and which role it requires.
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { inventoryOf } from '../../app/inventory.ts'
 import { call } from './platform.ts'
@@ -40,7 +40,7 @@ export async function checkInventory(
   return [...found, ...(await policyStore(client))]
 }
 
-/** An experiment of which nothing is exported: only whether it is there. */
+/** The policy store is experimental, and nothing of it is exported: the check only says whether it is on. */
 async function policyStore(client: Pick<PlatformClient, 'asking'> | undefined): Promise<Finding[]> {
   if (client === undefined) return []
   const report = reportOf('inventory')

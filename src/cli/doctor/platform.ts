@@ -19,7 +19,7 @@ import type { SharedStore } from '../../store/ports/store.ts'
 export const call: CallOptions = { priority: 'enrich' }
 /** For one request, ms: a person waits for the answer. */
 const timeouts = { connect: 5_000, answer: 10_000 }
-/** Signatures of webhooks are refused beyond five minutes; logs and traces are hard to read long before that, ms. */
+/** ms. Signed webhooks are refused beyond five minutes, but logs and traces are hard to compare long before. */
 const clockMayDiffer = 30_000
 
 /** Undefined without a platform and a token. */
@@ -50,7 +50,7 @@ function proxiesOf({ httpProxy, httpsProxy, noProxy }: Config): { http?: string;
   }
 }
 
-/** What polling looks at. */
+/** The polled projects and groups, whose hooks and permissions are checked. */
 export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonly name: string }[] {
   const idOf = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text)
   return [
@@ -59,7 +59,7 @@ export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonl
   ]
 }
 
-/** By asking what the daemon asks: nothing else shows whether a token's scopes suffice. */
+/** Sends requests that the daemon sends, too: nothing else shows whether the token's scopes suffice. */
 export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
   const report = reportOf('platform')
   if (config.platform.url === undefined) {
@@ -90,7 +90,7 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
   return findings
 }
 
-/** By the platform's Date header: whole seconds, and the way there and back. */
+/** Compares the platform's `Date` header, which has whole seconds, with the middle of the round trip. */
 export async function checkClock(config: Config): Promise<Finding[]> {
   const report = reportOf('clock')
   const { url, caFile } = config.platform
@@ -124,7 +124,7 @@ export async function checkClock(config: Config): Promise<Finding[]> {
   }
 }
 
-/** What is left of the minute for all who share the token. */
+/** How many requests of this minute are left to all who share the token. */
 export async function checkBudget(config: Config, store: SharedStore | undefined): Promise<Finding[]> {
   const report = reportOf('budget')
   const token = config.platform.token.current()

@@ -7,14 +7,14 @@ import { openStore } from '../../store/open-store.ts'
 import type { Config } from '../../config/options.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
-/** From this share of its limit on a store is nearly full. */
+/** The share of its limit from which on the store is called nearly full. */
 const nearlyFull = 0.8
-/** Pipelines looked at for where they come from. */
+/** Pipelines that are checked for their instance. */
 const lookedAt = 200
 
 const report = reportOf('store')
 
-/** The store, opened, with what is to be said of it. Undefined: there is none to look into. */
+/** Opens the store and checks it. No `store`: there is none yet, or it cannot be opened. */
 export async function checkStore(config: Config): Promise<{ findings: Finding[]; store?: SharedStore }> {
   const { url, maxSize } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
@@ -60,7 +60,7 @@ function mib(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB`
 }
 
-/** Deliveries of another platform than the one that is asked for details. */
+/** Warns of pipelines of another platform than the configured one, which cannot be asked for their details. */
 export async function checkInstances(config: Config, store: SharedStore): Promise<Finding[]> {
   const foreign = reportOf('instances')
   const own = config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url)

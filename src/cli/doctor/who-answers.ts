@@ -9,7 +9,7 @@ export type Answerer =
   | { readonly is: 'another'; readonly what: string }
   | { readonly is: 'nobody'; readonly reason: string }
 
-/** More than any answer of the daemon to this question, bytes. */
+/** Bytes that are read of an answer: more than the daemon ever sends here. */
 const longest = 16 * 1024
 
 /** Asks for `/readyz` below the base. `timeouts` are undici's. */
@@ -38,7 +38,7 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
   for await (const chunk of body as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     bytes += chunk.length
-    // Leaving the loop ends the connection: what is endless is not read.
+    // Leaving the loop closes the connection, so that an endless body is not read.
     if (bytes > longest) break
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -1,4 +1,4 @@
-// What `pipespan setup` must know: from its flags and variables, and where a person sits at a terminal from questions.
+// What `pipespan setup` must know: from flags, from variables, and at a terminal by asking.
 import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { misuse } from '../command-line.ts'
@@ -21,25 +21,25 @@ export interface SetupFlags {
 
 export interface SetupAnswers {
   readonly platformUrl: string
-  /** Whose hooks are made. */
+  /** The projects and groups that get a webhook. */
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  /** Where the platform reaches the daemon. */
+  /** The URL at which the platform reaches the daemon. */
   readonly publicUrl: string
   readonly otlpEndpoint: string
   readonly observabilityUrl?: string | undefined
-  /** The group that the service account belongs to, or `instance`; undefined: none is made. */
+  /** The group that the service account belongs to, or `instance`; undefined: none is created. */
   readonly serviceAccount?: string | undefined
   /** The namespace of the Secret's manifest; undefined: none is written. */
   readonly kubernetes?: string | undefined
   readonly folder: string
-  /** An owner's; undefined: then a person makes hooks and the service account. */
+  /** An owner's token; without it a person creates the webhooks and the service account. */
   readonly ownerToken?: Secret | undefined
   /** Of the observability instance. */
   readonly apiKey?: Secret | undefined
 }
 
-/** Asks for what is missing where it can; else throws what ends the program with "misused". */
+/** Asks for what is missing; throws a misuse if there is no terminal to ask in. */
 export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<SetupAnswers> {
   const missing: string[] = []
   const say = async (flag: string, given: string | undefined, question: string): Promise<string> => {
@@ -59,7 +59,7 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
     if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
   }
-  // They are shown in the plan, and stand in a file that people pass on.
+  // The plan shows these URLs, and they are written to a file that people pass on.
   for (const url of [
     platformUrl,
     publicUrl,
@@ -81,14 +81,14 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
 }
 
-/** Undefined where nobody is there. */
+/** Undefined without a terminal. */
 export async function asked(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
   return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
-/** What is typed is not shown. */
+/** Does not show what is typed. */
 async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
@@ -103,13 +103,13 @@ async function askedInSecret(question: string, terminal: Terminal): Promise<stri
 
 type PersonsTerminal = Terminal & { readonly stdin: NodeJS.ReadableStream }
 
-/** Answers from a pipe are nobody's: the first question would take all of them. */
+/** Whether a person can be asked. From a pipe no answer is read: the first question would consume all of the input. */
 function isPerson(terminal: Terminal): terminal is PersonsTerminal {
   const { stdin, stdout } = terminal
   return stdout.isTTY === true && stdin !== undefined && (stdin as { isTTY?: boolean }).isTTY === true
 }
 
-/** Ends the program where the person ends the input (Ctrl-C, Ctrl-D): what was not answered must not be done. */
+/** Throws a misuse when the person ends the input (Ctrl-C, Ctrl-D): nothing is done without an answer. */
 async function answered(lines: Interface, question: string): Promise<string> {
   const left = new Promise<never>((_, reject) => {
     lines.once('close', () => reject(misuse('Nothing was done: the question was not answered.')))

@@ -1,4 +1,4 @@
-// The files that a setup writes: secrets by themselves, the configuration that names them, and the manifest of a Kubernetes Secret.
+// The files that a setup writes: one for each secret, the configuration that refers to them, and the manifest of a Kubernetes Secret.
 import { join, resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { readIfThere } from '../../tokens/durable-file.ts'
@@ -16,13 +16,13 @@ export function pathIn({ folder }: Pick<SetupAnswers, 'folder'>, name: keyof typ
   return join(resolve(folder), fileNames[name])
 }
 
-/** Its first line; undefined where there is none, or nothing in it. */
+/** The first line of the file; undefined if the file is missing or empty. */
 export async function secretIn(answers: SetupAnswers, name: keyof typeof fileNames): Promise<string | undefined> {
   const [text] = ((await readIfThere(pathIn(answers, name))) ?? '').trim().split(/\s*\n/)
   return text === undefined || text === '' ? undefined : text
 }
 
-/** YAML of a daemon that takes what the setup made. */
+/** The daemon's configuration (YAML), with what the setup has created. */
 export function configurationOf(answers: SetupAnswers): string {
   const { platformUrl, publicUrl, otlpEndpoint, projects, groups, observabilityUrl } = answers
   const configuration = {

@@ -1,10 +1,10 @@
-// The folder of a setup: its owner's alone, and one setup at a time.
+// The folder of a setup: only its owner may write to it, and one setup at a time works in it.
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../../lib/fault.ts'
 import { tryLock, type FileLock } from '../../tokens/file-lock.ts'
 
-/** Makes it where it is missing. Throws a ConfigError where others could plant a secret in it, or another setup works there. */
+/** Creates and locks it. Throws a ConfigError if others can write to it (they could plant a secret), or another setup works in it. */
 export async function takeFolder(folder: string): Promise<FileLock> {
   const lock = await onDisk(folder, async () => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -22,7 +22,7 @@ export async function takeFolder(folder: string): Promise<FileLock> {
   throw new ConfigError(`Another setup is running in ${folder}.`, 'Wait for it, or use another folder.')
 }
 
-/** What the file system refuses, as a ConfigError. */
+/** Turns errors of the file system into ConfigErrors. */
 export async function onDisk<T>(folder: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action()
@@ -37,7 +37,7 @@ export async function onDisk<T>(folder: string, action: () => Promise<T>): Promi
   }
 }
 
-/** `EACCES`, `ENOSPC`, …: of what the file system refused; undefined for any other error. */
+/** The code of an error of the file system, such as `EACCES` or `ENOSPC`; undefined for any other error. */
 export function diskCodeOf(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
 }

@@ -1,4 +1,4 @@
-// How far a setup has come, in a file beside what it writes, so that it can be interrupted at any point and run again. It holds no secret.
+// The progress of a setup, in a file beside what it writes, so that it can be interrupted at any point and run again. It has no secrets.
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
@@ -18,15 +18,15 @@ const shape = z.object({
 type Entry = z.infer<typeof shape>['steps'][string]
 
 export interface SetupJournal {
-  /** Undefined: it was not begun. */
+  /** Undefined: the step was not begun. */
   of(step: string): Entry | undefined
-  /** Written before what it says is done, and after. */
+  /** `begun` is written before a step acts, `done` after it. */
   note(step: string, state: Entry['state'], facts?: Readonly<Record<string, unknown>>): Promise<void>
 }
 
 export const journalName = 'setup-journal.json'
 
-/** Throws a Fault where the file is no journal. */
+/** Throws a ConfigError if the file is not a journal. */
 export async function openJournal(folder: string, now: () => Date): Promise<SetupJournal> {
   const path = join(folder, journalName)
   const text = await readIfThere(path)

@@ -1,10 +1,10 @@
-// A file that the setup wrote and may write anew, as long as nobody else has: what a person changed, or had there before, is left as it is.
+// A file that the setup wrote, and may replace as long as nobody has changed it. What a person changed, or had there before, is kept.
 import { createHash } from 'node:crypto'
 import { readIfThere, replaceFile } from '../../tokens/durable-file.ts'
 import type { SetupJournal } from './journal.ts'
 import type { StepOutcome } from './step.ts'
 
-/** `step`: its entry in the journal has the digests of what was written, and of what is about to be. `what`: what the file is. */
+/** `step`: its journal entry has the digests of what was written, and of what is about to be written. `what`: names the file in sentences. */
 export async function writeOwnFile(
   { journal }: { readonly journal: SetupJournal },
   step: string,
@@ -20,7 +20,7 @@ export async function writeOwnFile(
     }
     return { is: 'done', said: `${what} ${path} was changed since and is kept.` }
   }
-  // Of the last two: where it was interrupted, either is there.
+  // The digests of the last version and of this one: after an interruption the file may be either.
   await journal.note(step, 'begun', { digests: [...digests.slice(-1), digestOf(content)] })
   await replaceFile(path, content)
   await journal.note(step, 'done')

@@ -40,7 +40,7 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
           said: `Set PIPESPAN_OBSERVABILITY_API_KEY and run this again, or save an ingest token in ${file}.`,
         }
       }
-      // A name that only this setup uses: what an interrupted try made, nobody has seen the value of, and it is revoked; another one's is not.
+      // Only this setup uses the name. So a token of that name is from an interrupted run: nobody has its value, and it is revoked.
       const begun = journal.of('ingest-token')?.facts.name
       const lost = typeof begun === 'string' ? (await instance.list()).filter(({ name }) => name === begun) : []
       for (const { id } of lost) await instance.revoke(id)
@@ -67,7 +67,7 @@ export function configuration(answers: SetupAnswers): SetupStep {
   }
 }
 
-/** With what there is by then: run again, it is written anew. */
+/** Has the secrets that exist so far; a repeated run writes it again. */
 export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
   const file = pathIn(answers, 'manifest')
   return {

@@ -1,4 +1,4 @@
-// The steps at the platform: a service account that may read and nothing else, its token, and the hooks.
+// The steps at the platform: a read-only service account, its token, and the hooks.
 import { z } from 'zod'
 import { chmod } from 'node:fs/promises'
 import { fileNames, pathIn, secretIn } from './files.ts'
@@ -12,11 +12,11 @@ import type { SetupAnswers } from './answers.ts'
 import type { SetupStep, StepContext } from './step.ts'
 
 const account = z.object({ id: wireId, username: wireText })
-/** Chosen here, so that an account whose making was interrupted is found again. */
+/** Fixed, so that a repeated run finds the account of an interrupted one. */
 const username = 'service_account_pipespan'
 
 const call = { priority: 'poll' } as const
-/** What the daemon takes by default. */
+/** The events that the daemon exports by default. */
 const events = selectEvents(['deployment', 'change', 'release', 'feature_flag', 'access_token'])
 
 export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers): SetupStep {
@@ -43,7 +43,7 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
   }
 }
 
-/** Tokens of accounts are made by people: the platform's document shows no request for it. */
+/** A person creates the account's token: the platform's API documents no request for it. */
 export function platformToken(answers: SetupAnswers): SetupStep {
   const whose = answers.serviceAccount === undefined ? 'of a user who may read' : `of ${username}`
   const where = [...answers.groups, ...answers.projects].join(', ')
@@ -56,7 +56,7 @@ export function platformToken(answers: SetupAnswers): SetupStep {
     run: async ({ journal, connect }) => {
       const token = await secretIn(answers, 'platform')
       if (token === undefined) return { is: 'waiting', said: wish }
-      // Whoever saved it may not have thought of that.
+      // A person saved it, perhaps readable by others.
       await chmod(file, 0o600)
       const asking = connect(new Secret(token)).asking(call)
       for (const group of answers.groups)
@@ -68,7 +68,7 @@ export function platformToken(answers: SetupAnswers): SetupStep {
   }
 }
 
-/** As the platform takes it in a path: a number, or a full path. */
+/** A project or group in a path of the API: by number or by full path. */
 function idOf(named: string): string {
   return segmentOf(/^\d+$/.test(named) ? Number(named) : named)
 }

@@ -1,5 +1,5 @@
-// `pipespan setup`: shows a plan, and makes what a first daemon needs: a service account that may only read, webhooks, an ingest token, the
-// configuration. Interrupted at any point, it goes on where it was; what only a person can do it names, and waits for.
+// `pipespan setup`: shows a plan, then creates what a first daemon needs: a read-only service account, webhooks, an ingest token, the
+// configuration. It may be interrupted at any point and run again; at the end it lists what only a person can do.
 import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
 import { createIngestTokens } from '../../tokens/client.ts'
@@ -108,7 +108,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   return exitCode.failed
 }
 
-/** One that fails keeps the others from nothing: they are tried, and it is named. */
+/** A step that fails is listed as left to do; the others are still tried. */
 async function outcomeOf(step: SetupStep, context: StepContext) {
   try {
     return await step.run(context)

@@ -1,4 +1,4 @@
-// What a step of the setup is: what it would do, what takes it back, and doing it, once however often it is begun.
+// A step of the setup: what it does, how it is undone, and a `run` that may be repeated.
 import type { Secret } from '../../lib/secret.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { IngestTokens } from '../../tokens/client.ts'
@@ -10,11 +10,11 @@ export interface SetupStep {
   readonly name: string
   /** What it does: a sentence. */
   readonly does: string
-  /** How it is taken back; undefined: it cannot be. */
+  /** How it is undone; undefined: it cannot be. */
   readonly undo?: string | undefined
-  /** Only a person can do it: `run` looks whether it was done. */
+  /** Only a person can do it: `run` checks whether it was done. */
   readonly byPerson?: boolean | undefined
-  /** What whoever agrees to the plan should know: a sentence. */
+  /** A warning below the plan: a sentence. */
   readonly warns?: string | undefined
   readonly run: (context: StepContext) => Promise<StepOutcome>
 }
@@ -23,9 +23,9 @@ export interface StepContext {
   readonly answers: SetupAnswers
   readonly journal: SetupJournal
   readonly terminal: Terminal
-  /** With the owner's token; undefined without one. */
+  /** A client with the owner's token; undefined without one. */
   readonly platform: PlatformClient | undefined
-  /** The platform with another token, to try it; closed with the setup. */
+  /** A client with another token, to test it; closed with the setup. */
   readonly connect: (token: Secret) => PlatformClient
   /** Undefined without its address or key. */
   readonly instance: IngestTokens | undefined
@@ -33,5 +33,5 @@ export interface StepContext {
 
 export type StepOutcome =
   | { readonly is: 'done'; readonly said: string }
-  /** What a person must do before the rest makes sense. */
+  /** `said`: what a person must do. */
   | { readonly is: 'waiting'; readonly said: string }

@@ -1,4 +1,4 @@
-// The simulated platform's audit events: what people at the make-believe company did, and how the API lists it.
+// The simulated platform's audit events, and how its API lists them.
 import { users, projects, type SimUser } from './world.ts'
 import type { Random } from './random.ts'
 import type { RestPage } from './rest-pages.ts'
@@ -14,32 +14,32 @@ export interface SimAuditEvent {
   readonly eventType?: string | undefined
 }
 
-/** Of those that happen by themselves. */
+/** The oldest are forgotten beyond that. */
 const mostRemembered = 20_000
 const mostPerPage = 100
-/** A longer stretch is refused for the whole instance, ms. */
+/** ms. The platform refuses longer time ranges for the whole instance. */
 const longestStretch = 30 * 24 * 3_600_000
 
 export class AuditRecords {
   readonly events: SimAuditEvent[] = []
-  /** Whether the token is an owner's of every group. Others see what they did themselves: nothing here. */
+  /** Whether the token is an owner's of every group. Other tokens see only what their user did: nothing here. */
   isOwner = true
   #next = 70_001
 
-  /** Of the next number. Its time is its own matter: what is written late has an earlier one. */
+  /** Gives it the next ID. Its time may be earlier than that of events with lower IDs, as of one that was written late. */
   record(event: Omit<SimAuditEvent, 'id'>): SimAuditEvent {
     const one = { id: this.#next++, ...event }
     this.events.push(one)
     return one
   }
 
-  /** Something that somebody did. */
+  /** Records a random action of a random user. */
   happen(random: Random, at: number): SimAuditEvent {
     this.events.splice(0, Math.max(0, this.events.length - mostRemembered))
     return this.record({ at, author: random.pick(users), ...random.pick(deeds)(random) })
   }
 
-  /** A page of those of the instance, or of a group and its projects; undefined where the stretch is too long. */
+  /** A page of the events of the instance, or of a group and its projects; undefined if the time range is too long. */
   page(group: string | undefined, url: URL): RestPage | undefined {
     const { searchParams: query } = url
     const from = Date.parse(query.get('created_after') ?? '')

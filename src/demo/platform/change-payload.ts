@@ -1,4 +1,4 @@
-// The merge request event as the platform writes it, and what becomes of the simulated platform's merge requests.
+// The payload of a merge request event, and a merge request of the simulated platform.
 import { wireProject, wireTime, wireUser } from './wire-words.ts'
 import type { SimProject, SimUser } from './world.ts'
 

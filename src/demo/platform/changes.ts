@@ -1,5 +1,5 @@
-// What becomes of the simulated platform's merge requests: opened a little before their first pipeline, approved and merged after one that
-// passes, closed now and then.
+// The life of the simulated platform's merge requests: opened a little before their first pipeline; after a pipeline that passed,
+// approved and merged, or now and then closed.
 import { changePayload, type ChangeAction, type SimChange } from './change-payload.ts'
 import { users } from './world.ts'
 import type { Delivery } from './delivery.ts'
@@ -8,7 +8,7 @@ import type { Random } from './random.ts'
 import type { SimPipeline } from './state.ts'
 import type { Timeline } from './timeline.ts'
 
-/** Called with the news of pipelines; `send` is called with the events of their merge requests. */
+/** Call it with the news of pipelines. `send` gets the events of their merge requests. */
 export function createChanges(
   instance: string,
   timeline: Timeline,
@@ -17,7 +17,7 @@ export function createChanges(
 ): (news: News) => void {
   const changes = new Map<string, SimChange>()
 
-  function tell(change: SimChange, pipeline: SimPipeline, action: ChangeAction): void {
+  function emit(change: SimChange, pipeline: SimPipeline, action: ChangeAction): void {
     const at = timeline.now
     const user = action === 'open' ? pipeline.user : random.pick(users)
     const body = JSON.stringify(changePayload(change, { action, at, user }, instance))
@@ -30,16 +30,16 @@ export function createChanges(
     const createdAt = timeline.now - random.whole(2, 90) * 1_000
     const change: SimChange = { ...mergeRequest, project, createdAt, state: 'opened' }
     changes.set(name, change)
-    tell(change, pipeline, 'open')
+    emit(change, pipeline, 'open')
   }
 
   /** After a pipeline that passed. */
   function end(change: SimChange, pipeline: SimPipeline): void {
-    if (random.chance(0.8)) timeline.after(random.between(20, 60), () => tell(change, pipeline, 'approved'))
+    if (random.chance(0.8)) timeline.after(random.between(20, 60), () => emit(change, pipeline, 'approved'))
     timeline.after(random.between(90, 400), () => {
       if (change.state !== 'opened') return
       change.state = random.chance(0.9) ? 'merged' : 'closed'
-      tell(change, pipeline, change.state === 'merged' ? 'merge' : 'close')
+      emit(change, pipeline, change.state === 'merged' ? 'merge' : 'close')
     })
   }
 

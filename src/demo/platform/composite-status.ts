@@ -1,9 +1,9 @@
-// A pipeline's (or some stages') status as the platform computes it from the jobs that count.
+// The status of a pipeline or of some stages, computed from its jobs as the platform does.
 import type { SimJob, SimStatus } from './state.ts'
 
 /**
- * A manual job that may fail does not block, and a failed one that may fail is a success with warnings: both are left
- * out unless nothing else is there.
+ * A manual job that may fail does not block, and a failed job that may fail is a warning: both count only if there are
+ * no other jobs.
  */
 export function compositeStatus(jobs: readonly SimJob[]): SimStatus {
   const present = new Set(jobs.filter(job => !isIgnored(job)).map(({ status }) => status))
@@ -20,7 +20,7 @@ export function compositeStatus(jobs: readonly SimJob[]): SimStatus {
   return 'failed'
 }
 
-/** True when the pipeline came to its end with failures that were allowed. */
+/** True if there are failures that are allowed. */
 export function hasWarnings(jobs: readonly SimJob[]): boolean {
   return jobs.some(({ status, plan }) => status === 'failed' && plan.allowFailure === true)
 }

@@ -1,4 +1,4 @@
-// One webhook as the platform would send it: an event in bytes, and the headers around it.
+// One webhook as the platform would send it: the event's JSON, and its headers.
 import { createHmac } from 'node:crypto'
 import { deploymentPayload, jobPayload, pipelinePayload, type PayloadOptions } from './payloads.ts'
 import type { News } from './lifecycle.ts'
@@ -17,7 +17,7 @@ export interface Delivery {
 }
 
 export interface SecretOptions {
-  /** Sent as it is. */
+  /** Sent unchanged in the header `…-Token`. */
   readonly token?: string | undefined
   /** `whsec_` and the key in base64: the delivery is signed (Standard Webhooks). */
   readonly signingToken?: string | undefined
@@ -29,14 +29,14 @@ export interface HeaderOptions extends SecretOptions {
   readonly instance: string
 }
 
-/** Takes down how things stand now: the state moves on. */
+/** Serializes the state of this moment, as it changes later. */
 export function deliveryOf(news: News, options: PayloadOptions, random: Random): Delivery {
   const { kind, at, pipeline, job } = news
   const payload = job === undefined ? pipelinePayload(pipeline, options, random) : jobPayload(job, pipeline, options)
   return { kind, at, pipelineId: pipeline.id, jobId: job?.id, key: random.uuid(), body: JSON.stringify(payload) }
 }
 
-/** The deployment's own event, where the news is of a job that deploys; nothing while it waits. */
+/** The deployment event of a job that deploys; undefined for other jobs, and before the job runs. */
 export function deploymentOf(
   { at, pipeline, job }: News,
   options: PayloadOptions,
@@ -62,7 +62,7 @@ const events = {
   issue: 'Issue Hook',
 } as const
 
-/** The headers of one send at `now`, real Unix ms: signatures are checked against the real time. */
+/** `now`: real Unix ms, not the platform's, because receivers check signatures against the real time. */
 export function headersOf(
   { kind, key, body }: Delivery,
   options: HeaderOptions,

@@ -1,4 +1,4 @@
-// Webhooks without time: whole lives of pipelines played through at once, for tests and loads. The same seed gives the same
+// Generates the webhooks of whole pipelines at once, without waiting, for tests and benchmarks. The same seed gives the same
 // deliveries.
 import { deliveryOf, type Delivery } from './delivery.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -13,7 +13,7 @@ export interface GenerateOptions {
   readonly seed: number
   /** Taken in turn. */
   readonly scenarios: readonly [ScenarioName, ...ScenarioName[]]
-  /** How many to start; triggered ones come on top. */
+  /** How many are started. Those that they trigger are not counted. */
   readonly pipelines: number
   /** When the first one starts, Unix ms. */
   readonly start?: number | undefined
@@ -27,15 +27,15 @@ export interface GenerateOptions {
 
 /** A pipeline with all that it triggered. */
 export interface GeneratedFamily {
-  /** In the order of their happening. */
+  /** In the order in which they happen. */
   readonly deliveries: readonly Delivery[]
-  /** The one that was started first. */
+  /** The one that was started comes first. */
   readonly pipelines: readonly PipelineTruth[]
 }
 
 const defaultStart = Date.UTC(2025, 2, 3, 9, 0, 0)
 
-/** One family after the other, each made when it is asked for: a load of any size needs no more memory than its taker. */
+/** Lazily, one family at a time, so that a load of any size needs little memory. */
 export function* generate(options: GenerateOptions): Generator<GeneratedFamily, void, undefined> {
   const random = new Random(options.seed)
   const state = new PlatformState(options.firstIds)

@@ -12,7 +12,7 @@ export interface SimIncident {
   closedAt?: number
 }
 
-/** Those that are remembered. */
+/** The oldest are forgotten beyond that. */
 const most = 2_000
 
 export class IncidentRecords {
@@ -27,7 +27,7 @@ export class IncidentRecords {
     return one
   }
 
-  /** As `GET /issues` has them: of all types but incidents there are none. */
+  /** Answers `GET /issues`. There are no issues of other types. */
   page(url: URL, instance: string): RestPage {
     const { searchParams: query } = url
     const from = Date.parse(query.get('updated_after') ?? '1970-01-01T00:00:00Z')

@@ -1,5 +1,5 @@
-// The simulated platform's incidents: now and then a deployment to production breaks something, and somebody mends it; the event that a
-// webhook sends of it.
+// The simulated platform's incidents: now and then a deployment to production causes one, which is resolved later; and the payload of
+// their events.
 import { users, type SimUser } from './world.ts'
 import { wireProject, wireTime, wireUser } from './wire-words.ts'
 import type { Delivery } from './delivery.ts'
@@ -29,7 +29,7 @@ export function incidentPayload(
   }
 }
 
-/** Called with the news of pipelines; `send` is called with the events of their incidents. Some ends are reported by nobody. */
+/** Call it with the news of pipelines. `send` gets the events of incidents, except for some that are closed without an event. */
 export function createIncidents(
   records: IncidentRecords,
   instance: string,
@@ -41,7 +41,7 @@ export function createIncidents(
     const isOver = job?.status === 'success' || job?.status === 'failed'
     if (job?.plan.environment?.tier !== 'production' || !isOver) return
     if (!random.chance(job.status === 'failed' ? 0.6 : 0.15)) return
-    const tell = (one: SimIncident, action: 'open' | 'close'): void => {
+    const emit = (one: SimIncident, action: 'open' | 'close'): void => {
       const body = JSON.stringify(incidentPayload(one, action, random.pick(users), instance))
       const ids = { pipelineId: pipeline.id, jobId: undefined }
       send({ kind: 'issue', at: timeline.now, ...ids, key: random.uuid(), body })
@@ -49,10 +49,10 @@ export function createIncidents(
     timeline.after(random.between(60, 600), () => {
       const severity = random.pick(['low', 'medium', 'high', 'critical'] as const)
       const one = records.open(pipeline.project, severity, timeline.now)
-      tell(one, 'open')
+      emit(one, 'open')
       timeline.after(random.between(600, 5_400), () => {
         one.closedAt = one.updatedAt = timeline.now
-        if (random.chance(0.8)) tell(one, 'close')
+        if (random.chance(0.8)) emit(one, 'close')
       })
     })
   }

@@ -1,4 +1,4 @@
-// The artifacts of the simulated platform's jobs by type, but for archives and logs: reports of tests, metrics, dotenv, coverage, a security scan.
+// The reports of the simulated platform's jobs, by artifact type: tests, metrics, dotenv, coverage, a security scan.
 import { gzipSync } from 'node:zlib'
 import { Random } from './random.ts'
 import { testReportOf } from './test-reports.ts'
@@ -7,7 +7,7 @@ import type { SimJob, SimPipeline } from './state.ts'
 
 const made = new WeakMap<SimJob, ReadonlyMap<string, Buffer>>()
 
-/** Gzips by type, of a job that is over; made once. */
+/** Gzipped files by type; none before the job has finished. Made once. */
 export function artifactsOf(job: SimJob, pipeline: SimPipeline): ReadonlyMap<string, Buffer> {
   if (job.finishedAt === undefined) return new Map()
   const known = made.get(job)
@@ -29,7 +29,7 @@ const writers: Readonly<Record<SimReport, (job: SimJob, pipeline: SimPipeline) =
   sast,
 }
 
-/** Sizes grow a little with each pipeline, as they do. */
+/** Bundles grow a little with each pipeline. */
 function metrics({ id }: SimJob, { iid }: SimPipeline): string {
   const random = new Random(id)
   const bytes = (start: number) => Math.round((start + iid * 90) * random.between(0.99, 1.01))

@@ -1,11 +1,11 @@
-// The log of a simulated job, as a runner writes it: with the sections of the runner and one of the script's own. Of newer runners each line is
-// stamped with its time, of older ones only the markers have one.
+// The log of a simulated job, as a runner writes it, with the runner's sections. Newer runners put a timestamp before each line; of older
+// ones only the section markers have times.
 import type { SimJob } from './state.ts'
 
 const erase = '\r\u001b[0K'
 const bold = (text: string): string => `\u001b[0K\u001b[36;1m${text}\u001b[0;m`
 
-/** A stage of the runner: which share of the job's time it takes, what it is called for people, and what it prints. */
+/** A stage of the runner: its share of the job's time, its title, and what it prints. */
 interface Stage {
   readonly name: string
   readonly share: number
@@ -13,7 +13,7 @@ interface Stage {
   readonly prints: readonly string[]
 }
 
-/** `isStamped`: of a runner that stamps lines. Empty for a job that did not run. */
+/** `isStamped`: lines have timestamps. Empty for a job that did not run. */
 export function jobLog(job: SimJob, isStamped: boolean): string {
   const { startedAt: start, finishedAt, status, failureReason } = job
   if (start === undefined || job.kind === 'bridge') return ''
@@ -59,7 +59,7 @@ function stagesOf({ plan, failureReason, status }: SimJob): Stage[] {
   ]
 }
 
-/** 2026-01-21T09:47:26.583005Z 00O and a blank. */
+/** Such as `2026-01-21T09:47:26.583005Z 00O `. */
 function stampOf(at: number): string {
   return `${new Date(at).toISOString().replace('Z', '000Z')} 00O `
 }

@@ -1,10 +1,10 @@
-// How the simulated platform moves pipelines: what starts when, what a failure stops, what retrying and canceling do.
+// How pipelines of the simulated platform proceed: what starts when, what a failure stops, what retrying and canceling do.
 //
 //   job       created ─► pending ─► running ─► success | failed | canceled
 //                │ └─► manual ─(played)─► pending
 //                └─► skipped ─(pipeline retried)─► created      a failed or canceled job is retried under a new id,
 //                                                               a skipped one under its own, a bridge is reset under its own
-//   pipeline  whatever its latest jobs make of it (`composite-status.ts`); every change of it is news
+//   pipeline  computed from its latest jobs (`composite-status.ts`); every change is news
 import { compositeStatus } from './composite-status.ts'
 import { isOver, latestJobs, type PlatformState, type SimJob, type SimPipeline, type SimStatus } from './state.ts'
 import { commitMessage, runnerFor } from './world.ts'
@@ -12,7 +12,7 @@ import type { JobPlan, PipelinePlan } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Timeline } from './timeline.ts'
 
-/** Something that a webhook reports. */
+/** A change that a webhook reports. */
 export interface News {
   readonly kind: 'pipeline' | 'job'
   readonly at: number
@@ -21,7 +21,7 @@ export interface News {
   readonly job?: SimJob | undefined
 }
 
-/** Failures the platform retries by itself where the job asks for it. */
+/** Failures that the platform retries by itself if the job is configured so. */
 const systemFailures = new Set(['runner_system_failure', 'stuck_or_timeout_failure', 'api_failure'])
 
 export class Lifecycle {
@@ -30,7 +30,7 @@ export class Lifecycle {
   readonly #random: Random
   readonly #publish: (news: News) => void
 
-  /** `publish` is called at every change a webhook would report, when the state shows just that change. */
+  /** `publish` is called at every change that a webhook would report, before anything else changes. */
   constructor(state: PlatformState, timeline: Timeline, random: Random, publish: (news: News) => void) {
     this.state = state
     this.timeline = timeline
@@ -38,7 +38,7 @@ export class Lifecycle {
     this.#publish = publish
   }
 
-  /** Creates a pipeline, which starts by itself a moment later. */
+  /** Creates a pipeline, which starts a moment later. */
   create(plan: PipelinePlan, trigger?: SimPipeline['trigger']): SimPipeline {
     const { state, timeline } = this
     const random = this.#random
@@ -70,7 +70,7 @@ export class Lifecycle {
     return pipeline
   }
 
-  /** Runs its failed and canceled jobs again, and those that were skipped because of them. */
+  /** Retries its failed and canceled jobs, and resets those that were skipped because of them. */
   retry(pipeline: SimPipeline): void {
     for (const job of latestJobs(pipeline)) {
       if (job.status === 'skipped') this.#turn(pipeline, job, 'created')
@@ -82,7 +82,7 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** Stops everything of it that has not ended. */
+  /** Cancels everything in it that has not finished. */
   cancel(pipeline: SimPipeline): void {
     for (const job of latestJobs(pipeline)) {
       if (isOver(job.status)) continue
@@ -92,7 +92,7 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** Starts the manual jobs it waits for. */
+  /** Starts its manual jobs. */
   play(pipeline: SimPipeline): void {
     for (const job of latestJobs(pipeline)) if (job.status === 'manual') this.#enqueue(pipeline, job)
     this.#process(pipeline)
@@ -123,7 +123,7 @@ export class Lifecycle {
     return job
   }
 
-  /** Starts or skips what is due, then lets the pipeline follow its jobs. */
+  /** Starts or skips the jobs that are due, then updates the pipeline's status. */
   #process(pipeline: SimPipeline): void {
     for (const stage of pipeline.plan.stages) {
       const before = compositeStatus(this.#jobsBefore(pipeline, stage))
@@ -174,7 +174,7 @@ export class Lifecycle {
     })
   }
 
-  /** Why it fails, undefined when it succeeds: what the plan says for this run of it. */
+  /** Why this run of the job fails, by its plan; undefined if it succeeds. */
   #fate(pipeline: SimPipeline, job: SimJob): string | undefined {
     const runsBefore = pipeline.jobs.filter(({ id, plan, startedAt }) => {
       return plan.name === job.plan.name && id < job.id && startedAt !== undefined
@@ -202,7 +202,7 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
-  /** A bridge that waits for a pipeline runs again when that does. */
+  /** A bridge that waits for its downstream pipeline runs again when that is retried. */
   #resetTrigger(pipeline: SimPipeline): void {
     const { trigger } = pipeline
     if (trigger?.bridge.plan.triggers?.depend !== true || !isOver(trigger.bridge.status)) return
@@ -216,7 +216,7 @@ export class Lifecycle {
     this.#process(parent)
   }
 
-  /** Takes over the status that the jobs make; reports it; lets a waiting bridge and waiting people act. */
+  /** Updates the pipeline's status from its jobs. If it changed, publishes it, and lets people and a waiting bridge react. */
   #follow(pipeline: SimPipeline): void {
     const { now } = this.timeline
     const refused = pipeline.plan.yamlErrors !== undefined
@@ -255,7 +255,7 @@ export class Lifecycle {
     this.#publishJob(pipeline, job)
   }
 
-  /** Bridges have no job events; skipping and waiting for a person are none either. */
+  /** The platform sends no job events for bridges, nor for the statuses skipped and manual. */
   #publishJob(pipeline: SimPipeline, job: SimJob): void {
     if (job.kind === 'bridge' || job.status === 'skipped' || job.status === 'manual') return
     this.#publish({ kind: 'job', at: this.timeline.now, pipeline, job })

@@ -1,5 +1,5 @@
-// The clock of a platform that is played: it runs faster than the real one, until it has caught up with it and goes on with it.
-// So what is played ends now, and no time lies ahead.
+// The clock of a live platform: it starts in the past and runs faster than the real clock until it has caught up. So no time is ever
+// in the future.
 
 export class LiveClock {
   readonly #start: number
@@ -7,7 +7,7 @@ export class LiveClock {
   readonly #began = Date.now()
   readonly #beganAt = performance.now()
 
-  /** `start`: what it shows at first, Unix ms, not ahead of the real time. `speed`: its seconds in a real one, 1 at least. */
+  /** `start`: its first time, Unix ms, at most the real time. `speed`: its seconds per real second, at least 1. */
   constructor(start: number, speed: number) {
     this.#start = Math.min(start, this.#began)
     this.#speed = speed
@@ -19,7 +19,7 @@ export class LiveClock {
     return Math.min(this.#start + passed * this.#speed, this.#began + passed)
   }
 
-  /** Real ms until it shows this time; 0 where it does already. */
+  /** Real ms until it shows this time; 0 if that has passed. */
   until(at: number): number {
     const passed = performance.now() - this.#beganAt
     const needed = Math.max((at - this.#start) / this.#speed, at - this.#began)

@@ -1,4 +1,4 @@
-// The simulated platform in real time, compressed: new pipelines keep coming, and every change of one is sent as a webhook.
+// The live simulated platform, at a faster pace than real time: new pipelines keep coming, and every change is sent as a webhook.
 import { systemClock } from '../../lib/clock.ts'
 import { createChanges } from './changes.ts'
 import { createIncidents } from './incidents.ts'
@@ -14,23 +14,23 @@ import { truthOf, type PipelineTruth } from './truth.ts'
 import { defaultInstance } from './world.ts'
 
 export interface LiveOptions extends SendOptions {
-  /** The platform's seconds in a real one. Default 30. */
+  /** The platform's seconds per real second. Default 30. */
   readonly speed?: number | undefined
   /** The platform's seconds between one new pipeline and the next. Default 40. */
   readonly every?: number | undefined
   /** Taken in turn. Default: all. */
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
-  /** Starts so many pipelines (triggered ones come on top), then only finishes them. Default: without end. */
+  /** How many pipelines are started, without those that they trigger. Default: without end. */
   readonly pipelines?: number | undefined
-  /** What the platform's clock shows at the start, Unix ms. It runs ahead from there and never past the real one. Default: a day ago. */
+  /** The first time of the platform's clock (see `LiveClock`), Unix ms. Default: a day ago. */
   readonly start?: number | undefined
-  /** Where everything is stored, for whoever else serves it. */
+  /** The platform's state, to share it with a `RestApi`. */
   readonly state?: PlatformState | undefined
   /** See `PayloadOptions.newest`. Default true. */
   readonly newest?: boolean | undefined
-  /** Whether deployments and merge requests are reported by events of their own, too. Default false. */
+  /** Whether deployments, merge requests and incidents also have events. Default false. */
   readonly events?: boolean | undefined
-  /** Pipelines that are remembered; older ones that are over are forgotten. Default 2,000. */
+  /** How many pipelines are remembered; older ones that have finished are forgotten. Default 2,000. */
   readonly remembered?: number | undefined
 }
 
@@ -42,7 +42,7 @@ type Play = Pick<
   'seed' | 'instance' | 'newest' | 'events' | 'scenarios' | 'every' | 'pipelines' | 'remembered'
 >
 
-/** Ms: how long these pipelines take on the platform's own clock, from the first that starts to the last that ends. */
+/** How long these pipelines take on the platform's clock, from the first start to the last end, ms. */
 export function lengthOf(play: Play & { readonly pipelines: number }): number {
   const timeline = new Timeline(0)
   plan(play, new PlatformState(), timeline, () => undefined)
@@ -67,7 +67,7 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
   const changed = createChanges(payload.instance, timeline, new Random((play.seed ?? 1) + 2), send)
   const names: readonly ScenarioName[] = play.scenarios ?? allScenarios
   const { every = 40, pipelines = Infinity, remembered = 2_000 } = play
-  // Pipelines are the same without them.
+  // A generator of its own, so that pipelines are the same without audit events.
   const deeds = new Random((play.seed ?? 1) + 1)
   const arrive = (count: number): void => {
     if (count >= pipelines) return
@@ -82,14 +82,14 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
 
 export class LivePlatform {
   readonly state: PlatformState
-  /** To be switched off by tests. */
+  /** Public, so that tests can switch it off. */
   readonly sender: WebhookSender
   readonly #timeline: Timeline
   readonly #clock: LiveClock
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>
 
-  /** Starts at once. */
+  /** Starts immediately. */
   constructor(options: LiveOptions) {
     const { state = new PlatformState(), start = Date.now() - day, speed = 30 } = options
     this.state = state
@@ -113,13 +113,13 @@ export class LivePlatform {
     return [...this.state.pipelines.values()].map(truthOf)
   }
 
-  /** Resolves when nothing is going to happen any more and all is sent; never without a limit of `pipelines`. */
+  /** Resolves when everything has happened and is sent; never without a limit of `pipelines`. */
   async finished(): Promise<void> {
     await this.#running
     await this.sender.close()
   }
 
-  /** Stops time; what is being sent is sent. */
+  /** Stops the clock, and waits for webhooks under way. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.finished()

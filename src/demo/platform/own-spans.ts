@@ -1,11 +1,11 @@
-// The spans that a simulated job makes itself and leaves among its artifacts, as an SDK's file exporter writes them.
+// The spans that a simulated job writes to its artifacts, as an SDK's file exporter would.
 import { Random } from './random.ts'
 import type { SimJob } from './state.ts'
 
-/** Where they are among the artifacts of a job. */
+/** Their path in the artifacts. */
 export const ownSpansPath = 'telemetry/spans.otlp.json'
 
-/** OTLP/JSON; undefined for a job that leaves none. */
+/** OTLP/JSON; undefined for a job without such spans. */
 export function ownSpansOf({ id, plan, startedAt, finishedAt, artifactsSize }: SimJob): string | undefined {
   if (plan.spans !== true || startedAt === undefined || finishedAt === undefined) return undefined
   if (artifactsSize === undefined) return undefined

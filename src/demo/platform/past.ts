@@ -1,5 +1,5 @@
-// What the simulated company did in the days before: pipelines of one project, some a day, of which a job became slower two days ago. So there is
-// something usual, and something that is not.
+// The simulated company's past days: three pipelines a day of one project, of which one job became slower two days ago. So the pages have
+// usual durations, and a regression.
 import { deliveryOf, type Delivery } from './delivery.ts'
 import { isOver, type PlatformState } from './state.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -9,7 +9,7 @@ import { Timeline } from './timeline.ts'
 import type { PipelinePlan } from './plan.ts'
 
 const hour = 3_600_000
-/** A pipeline every eight hours; the last of them since the change. */
+/** A pipeline every eight hours; the last eight of them are slow. */
 const pipelines = { every: 8 * hour, all: 36, slow: 8 }
 
 export interface PastOptions {
@@ -19,7 +19,7 @@ export interface PastOptions {
   readonly until: number
 }
 
-/** The webhook of the end of each, in order. The same whatever else is played. */
+/** The webhooks of their ends, in order. They do not depend on what else is simulated. */
 export function playPast({ state, instance, until }: PastOptions): Delivery[] {
   const random = new Random(3)
   const deliveries: Delivery[] = []
@@ -36,7 +36,7 @@ export function playPast({ state, instance, until }: PastOptions): Delivery[] {
   return deliveries
 }
 
-/** Somebody took the large runner from it. */
+/** It is slow since somebody removed the tag of the large runner. */
 function figures(isSlow: boolean): PipelinePlan {
   return {
     project: projects.reports,

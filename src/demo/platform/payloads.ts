@@ -1,4 +1,4 @@
-// From state to webhook: the pipeline event and the job event as the platform writes them.
+// Makes payloads from the state: pipeline, job and deployment events as the platform writes them.
 import { hasWarnings } from './composite-status.ts'
 import { durationOf, latestJobs, rootOf, type SimJob, type SimPipeline } from './state.ts'
 import {
@@ -16,13 +16,13 @@ import type { Random } from './random.ts'
 export interface PayloadOptions {
   /** Base URL of the platform. */
   readonly instance: string
-  /** True for the newest platforms: `bridges[]`, `root_pipeline_id`, `source_pipeline.bridge_id`. */
+  /** Whether to write what only the newest platforms write: `bridges[]`, `root_pipeline_id`, `source_pipeline.bridge_id`. */
   readonly newest: boolean
 }
 
 const detailedStatuses: Readonly<Record<string, string>> = { success: 'passed', manual: 'waiting for manual action' }
 
-/** `builds` are the latest attempts only, and in no order. */
+/** As on the platform, `builds` has only the latest run of each job, in random order. */
 export function pipelinePayload(pipeline: SimPipeline, options: PayloadOptions, random: Random): object {
   const { instance, newest } = options
   const { plan, project, mergeRequest, trigger } = pipeline
@@ -78,7 +78,7 @@ export function pipelinePayload(pipeline: SimPipeline, options: PayloadOptions, 
   }
 }
 
-/** The job event: flat, with the platform's oddities (a failure reason even on success, `commit.id` the pipeline's). */
+/** The job event: flat, with the platform's oddities (a failure reason even on success, the pipeline's id in `commit.id`). */
 export function jobPayload(job: SimJob, pipeline: SimPipeline, options: PayloadOptions): object {
   const { instance } = options
   const { plan, project, ref, sha, beforeSha, user, commitMessage } = pipeline
@@ -173,7 +173,7 @@ function wireTask(job: SimJob): object {
   }
 }
 
-/** Undefined for a job that deploys nothing, and for one that has not begun. */
+/** Undefined for a job that deploys nothing, or has not started. */
 export function deploymentPayload(
   job: SimJob,
   pipeline: SimPipeline,
@@ -181,8 +181,8 @@ export function deploymentPayload(
   { instance }: PayloadOptions,
 ): object | undefined {
   const { environment } = job.plan
-  const isTold = ['running', 'success', 'failed', 'canceled'].includes(job.status)
-  if (environment === undefined || !isTold) return undefined
+  const isReported = ['running', 'success', 'failed', 'canceled'].includes(job.status)
+  if (environment === undefined || !isReported) return undefined
   const { project, sha, user, commitMessage } = pipeline
   const page = `${instance}/${project.path}`
   return {

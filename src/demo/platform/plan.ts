@@ -1,39 +1,39 @@
-// What a pipeline is meant to do: its jobs as a CI file would list them, how they will fare, and what people do about it.
+// The plan of a pipeline: its jobs as in a CI file, how each of them will end, and what people do about it.
 import type { SimProject, SimUser } from './world.ts'
 
-/** What writes JUnit reports. */
+/** Test frameworks that write JUnit reports. */
 export type TestFramework = 'pytest' | 'surefire' | 'jest'
 
-/** What a job leaves behind besides its tests. */
+/** Reports other than those of tests. */
 export type SimReport = 'metrics' | 'dotenv' | 'cobertura' | 'sast'
 
 export interface JobPlan {
   readonly name: string
   readonly stage: string
-  /** Running time in seconds, from and to. */
+  /** The least and the greatest duration in seconds. */
   readonly seconds: readonly [number, number]
   readonly tags: readonly string[]
   /** Default `on_success`. */
   readonly when?: 'on_success' | 'on_failure' | 'always' | 'manual' | undefined
   readonly allowFailure?: boolean | undefined
-  /** The reasons its first runs fail for; later runs succeed. */
+  /** The failure reasons of its first runs; later runs succeed. */
   readonly fails?: readonly string[] | undefined
   /** How often the platform retries it by itself. */
   readonly retries?: number | undefined
   readonly environment?: { readonly name: string; readonly tier: string } | undefined
   readonly artifacts?: boolean | undefined
   readonly coverage?: boolean | undefined
-  /** What writes its test report, where it has one. */
+  /** The framework of its test report, if it has one. */
   readonly tests?: TestFramework | undefined
-  /** Whether it leaves spans of its own among its artifacts. */
+  /** Whether it writes spans of its own to its artifacts. */
   readonly spans?: boolean | undefined
-  /** What else it reports, when it succeeds. */
+  /** Its other reports, if it succeeds. */
   readonly reports?: readonly SimReport[] | undefined
-  /** Makes it a bridge: what it triggers, and whether it waits for that and takes over its status. */
+  /** Makes it a bridge. `depend`: it waits for the triggered pipeline and takes over its status. */
   readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined
 }
 
-/** Something a person does once, some seconds after a pipeline came to a status. */
+/** Something that a person does once, `after` seconds after the pipeline reached the status `on`. */
 export interface Act {
   readonly on: 'running' | 'failed' | 'manual' | 'canceled' | 'success'
   readonly after: number
@@ -53,7 +53,7 @@ export interface PipelinePlan {
   /** In order. */
   readonly stages: readonly string[]
   readonly jobs: readonly JobPlan[]
-  /** Why its configuration is refused: then it has no jobs. */
+  /** The errors in its configuration: it then has no jobs. */
   readonly yamlErrors?: string | undefined
   readonly acts?: readonly Act[] | undefined
   readonly variables?: readonly { readonly key: string; readonly value: string }[] | undefined

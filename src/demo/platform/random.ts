@@ -1,4 +1,4 @@
-// Chance that repeats itself: the same seed gives the same numbers on every machine.
+// Pseudo-random numbers: the same seed gives the same numbers on every machine.
 
 export class Random {
   #state: number
@@ -42,7 +42,7 @@ export class Random {
       .map(({ item }) => item)
   }
 
-  /** So many hex digits. */
+  /** A text of hex digits. */
   hex(digits: number): string {
     let text = ''
     while (text.length < digits)

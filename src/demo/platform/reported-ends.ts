@@ -1,11 +1,11 @@
-// What webhooks have reported of pipelines' ends: what arrives beyond that, somebody must have found out by asking.
+// Which ends of pipelines were reported by webhooks. Other ends that arrive at the receiver were found by polling.
 import type { Delivery } from './delivery.ts'
 import type { SendOutcome } from './sender.ts'
 
 export class ReportedEnds {
   readonly #last = new Map<number, string>()
 
-  /** To be called after every send. */
+  /** Call it after every send. */
   record({ kind, pipelineId, body }: Delivery, outcome: SendOutcome): void {
     if (kind !== 'pipeline' || outcome.kind !== 'answered' || outcome.status >= 300) return
     const { object_attributes: reported } = JSON.parse(body) as { object_attributes: { status: string } }

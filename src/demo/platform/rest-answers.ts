@@ -1,11 +1,11 @@
-// From state to REST: pipelines, jobs, bridges and projects as the platform's API writes them (ISO times with milliseconds).
+// Makes answers of the REST API from the state: pipelines, jobs, bridges, projects. Times are ISO 8601 with milliseconds.
 import { hasWarnings } from './composite-status.ts'
 import { committedAt, durationOf, isOver, latestJobs, type SimJob, type SimPipeline } from './state.ts'
 import { secondsBetween } from './wire-words.ts'
 import { artifactsOf } from './job-artifacts.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
-/** A list's item. */
+/** A pipeline in a list. */
 export function restItem(pipeline: SimPipeline, instance: string): object {
   const { id, iid, plan, project, status, sha, createdAt, updatedAt, mergeRequest } = pipeline
   return {
@@ -23,7 +23,7 @@ export function restItem(pipeline: SimPipeline, instance: string): object {
   }
 }
 
-/** The cross-project list has more fields. */
+/** A pipeline in the cross-project list, which has more fields. */
 export function restCrossItem(pipeline: SimPipeline, instance: string): object {
   const { project, startedAt, finishedAt, mergeRequest } = pipeline
   return {
@@ -156,12 +156,12 @@ function restUser({ id, username, name }: SimUser, instance: string): object {
   return { id, username, name, state: 'active', avatar_url: null, web_url: `${instance}/${username}` }
 }
 
-/** Bytes: a log grows as long as its job runs. */
+/** Bytes. The longer a job runs, the larger is its log. */
 function logSize(ranMs: number): number {
   return 2_400 + Math.round(ranMs / 9)
 }
 
-/** The API has no tags of runners, and says `paused` beside `active`. */
+/** Unlike webhooks, the API does not have the runner's tags, but has `paused` besides `active`. */
 function restRunner(runner: SimRunner | undefined): object | null {
   if (runner === undefined) return null
   const { id, description, type, isShared } = runner

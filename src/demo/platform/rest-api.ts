@@ -1,4 +1,4 @@
-// The REST API of the simulated platform: what a real one answers to the requests that Pipespan makes, over real HTTP.
+// The REST API of the simulated platform, over real HTTP: it answers all requests that Pipespan makes as a real platform does.
 import { restCommits } from './rest-commits.ts'
 import { artifactsOf } from './job-artifacts.ts'
 import { jobLog } from './job-log.ts'
@@ -17,15 +17,15 @@ export interface RestApiOptions {
   readonly state: PlatformState
   /** Unix ms of the platform, sent in the `Date` header. */
   readonly now: () => number
-  /** The address the platform gives itself. Default: its own URL. */
+  /** The base URL in the answers. Default: the server's URL. */
   readonly instance?: string | undefined
-  /** Without it every token is right. */
+  /** Without it every token is accepted. */
   readonly token?: string | undefined
-  /** Default: the make-believe company's. */
+  /** Default: those of `world.ts`. */
   readonly projects?: readonly SimProject[] | undefined
-  /** Whose pipelines the cross-project list shows: a user's id. */
+  /** The id of the user whose pipelines the cross-project list shows. */
   readonly me?: number | undefined
-  /** Pipelines that users started count as activity of their projects. Default: only what is said to be. */
+  /** Whether pipelines that users started count as activity of their projects. Default: only `activity` does. */
   readonly pushesAreActivity?: boolean | undefined
 }
 
@@ -39,13 +39,13 @@ export interface RestRequest {
 export class RestApi {
   readonly hooks = new HookRecords()
   readonly inventory: RestInventory
-  /** Every request, in order. Cleared by whoever counts. */
+  /** Every request, in order. Tests may clear it. */
   readonly asked: RestRequest[] = []
-  /** When users last did something in a project, by its id, besides what they pushed; schedules and retries move it not. */
+  /** When users last did something in a project, by its id. As on the platform, schedules and retries do not count. */
   readonly activity = new Map<number, number>()
-  /** Old paths of projects that moved, and where they are now. */
+  /** The new paths of projects that moved, by their old paths. */
   readonly moved = new Map<string, string>()
-  /** Put in place of the real answer, where it gives one. */
+  /** For tests: if it answers, that replaces the real answer. */
   misbehave: (request: RestRequest) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
   readonly #server: Server
@@ -140,14 +140,14 @@ export class RestApi {
     return pageReply(offsetPage(tasks.map(job => show(job, pipeline, instance)).reverse(), url))
   }
 
-  /** What is inside of a job. */
+  /** The log, the reports and the artifacts of a job. */
   #ofJob({ id }: SimProject, jobId: number, part: string | undefined, more: readonly string[], url: URL): RestReply {
     const pipeline = [...this.#options.state.pipelines.values()].find(
       ({ project, jobs }) => project.id === id && jobs.some(job => job.id === jobId),
     )
     const job = pipeline?.jobs.find(one => one.id === jobId)
     if (pipeline === undefined || job === undefined) return restRefusals.notFound()
-    // Some of its runners are new.
+    // Every second job ran on a newer runner.
     if (part === 'trace')
       return { status: 200, headers: { 'content-type': 'text/plain' }, body: jobLog(job, job.id % 2 === 0) }
     if (part !== 'artifacts') return restRefusals.notFound('Not Found')
@@ -270,7 +270,7 @@ function pageReply({ items, link }: RestPage): RestReply {
   return link === undefined ? reply : { ...reply, headers: { ...reply.headers, link } }
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the body is not JSON. */
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)

@@ -1,8 +1,8 @@
-// The commits of a range, as the platform lists them: a branch of the simulated platform has one commit for each of its pipelines.
+// Lists the commits of a range. On the simulated platform a branch has one commit for each of its pipelines.
 import { committedAt, type PlatformState } from './state.ts'
 import type { SimProject } from './world.ts'
 
-/** `range`: `from..to`, revisions whole or short, or a branch; undefined where the project has no such revision. */
+/** `range`: `from..to`; each a full or short revision, `to` may be a branch. Undefined if the project has no revision `from`. */
 export function restCommits(state: PlatformState, project: SimProject, range: string): object[] | undefined {
   const [from = '', to = ''] = range.split('..')
   const own = [...state.pipelines.values()].filter(one => one.project.id === project.id)

@@ -1,4 +1,4 @@
-// The hooks of the simulated platform and its records of their deliveries, of seven days, as the API shows them.
+// The hooks of the simulated platform, and its delivery log of seven days.
 import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
 import type { Random } from './random.ts'
 
@@ -9,11 +9,11 @@ export interface RestHook {
   readonly owner: { readonly group: string } | { readonly project: number }
 }
 
-/** `500`, or words where no answer came: `internal error`. */
+/** Such as `500`; without an answer `internal error`. */
 export type RecordedStatus = string
 
 const week = 7 * 24 * 3_600_000
-/** The platform keeps no payload larger than this in its records, bytes. */
+/** Bytes. The platform's delivery log leaves out larger payloads. */
 const largestKept = 1024 * 1024
 
 interface HookRecord {
@@ -27,7 +27,7 @@ export class HookRecords {
   readonly #records = new Map<number, HookRecord[]>()
   #next = 9_000_001
 
-  /** Writes down what became of a delivery. `now`: Unix ms. */
+  /** Adds a delivery with its answer to the log. `now`: Unix ms. */
   record(
     hook: RestHook,
     delivery: Delivery,
@@ -53,7 +53,7 @@ export class HookRecords {
     this.#records.set(hook.id, records)
   }
 
-  /** The newest first; `status` as in the query. */
+  /** Newest first. `status`: as in the query of the API, such as `server_failure` or `503`. */
   deliveries(hookId: number, status: string | null, now: number): unknown[] {
     const ranges: Readonly<Record<string, readonly [number, number]>> = {
       successful: [200, 299],

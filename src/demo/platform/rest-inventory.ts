@@ -1,4 +1,4 @@
-// What the simulated platform has besides pipelines: agents, feature flags, limits, milestones, bills of materials, and answers to queries.
+// What the simulated platform has besides pipelines: agents, feature flags, milestones, dependency lists, and answers to queries.
 import { offsetPage } from './rest-pages.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 
@@ -23,7 +23,7 @@ export class RestInventory {
     'pkg:docker/node@24',
     'pkg:golang/github.com/gorilla/mux@1.8.1',
   ]
-  /** Answers to queries, by words that the query has. */
+  /** Answers to queries. The first whose `has` matches the query's text is used. */
   readonly queries: { readonly has: RegExp; readonly answer: object }[] = [
     {
       has: /MergeRequest/,
@@ -54,7 +54,7 @@ export class RestInventory {
     this.#now = now
   }
 
-  /** Undefined for what is not of the inventory. */
+  /** Undefined for requests that are not about the inventory. */
   ofProject({ parts, url }: InventoryAsked): RestReply | undefined {
     const [what, ...more] = parts
     switch (what) {
@@ -77,7 +77,7 @@ export class RestInventory {
     return what === 'milestones' ? json(this.#milestones()) : undefined
   }
 
-  /** What belongs to no project and no group. */
+  /** Requests that are about no project and no group. */
   ofInstance({ parts: [what, id, part], body }: InventoryAsked): RestReply | undefined {
     if (what === 'dependency_list_exports') return this.#export(Number(id), part)
     if (what !== 'glql') return undefined

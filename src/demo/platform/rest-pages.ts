@@ -1,11 +1,11 @@
-// Pages of the simulated API: offset pages by number, keyset pages by cursor, both continued by the `Link` header only.
+// Pagination of the simulated API: offset pages by number, keyset pages by cursor. Only the `Link` header leads to the next page.
 
 export interface RestPage {
   readonly items: readonly unknown[]
   readonly link: string | undefined
 }
 
-/** `page` and `per_page` of the query; no totals, as on large lists. */
+/** By `page` and `per_page` of the query. There are no totals, as the platform leaves them out of large lists. */
 export function offsetPage(all: readonly unknown[], url: URL): RestPage {
   const perPage = perPageOf(url)
   const page = Math.max(1, Number(url.searchParams.get('page') ?? 1))
@@ -17,7 +17,7 @@ export function offsetPage(all: readonly unknown[], url: URL): RestPage {
   return { items, link: `<${next.href}>; rel="next"` }
 }
 
-/** Continues below the id in `cursor`. The list may end with an empty page, as the platform's do. */
+/** Continues below the id in `cursor`. The last page may be empty, as on the platform. */
 export function keysetPage(all: readonly { readonly id: number; readonly shown: unknown }[], url: URL): RestPage {
   const perPage = perPageOf(url)
   const cursor = url.searchParams.get('cursor')

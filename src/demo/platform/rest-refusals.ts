@@ -1,4 +1,4 @@
-// What the simulated API answers where it has nothing to give: a wrong token, a thing that is not there, a project that moved.
+// The simulated API's answers without data: wrong token, not found, bad request, moved.
 
 export interface RestReply {
   readonly status: number

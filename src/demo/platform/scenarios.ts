@@ -1,4 +1,4 @@
-// The kinds of pipelines the simulated company has: what their CI files say, and how this run of them goes.
+// The kinds of pipelines of the simulated company: what their CI files say, and how a run of them goes.
 import { branchName, commitMessage, projects, robot, users } from './world.ts'
 import type { JobPlan, PipelinePlan } from './plan.ts'
 import type { Random } from './random.ts'
@@ -6,7 +6,7 @@ import type { Random } from './random.ts'
 const stages = ['build', 'test', 'deploy'] as const
 const linux = ['linux', 'docker']
 
-/** Every kind of pipeline, by name. Each call draws its own branch, commit and author. */
+/** Every kind of pipeline, by name. Each call picks a branch, a commit and an author. */
 export const scenarios = {
   branch: random => ({
     ...pushed(random, projects.storefront),
@@ -29,7 +29,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A test fails, the deployment is skipped; somebody retries: the test gets a new id, the deployment keeps its own. */
+  /** A test fails, so the deployment is skipped. Somebody retries: the test gets a new id, the deployment keeps its own. */
   retried: random => ({
     ...pushed(random, projects.checkout),
     name: 'Main',
@@ -41,7 +41,7 @@ export const scenarios = {
     acts: [{ on: 'failed', after: 50, does: 'retry' }],
   }),
 
-  /** A runner breaks down; the platform runs its job again by itself. */
+  /** A runner fails, and the platform retries its job by itself. */
   flakyRunner: random => ({
     ...pushed(random, projects.app),
     name: 'App',
@@ -58,7 +58,7 @@ export const scenarios = {
     ],
   }),
 
-  /** Bridges to two child pipelines, one of which triggers a pipeline of another project: three generations. */
+  /** Bridges to two child pipelines, one of which triggers a pipeline of another project: three levels. */
   family: random => ({
     ...pushed(random, projects.storefront),
     name: 'Monorepo',
@@ -86,7 +86,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A tag; production waits for a person, then a pipeline of another project is triggered and not waited for. */
+  /** A tag. The deployment to production is manual; then it triggers a pipeline of another project without waiting for it. */
   release: random => ({
     ...pushed(random, projects.checkout),
     name: 'Release',
@@ -122,7 +122,7 @@ export const scenarios = {
     ],
   }),
 
-  /** Somebody stops it half-way. */
+  /** Somebody cancels it while it runs. */
   canceled: random => ({
     ...pushed(random, projects.app),
     source: 'web',
@@ -135,7 +135,7 @@ export const scenarios = {
     acts: [{ on: 'running', after: 30, does: 'cancel' }],
   }),
 
-  /** Waits for a person who never comes. */
+  /** Its manual job is never started. */
   blocked: random => ({
     ...pushed(random, projects.infra),
     name: 'Plan and apply',
@@ -145,7 +145,7 @@ export const scenarios = {
     ],
   }),
 
-  /** A mistake in its configuration: it fails before it has any job. */
+  /** Its configuration has an error, so it fails without jobs. */
   refused: random => ({
     ...pushed(random, projects.storefront),
     ref: branchName(random),
@@ -153,7 +153,7 @@ export const scenarios = {
     yamlErrors: 'jobs:unit tests config contains unknown keys: scrpt',
   }),
 
-  /** The smallest: for loads, where only the number counts. */
+  /** The smallest, for load tests in which only the number counts. */
   small: random => ({
     ...pushed(random, projects.storefront),
     jobs: [
@@ -168,7 +168,7 @@ export const scenarios = {
 export type Scenario = (random: Random) => PipelinePlan
 export type ScenarioName = keyof typeof scenarios
 
-/** In this order they follow each other: the first six make ten pipelines. */
+/** The order in which they are started. The first six make ten pipelines. */
 export const allScenarios = [
   'branch',
   'retried',

@@ -1,5 +1,5 @@
-// The simulated platform's way out: webhooks over HTTP with keep-alive. It never sends again what failed, as the platform;
-// on demand it loses, repeats and delays.
+// Sends the simulated platform's webhooks over HTTP with keep-alive. Like the platform, it does not retry. On demand it loses,
+// duplicates and delays deliveries.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
@@ -8,19 +8,19 @@ import { Random } from './random.ts'
 import { defaultInstance } from './world.ts'
 
 export interface SendOptions extends Partial<HeaderOptions> {
-  /** Where the webhook goes, path included. */
+  /** The full URL of the webhook. */
   readonly url: string
-  /** Of what is left to chance here. Default 1. */
+  /** The seed of all randomness here. Default 1. */
   readonly seed?: number | undefined
   /** The share of deliveries that are never sent, 0 to 1. */
   readonly loss?: number | undefined
   /** The share of deliveries that are sent twice with the same key, 0 to 1. */
   readonly duplicates?: number | undefined
-  /** 2: a project hook and a group hook report every event, each with keys of its own. Default 1. */
+  /** 2: a project hook and a group hook both send every event, with different keys. Default 1. */
   readonly hooks?: 1 | 2 | undefined
-  /** Every send waits for a random time up to this, ms: so they overtake each other. */
+  /** Every send is delayed by a random time up to this, ms, so that deliveries overtake each other. */
   readonly delay?: number | undefined
-  /** Requests at a time, each on a connection of its own. Default 10. */
+  /** Concurrent requests, each on its own connection. Default 10. */
   readonly concurrency?: number | undefined
   /** Called after every send. */
   readonly onSent?: ((delivery: Delivery, outcome: SendOutcome) => void) | undefined
@@ -42,7 +42,7 @@ export interface SendCounts {
   readonly lost: number
 }
 
-/** The platform gives up after 10 s. */
+/** The platform's timeout of 10 s. */
 const patience = 10_000
 
 export class WebhookSender {
@@ -78,7 +78,7 @@ export class WebhookSender {
     return this.#counts
   }
 
-  /** Hands a delivery over; it goes out when its turn comes. Never rejects. */
+  /** Queues and sends a delivery. Never rejects. */
   async send(delivery: Delivery): Promise<void> {
     const { loss = 0, duplicates = 0, hooks = 1 } = this.#options
     const random = this.#random
@@ -95,7 +95,7 @@ export class WebhookSender {
     this.#underWay.delete(work)
   }
 
-  /** Sends them all, as many at a time as there are connections. */
+  /** Sends all of them, with all connections. */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     const left = deliveries[Symbol.iterator]()
     const worker = async (): Promise<void> => {

@@ -1,5 +1,5 @@
-// What the simulated platform knows: projects' pipelines with every job that ever was in them. The rules that move it are
-// `lifecycle.ts`; how it looks in a webhook is `payloads.ts`.
+// The state of the simulated platform: pipelines with all jobs that ever were in them. `lifecycle.ts` changes it; `payloads.ts` makes
+// webhooks from it.
 import { AuditRecords } from './audit-records.ts'
 import { IncidentRecords } from './incident-records.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
@@ -7,7 +7,7 @@ import type { JobPlan, PipelinePlan } from './plan.ts'
 
 export type SimStatus = 'created' | 'pending' | 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | 'manual'
 
-/** One turn in the life of a job or pipeline. */
+/** A change of status of a job or pipeline. */
 export interface Turn {
   /** Unix ms of the simulated platform, as all times here. */
   readonly at: number
@@ -20,9 +20,9 @@ export interface SimJob {
   readonly kind: 'job' | 'bridge'
   readonly createdAt: number
   status: SimStatus
-  /** True when a newer job of the same name took its place. */
+  /** True if a newer job of the same name replaced it. */
   retried: boolean
-  /** Whoever played it, else whoever started the pipeline. */
+  /** Who started it, else who started the pipeline. */
   user: SimUser
   queuedAt: number | undefined
   startedAt: number | undefined
@@ -62,10 +62,10 @@ export interface SimPipeline {
   readonly createdAt: number
   status: SimStatus
   startedAt: number | undefined
-  /** Of the last success, failure or cancellation; a retried pipeline keeps it while it runs again. */
+  /** When it last succeeded, failed or was canceled. A retried pipeline keeps it while it runs again. */
   finishedAt: number | undefined
   updatedAt: number
-  /** All of them, replaced ones too, by id. */
+  /** All of them, including replaced ones, by id. */
   readonly jobs: SimJob[]
   readonly history: Turn[]
 }
@@ -75,10 +75,10 @@ export interface FirstIds {
   readonly job: number
 }
 
-/** Everything that exists, by id, and the next ids. */
+/** Everything that exists, and the next ids. */
 export class PlatformState {
   readonly pipelines = new Map<number, SimPipeline>()
-  /** What people did there. */
+  /** Audit events. */
   readonly audit = new AuditRecords()
   readonly incidents = new IncidentRecords()
   readonly #iids = new Map<number, number>()
@@ -99,14 +99,14 @@ export class PlatformState {
     return this.#nextJob++
   }
 
-  /** The next number of a project's own count. */
+  /** The next pipeline number within a project. */
   iid(projectId: number): number {
     const iid = (this.#iids.get(projectId) ?? 4_000) + 1
     this.#iids.set(projectId, iid)
     return iid
   }
 
-  /** Keeps the latest `count` pipelines, and older ones that are not over. */
+  /** Keeps the latest `count` pipelines, and older ones that have not finished. */
   forget(count: number): void {
     let surplus = this.pipelines.size - count
     for (const [id, { status }] of this.pipelines) {
@@ -118,18 +118,18 @@ export class PlatformState {
   }
 }
 
-/** When the commit of a pipeline was committed. */
+/** The time of a pipeline's commit. */
 export function committedAt({ createdAt, trigger }: SimPipeline): number {
   const since = trigger === undefined ? createdAt : trigger.pipeline.createdAt
   return Math.floor((since - 40_000) / 1_000) * 1_000
 }
 
-/** Success, failure, cancellation or skipped: nothing more comes by itself. */
+/** Whether nothing more happens unless somebody retries. */
 export function isOver(status: SimStatus): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }
 
-/** The jobs that count: the latest of each name, bridges too. */
+/** The jobs that count for the status: the latest of each name, including bridges. */
 export function latestJobs(pipeline: SimPipeline): SimJob[] {
   return pipeline.jobs.filter(({ retried }) => !retried)
 }
@@ -141,7 +141,7 @@ export function rootOf(pipeline: SimPipeline): SimPipeline {
   return root
 }
 
-/** Seconds in which anything of it ran, over all its attempts (overlapping jobs count once); undefined when nothing did. */
+/** Seconds in which any of its jobs ran, over all attempts (overlapping jobs count once); undefined if none ran. */
 export function durationOf(pipeline: SimPipeline): number | undefined {
   const spans = pipeline.jobs
     .flatMap(({ startedAt, finishedAt }) =>

@@ -1,5 +1,5 @@
-// The JUnit reports of the simulated platform's jobs, as three frameworks write them. A job that failed by its script has failing tests; the same tests pass
-// when it is run again, so they are flaky.
+// The JUnit reports of the simulated platform's jobs, as three frameworks write them. A job whose script failed has failing tests. They
+// pass when it is retried, so they are flaky.
 import { gzipSync } from 'node:zlib'
 import { Random } from './random.ts'
 import type { TestFramework } from './plan.ts'
@@ -35,7 +35,7 @@ const deeds = [
 
 const made = new WeakMap<SimJob, Buffer | undefined>()
 
-/** Gzip of the report of a job that is over; undefined where it has none. Made once. */
+/** The gzipped report of a finished job; undefined if it has none. Made once. */
 export function testReportOf(job: SimJob, pipeline: SimPipeline): Buffer | undefined {
   if (job.finishedAt === undefined) return undefined
   if (!made.has(job)) made.set(job, reportOf(job, pipeline))
@@ -46,9 +46,9 @@ function reportOf(job: SimJob, { sha }: SimPipeline): Buffer | undefined {
   const { tests: framework, name } = job.plan
   const { startedAt, finishedAt, failureReason } = job
   if (framework === undefined || startedAt === undefined || finishedAt === undefined) return undefined
-  // A runner that broke down uploads nothing.
+  // A runner that failed uploads nothing.
   if (failureReason !== undefined && failureReason !== 'script_failure') return undefined
-  // The code decides on which tests there are and which of them are flaky; each run has times of its own.
+  // The commit decides which tests are flaky; each run has different durations.
   const code = new Random(parseInt(sha.slice(0, 7), 16) + name.length)
   const run = new Random(job.id)
   const unlucky = code.whole(0, 6)
@@ -79,7 +79,7 @@ function reportOf(job: SimJob, { sha }: SimPipeline): Buffer | undefined {
 
 const writers: Readonly<Record<TestFramework, (suites: readonly SimSuite[]) => string>> = { pytest, surefire, jest }
 
-/** One suite for everything, times without a zone. */
+/** One suite for everything; timestamps without a time zone. */
 function pytest(suites: readonly SimSuite[]): string {
   const cases = suites.flatMap(({ name, cases: own }) =>
     own.map(({ name: deed, seconds, outcome }) => {
@@ -99,7 +99,7 @@ tests/test_${name}.py:41: AssertionError</failure></testcase>`
   return `<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" time="${seconds.toFixed(3)}" timestamp="${at}" hostname="runner">${cases.join('')}</testsuite></testsuites>`
 }
 
-/** A document for each class, one after the other; times with separators of thousands; reruns within one report. */
+/** One XML document per class, concatenated; durations such as `1,234.5`; reruns within one report. */
 function surefire(suites: readonly SimSuite[]): string {
   const figure = (seconds: number) => seconds.toLocaleString('en', { maximumFractionDigits: 3 })
   return suites
@@ -122,7 +122,7 @@ function surefire(suites: readonly SimSuite[]): string {
     .join('')
 }
 
-/** A suite for each file, each with its own time. */
+/** One suite per file, each with a timestamp. */
 function jest(suites: readonly SimSuite[]): string {
   const shown = suites.map(({ name, seconds, startedAt, cases }) => {
     const file = `src/${name.toLowerCase().replaceAll(' ', '-')}.test.ts`

@@ -1,4 +1,4 @@
-// A clock that only events move: what is planned runs in the order of its time, and of its planning where times are equal.
+// A simulated clock: events that are planned run in the order of their time; at the same time, in the order in which they were planned.
 
 interface Planned {
   readonly at: number
@@ -37,13 +37,13 @@ export class Timeline {
     this.#planned.splice(low, 0, { at, run })
   }
 
-  /** Runs all that is due up to `until`, and all that becomes due meanwhile; the clock then stands at `until`. */
+  /** Runs all events up to `until`, including those that are planned meanwhile. The clock then shows `until`. */
   runUntil(until: number): void {
     while (this.next !== undefined && this.next <= until) this.#step()
     this.#now = Math.max(this.#now, until)
   }
 
-  /** Runs everything that is planned and becomes planned; the clock then stands at the last event. */
+  /** Runs all events, including those that are planned meanwhile. The clock then shows the time of the last one. */
   runAll(): void {
     while (this.next !== undefined) this.#step()
   }

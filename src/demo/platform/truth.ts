@@ -1,4 +1,4 @@
-// What really happened on the simulated platform, in plain form: what a test compares with what arrived.
+// What really happened on the simulated platform, in plain form, for tests to compare with what arrived.
 import { isOver, rootOf, type SimPipeline, type SimStatus } from './state.ts'
 
 export interface PipelineTruth {
@@ -8,9 +8,9 @@ export interface PipelineTruth {
   readonly parent: { readonly pipelineId: number; readonly bridgeId: number } | undefined
   readonly status: SimStatus
   readonly finishedAt: number | undefined
-  /** Every time it came to an end, in order: one more than it was reopened. */
+  /** Every end, in order. A pipeline that was retried has several. */
   readonly ends: readonly { readonly at: number; readonly status: SimStatus }[]
-  /** All jobs and bridges, replaced ones too, by id. */
+  /** All jobs and bridges, including replaced ones, by id. */
   readonly jobs: readonly JobTruth[]
 }
 

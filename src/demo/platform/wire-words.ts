@@ -1,8 +1,8 @@
-// How the platform spells things in webhooks: times, people, runners, projects.
+// How webhooks write what several events have: times, users, runners, projects, commits.
 import { committedAt, type SimPipeline } from './state.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
-/** `YYYY-MM-DD HH:MM:SS UTC`: real webhooks cut times to the second. */
+/** `2026-06-01 12:00:00 UTC`. Real webhooks truncate times to the second, too. */
 export function wireTime(at: number): string {
   const iso = new Date(at).toISOString()
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`
@@ -45,7 +45,7 @@ export function wireProject(project: SimProject, instance: string): object {
   }
 }
 
-/** The group's name in words: `shop` → `Shop`. */
+/** The name of the group in a path: `acme/shop/web` → `Shop`. */
 export function namespaceOf(path: string): string {
   const group = path.split('/').at(-2) ?? ''
   return group.charAt(0).toUpperCase() + group.slice(1)

@@ -1,4 +1,4 @@
-// The make-believe company whose pipelines the simulated platform runs: people, projects, runners, what they write.
+// The fictional company whose pipelines the simulated platform runs: users, projects, runners, branches, commit messages.
 import type { Random } from './random.ts'
 
 export interface SimUser {
@@ -25,7 +25,7 @@ export interface SimProject {
   readonly defaultBranch: string
 }
 
-/** The address the simulated platform gives itself. Nothing listens there (RFC 2606). */
+/** The platform's base URL in payloads. Nothing listens there (RFC 2606). */
 export const defaultInstance = 'https://git.brightwater.example'
 
 export const users: readonly [SimUser, ...SimUser[]] = [
@@ -36,7 +36,7 @@ export const users: readonly [SimUser, ...SimUser[]] = [
   user(21, 'Sofie Claes', 'sofie'),
 ]
 
-/** Who starts scheduled pipelines. */
+/** The user who starts scheduled pipelines. */
 export const robot: SimUser = user(40, 'Release Robot', 'project_333_bot_9c41d2')
 
 export const runners: readonly [SimRunner, ...SimRunner[]] = [

@@ -1,4 +1,4 @@
-// Keeps an open page up to date: takes what the server sends, and replaces the regions that have changed.
+// Keeps an open page up to date: receives the page from the server, and replaces the regions that have changed.
 const address = document.body.dataset.live
 const sign = document.getElementById('live')
 
@@ -19,7 +19,7 @@ function say(state, text) {
   if (sign.textContent !== text) sign.textContent = text
 }
 
-/** Leaves alone what is the same, and what somebody is in the middle of using. */
+/** Replaces a region if it has changed, and keeps what the user has opened, scrolled and focused. */
 function replace(before, after) {
   if (before === null || before.innerHTML === after.innerHTML) return
   const { activeElement } = document

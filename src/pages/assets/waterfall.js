@@ -1,10 +1,10 @@
-// Zooms and pans waterfalls: by buttons, by the wheel with a modifier, by dragging, by two fingers, by keys. How far is kept at what
-// stays when a page is brought up to date: the region around the waterfall.
+// Zooms and pans waterfalls: by buttons, by the wheel with a modifier, by dragging, with two fingers, by keys. The state is kept with
+// the region around the waterfall, as that stays when a live page replaces its content.
 const most = 500
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 604800]
-/** By region: how many times as wide, and where the sight begins, as a share of the whole. */
+/** By region: `zoom`, and `from`, where the visible part begins, as a share of the whole. */
 const sights = new WeakMap()
-/** Fingers and the mouse, while they are down: by pointer. */
+/** Fingers and mouse buttons that are down, by pointer id. */
 const pointers = new Map()
 
 document.body.classList.add('scripted')
@@ -83,13 +83,13 @@ function widthOf(waterfall) {
   return Math.max(1, waterfall.querySelector('.axis-line').getBoundingClientRect().width)
 }
 
-/** How far along the sight a place of the screen is. */
+/** The position of a screen coordinate in the visible part, from 0 to 1. */
 function shareAt(waterfall, x) {
   const { left, width } = waterfall.querySelector('.axis-line').getBoundingClientRect()
   return Math.min(1, Math.max(0, (x - left) / Math.max(1, width)))
 }
 
-/** What is at `share` of the sight stays there. */
+/** Zooms around the point at `share` of the visible part. */
 function zoomBy(waterfall, factor, share) {
   const { zoom, from } = sightOf(waterfall)
   const next = Math.min(most, Math.max(1, zoom * factor))
