@@ -1,4 +1,4 @@
-// What an answer of the platform, or its absence, makes of a run: pure decisions, which the store calls under its lock.
+// Decides what an answer of the platform, or its absence, changes in a run. Pure; the store calls it while it holds the run's lock.
 import { mergeIntoRun, type MergeRules } from '../processing/merge-observations.ts'
 import { delayingJobs, isAtEnd } from '../model/attempt.ts'
 import { withParent } from '../model/family.ts'
@@ -11,13 +11,13 @@ import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 
-/** The pause before a child's parent is searched again, and before a job that still runs is asked for again, ms. */
+/** The pause before a child's parent is searched for again, and before a running job is asked about again, ms. */
 const soon = 5_000
 const hour = 3_600_000
-/** What the platform has not answered for so long is not asked any more, ms. */
+/** After so long without an answer the platform is not asked any more, ms. */
 const longest = 24 * hour
 
-/** Merges the answer, and what was found of the run's family. */
+/** Merges the answer and the parent, if one was found. */
 export function applyAnswer(key: RunKey, answer: Observation | undefined, family: Found, rules: MergeRules): RunWork {
   return {
     key,
@@ -41,8 +41,8 @@ export function applyAnswer(key: RunKey, answer: Observation | undefined, family
 }
 
 /**
- * No answer will come: the platform has no such pipeline (any more), is another one (`foreign`), or refuses. A run that has ended is
- * exported now as it is known; one whose pipeline is gone too, even without an end.
+ * No answer will come: the pipeline was deleted (`gone`), is on another platform (`foreign`), or access is refused. If the run has ended, or is gone,
+ * it is exported as known so far.
  */
 export function giveUp(
   { key, detail }: EnrichmentItem,
@@ -92,7 +92,7 @@ function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
   return timing.endedAt !== undefined && timing.enrichingUntil !== undefined && now < timing.enrichingUntil
 }
 
-/** The settle delay counts from what sources observed, not from enrichment: a run that has waited for its answer settles at once. */
+/** The settle delay counts from the last observation, not from this answer: a run that has waited for the answer settles at once. */
 function timingOf(
   { run, timing }: StoredRun,
   known: StoredRun,
@@ -125,7 +125,7 @@ function enrichmentAfter(
     return delayingJobs(run).length > 0 ? later(whole, 'details', 'fresh', now) : { asked: true }
   }
   if (isBlocked(status)) return { asked: true }
-  // The webhook of its end may get lost: the longer it is silent, the more rarely the platform is asked, but it is asked for ever.
+  // The webhook of its end may get lost, so the platform is asked for as long as the run is open, at growing intervals.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
   return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
 }

@@ -1,5 +1,5 @@
-// What the platform offers of the inside of jobs, as its refusals show it: by endpoint and project, or as a whole. What it does not
-// offer is asked for again once a day.
+// Remembers which requests the platform refuses, by endpoint, for a project or altogether, so that they are not repeated. Each is tried again once a
+// day.
 //
 //   404 about a job                      that job alone: its log was erased, or has expired
 //   404 about the project                the project
@@ -28,9 +28,9 @@ export interface Capabilities {
 type Refusals = Repositories['refusedEndpoints']
 
 const whole = 0
-/** Refusals in a row that speak for the project. */
+/** After so many refusals in a row the whole project counts as refused. */
 const mostInARow = 3
-/** Refused projects that speak for all. */
+/** After so many refused projects the endpoint counts as refused for all. */
 const mostProjects = 5
 
 export function createCapabilities(refusals: Refusals, instance: string): Capabilities {

@@ -1,13 +1,13 @@
-// Takes secrets and e-mail addresses out of every text of a test report, before anything of it is kept or leaves. Tests are distinguished by what they were
-// called before.
+// Redacts secrets and e-mail addresses in all texts of a test report, before any of it is stored or exported. Tests are told apart by their names
+// before that.
 import type { RedactText } from '../platform/text-redaction.ts'
 import type { ReadTests } from '../platform/reports/junit.ts'
 import type { TestName } from '../model/test-report.ts'
 
-/** A text is cut after its secrets were taken out: one that is cut through has no shape any more. */
+/** So much more than the longest text is kept until it is redacted: half a secret at the cut would not be recognised. */
 export const longestSecret = 2_048
 
-/** `longest`: of a message or a stack trace, UTF-16 units; what is cut off may have been half of a secret. */
+/** `longest`: of a message or a stack trace, UTF-16 units. */
 export function cleanTests({ report, outcomes }: ReadTests, redactText: RedactText, longest: number): ReadTests {
   const text = (value: string | undefined) =>
     value === undefined ? undefined : redactText(value).slice(0, longest).toWellFormed()

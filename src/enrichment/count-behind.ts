@@ -5,9 +5,9 @@ import type { PlatformClient } from '../platform/rest/client.ts'
 
 export interface CountBehindOptions {
   readonly client: Pick<PlatformClient, 'commits'>
-  /** Requests of any minute: what else asks the platform keeps the rest of the API budget. */
+  /** Limit within any minute: the rest of the API budget is for other requests. */
   readonly mostPerMinute: number
-  /** How long a reader waits, for the budget and for the platform, ms. */
+  /** How long a reader waits at most, ms. */
   readonly patience?: number | undefined
   readonly clock: Pick<Clock, 'now'>
 }
@@ -19,7 +19,7 @@ export interface BehindOf {
 }
 
 export type CountedBehind =
-  /** `isAll`: false where there are more than one answer has. */
+  /** `isAll`: false if there are more commits than one page of the answer has. */
   | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 

@@ -1,4 +1,4 @@
-// Figures as they are written when something is counted: what they add to the project's totals, and an event that goes out as metrics alone.
+// What is written when something is counted: increments of the project's totals, and an event that is exported as metrics only.
 import { eventVersion, type AnyChunk, type EventChunk } from '../model/event.ts'
 import type { Counted } from '../store/ports/counted.ts'
 import type { Millis } from '../model/instant.ts'
@@ -14,7 +14,7 @@ export interface FigureOutlets {
   readonly profile: string
 }
 
-/** `key`: distinguishes these figures from all others, `merge of change 7`. */
+/** `key`: names these figures uniquely, such as `merge of change 7`. */
 export function countedFigures(
   { instance, project }: { readonly instance: string; readonly project: ProjectFacts },
   event: Pick<EventChunk['event'], 'kind' | 'name'>,

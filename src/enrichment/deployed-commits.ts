@@ -1,4 +1,4 @@
-// Which commits a deployment brought: one request for each to production, below everything that pipelines need of the API.
+// Fetches the commits that a deployment to production brought, with a priority below all that pipelines need of the API.
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Capabilities } from './capability.ts'
 import type { DeployedCommits, LeadTimeDefinition } from '../model/deployment-figures.ts'
@@ -7,7 +7,7 @@ import type { ProjectFacts } from '../model/observation.ts'
 
 export type CommitsAnswer =
   | { readonly as: 'read'; readonly commits: DeployedCommits }
-  /** The platform refuses, or knows no such commits (any more): it is counted without. */
+  /** The platform refuses, or does not have these commits: the deployment is counted without them. */
   | { readonly as: 'refused' }
   /** It may answer later. */
   | { readonly as: 'later'; readonly error: PlatformError }

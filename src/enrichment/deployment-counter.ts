@@ -1,5 +1,5 @@
-// Counts deployments that have ended, each once: compares it with those before it in its environment, asks which commits it brought, and
-// writes what it adds to the project's totals, or has it sent, in the transaction that marks it as counted.
+// Counts each finished deployment once: compares it with those before it in its environment, asks which commits it brought, and writes its figures in
+// the transaction that marks it as counted.
 import { backoff } from '../lib/backoff.ts'
 import {
   commitRange,
@@ -19,7 +19,7 @@ import type { Log } from '../lib/log.ts'
 
 export interface DeploymentCounterOptions extends FigureOutlets {
   readonly deployments: Deployments
-  /** What of the platform can be asked; undefined: nobody is asked. */
+  /** Whom to ask for commits; undefined: the platform's API is not configured. */
   readonly platform: { readonly instance: string; readonly commits: CommitsReading } | undefined
   readonly errors: ErrorThrottle
   /** Called after something was put into the outbox. */
@@ -31,7 +31,7 @@ export interface DeploymentCounterOptions extends FigureOutlets {
 /** Counted since start. */
 export interface DeploymentCounters {
   counted: number
-  /** Ended otherwise, or named no environment. */
+  /** Did not succeed or fail, or named no environment. */
   passedOver: number
   /** Counted without their commits: the platform refused, or did not answer. */
   withoutCommits: number
@@ -43,7 +43,7 @@ export interface DeploymentCounter extends LeasedWork {
 }
 
 const places = 4
-/** Tries to ask for commits; with growing pauses some five hours. */
+/** Tries to get the commits; with growing pauses they take about five hours. */
 const mostTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 
@@ -63,7 +63,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
       did.counted = counted !== 'nothing'
       return counted
     })
-    // What was before it has changed meanwhile: it is looked at anew.
+    // The deployment before it is another one now, so the commits are those of another range: start over.
     if (!done) return deployments.defer(due.id, 0, false)
     counters[did.counted ? 'counted' : 'passedOver'] += 1
     if (did.counted) options.onCounted()

@@ -1,7 +1,6 @@
-// Completes what webhooks leave out: asks the platform about the runs that are due in the enrichment queue, fresh pipelines before those
-// of a backfill. No run waits longer than its deadline. A run under way that is silent for too long is asked about too (`silence.ts`):
-// so an end is found whose webhook was lost. Deadlines are extended while the API budget is used up; while the platform does not answer,
-// they run.
+// Completes what webhooks leave out: asks the platform about the runs that are due in the enrichment queue, fresh pipelines before those of a
+// backfill. No run waits longer than its deadline. The platform is also asked about runs that are silent for too long (`silence.ts`), as the webhook
+// of their end may be lost. Deadlines are extended while the API budget is used up, but not while the platform does not answer.
 import { fetchRun } from './fetch-run.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
 import { createParents } from './parents.ts'
@@ -40,9 +39,9 @@ export interface EnricherOptions {
   readonly errors: ErrorThrottle
   /** Called with the projects whose pipelines a run has triggered. */
   readonly onTriggered: (projectId: number) => void
-  /** Called with the projects of runs whose end was observed: the poller should know them. */
+  /** Called with the project of a run whose end was observed, so that the poller knows it. */
   readonly onEnded: (projectId: number) => void
-  /** Called with the project of a run whose end no source reported: there may be more of them. */
+  /** Called with the project of a run whose end no source reported; other ends may be missing there. */
   readonly onMissed: (projectId: number) => void
   /** Called after a run changed: the settle loop may have something to do. */
   readonly onChange: () => void
@@ -52,11 +51,11 @@ export interface EnricherOptions {
 
 /** Counted since start. */
 export interface EnricherCounters {
-  /** Runs that were asked about and answered for, but for those missed. */
+  /** Runs with an answer, other than those missed. */
   completed: number
-  /** Silent runs that had ended, as the answer says: the webhook of their end was lost. */
+  /** Silent runs that had ended: the webhook of their end was lost. */
   missed: number
-  /** The platform knows no such pipeline (any more). */
+  /** Pipelines that were deleted from the platform. */
   gone: number
   /** Requests without an answer; most are tried again later. */
   failed: number
@@ -66,18 +65,18 @@ export interface Enricher extends LeasedWork {
   readonly counters: Readonly<EnricherCounters>
 }
 
-/** Runs asked about at the same time, by priority. */
+/** Runs that are fetched at the same time, by priority. */
 const places: Readonly<Record<EnrichmentPriority, number>> = { fresh: 8, silent: 2, backfill: 2 }
 const enrichmentPriorities: readonly EnrichmentPriority[] = ['fresh', 'silent', 'backfill']
-/** Runs whose end is known come first; those that are only silent leave the API budget to them. */
+/** Runs that have ended come first; those that are only silent have a lower priority. */
 const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
   fresh: 'enrich',
   silent: 'poll',
   backfill: 'backfill',
 }
-/** No export waits longer for the API budget, counted from when the pipeline's end was observed, ms. */
+/** The longest that an export waits for the API budget, from when the pipeline's end was observed, ms. */
 const longestWait = 15 * 60_000
-/** Deadlines are moved on at once for as much time as has passed, ms. */
+/** How much deadlines are extended at a time, ms. */
 const extendEvery = { least: 500, most: 5_000 }
 const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
 
@@ -196,7 +195,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   return { ...work, counters }
 }
 
-/** The snapshot of its first attempt is about to be taken: by then its trace must be known. */
+/** True if the first snapshot is about to be taken, which fixes the trace and thus needs the parent. */
 function needsParent(run: Run): boolean {
   if (run.attempts.length > 0) return false
   return isAtEnd(run) || isBlocked(run.pipeline?.record.facts.status ?? '')

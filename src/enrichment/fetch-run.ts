@@ -1,5 +1,5 @@
-// The requests for one run, and no more than needed: for a pipeline whose end a webhook reported its jobs and its bridges, for one that
-// was discovered in a list also the pipeline itself. The answer is an observation.
+// Fetches what is missing of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
+// pipeline if it was found in a list. The answer is an observation.
 import { allOf } from '../platform/rest/pages.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd, isOpen } from '../model/attempt.ts'
@@ -46,7 +46,7 @@ export async function fetchRun(
   return normalizeRest({ ...about, pipeline, ...details, ...(traceparent && { extra: { traceparent } }) })
 }
 
-/** A token that may not read variables is no fault: they are an extra. */
+/** A token without access to variables is fine: the traceparent is optional. */
 async function traceparentOf(run: Run, call: CallOptions, client: PlatformClient): Promise<string | undefined> {
   try {
     return await client.pipelineTraceparent(run.project.facts.id, run.key.pipelineId, call)
@@ -69,12 +69,12 @@ async function fetchDetails(
   }
 }
 
-/** True where the newest webhook lists the bridges: what an earlier one listed may be old. */
+/** True if the newest webhook lists the bridges; an older list may be incomplete. */
 function bridgesAreListed({ pipeline }: Run): boolean {
   return pipeline !== undefined && versionOfField(pipeline.record, 'bridgesAreListed') === pipeline.record.version
 }
 
-/** A pipeline that failed without any job: why, only the pipeline itself says. */
+/** A pipeline that failed without any job probably has errors in its configuration, which only the pipeline itself reports. */
 function mayBeMisconfigured(
   { pipeline, jobs }: Run,
   asked: { readonly jobs: readonly RestJob[]; readonly bridges: readonly RestBridge[] },
@@ -89,7 +89,7 @@ function isOver(run: Run): boolean {
   return isTerminal(status) || isBlocked(status)
 }
 
-/** It has ended, or waits for a person or a clock, and that was not exported yet. */
+/** True if it has ended, or is manual or scheduled, and this was not exported yet. */
 function isUnexported(run: Run): boolean {
   const status = run.pipeline?.record.facts.status ?? ''
   return isOpen(run) && (isAtEnd(run) || (isBlocked(status) && run.attempts.length === 0))

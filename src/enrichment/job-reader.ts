@@ -1,5 +1,5 @@
-// Reads about the inside of jobs what is due in its queue: of each job by itself, after its pipeline was exported, so nothing waits for it,
-// and what cannot be read harms nothing else. It spends the shared API budget below everything else: under pressure it waits.
+// Reads job logs and reports that are due in its queue, one at a time for each job. Pipelines are exported before, so none waits for this or is
+// harmed by what cannot be read. Its API requests have a lower priority than all others.
 import { applyReading, type InsideOutlets, type JobReading } from './job-reading.ts'
 import { backoff } from '../lib/backoff.ts'
 import { createCapabilities, type Asked } from './capability.ts'
@@ -35,11 +35,11 @@ export interface JobReaderCounters {
   read: number
   /** Read, and there was nothing to send. */
   empty: number
-  /** Not asked for: the job did not take unusually long after all. */
+  /** Not requested: logs are read of slow jobs only, and this one was not. */
   needless: number
   /** Not complete yet: read once more later. */
   early: number
-  /** The platform refused, or has nothing of it. */
+  /** The platform refused, or does not have it. */
   refused: number
   /** Not asked for, because the platform refuses such requests. */
   withheld: number
@@ -55,10 +55,10 @@ export interface JobReader extends LeasedWork {
 
 /** Read at the same time. */
 const places = 4
-/** Tries of one thing that fail; with growing pauses some five hours. */
+/** Failed tries of one log or report; with growing pauses they take about five hours. */
 const mostTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
-/** What waits longer is given up: the platform's budget does not suffice for what was asked for. */
+/** What has waited longer is dropped: the API budget is too small for what is configured. */
 const longestWait = 24 * 3_600_000
 
 export function createJobReader(options: JobReaderOptions): JobReader {
@@ -119,7 +119,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     }
   }
 
-  /** Whoever wrote what is read, it is not read for ever: neither a fault of ours nor the store's is mended by trying at once. */
+  /** An unexpected error, ours or the store's, counts as a try: otherwise one odd report would be read for ever. */
   async function stumble(error: unknown, read: JobRead): Promise<void> {
     const { jobId: job, what } = read
     log.error({ err: error, job, what }, 'a job log or report could not be read')
@@ -134,7 +134,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
   }
 
   async function fail(error: PlatformError, subject: string, read: JobRead, asked: Asked): Promise<void> {
-    // A type of artifact that it does not know: it hands out none of that type.
+    // The platform does not know this type of artifact, whatever the project.
     const isUnknownType = error.status === 400 && isReportType(read.what)
     if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
@@ -142,7 +142,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       return queue.drop(read)
     }
     counters.failed += 1
-    // An unknown token is not the job's fault: it waits for a better one.
+    // A refused token is not the job's fault, so it costs no try: wait for a new token.
     const isOfToken = error.kind === 'unauthorized'
     if (errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
     if (isOfToken) return queue.defer(read, backoff(read.tries + 1, pauses), false)

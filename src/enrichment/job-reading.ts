@@ -1,4 +1,4 @@
-// What reading about the inside of a job comes to. Each kind of thing that is read has a reader of its own.
+// The outcome of reading a job's log or one of its reports, and how it is stored. Each kind has its own reader.
 import { insideChunks } from '../model/inside-chunks.ts'
 import type { JobInside } from '../model/inside.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
@@ -9,11 +9,11 @@ import type { PendingChunk, RunWork, Signal } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 
 export type Reading =
-  /** What there is to export, in chunks that each fit one request; none: nothing. */
+  /** What to export, in chunks that each fit one request; may be empty. */
   | { readonly as: 'read'; readonly insides: readonly JobInside[] }
-  /** It is not complete yet: it is read once more, in so long. */
+  /** Not complete yet: read it again after `ms`. */
   | { readonly as: 'early'; readonly ms: number }
-  /** It need not be read, and nobody was asked. */
+  /** It need not be read, and the platform was not asked. */
   | { readonly as: 'needless' }
 
 /** Reads one thing about a job. Rejects with a PlatformError, or with the reason of an aborted signal. */
@@ -26,7 +26,7 @@ export interface InsideOutlets {
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
 }
 
-/** Writes what was read, and removes that it is to be read: in one transaction. */
+/** Stores what was read and removes the row of the queue, in one transaction. */
 export function applyReading(read: JobRead, insides: readonly JobInside[], { to, measure }: InsideOutlets): RunWork {
   const { chunk } = read
   return {
@@ -48,7 +48,7 @@ export function applyReading(read: JobRead, insides: readonly JobInside[], { to,
   }
 }
 
-/** Of which signals a chunk has something. */
+/** The signals that a chunk contributes to. */
 function signalsOf({ sections, lines, tests, report, ownSpans }: JobInside): Signal[] {
   if (tests !== undefined) return testSignals(tests)
   if (report !== undefined) return [report.dotenv === undefined ? 'metrics' : 'logs']

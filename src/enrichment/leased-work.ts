@@ -1,5 +1,5 @@
-// Works off a queue whose entries are leased: as many at a time as there are places, their leases renewed while they take, and given back
-// when the daemon stops. Knows nothing of what is asked of the platform; while that does not answer, nothing is begun.
+// Works off a queue of leased items: several at a time, with leases that are renewed during the work and given back when the daemon stops. While the
+// platform does not answer, no item is begun.
 import { backoff } from '../lib/backoff.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
@@ -8,13 +8,13 @@ import type { Log } from '../lib/log.ts'
 export interface LeasedWorkOptions<Item> {
   /** Of the loop, in the log. */
   readonly name: string
-  /** Each leases what is due, as far as what is in flight leaves places. What one has leased is begun before the next one is called. */
+  /** Each leases due items, as many as those in flight leave room for. They are begun before the next function is called. */
   readonly takes: readonly ((inFlight: readonly Item[], leaseMs: number) => Promise<readonly Item[]>)[]
-  /** Of two under the same name the second is begun when the first has ended: it became due again meanwhile. */
+  /** An item that becomes due again, and is leased again, during its work is begun again after it. */
   readonly nameOf: (item: Item) => string
   /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>
-  /** Called with what `work` threw: the item is leased again once its lease has run out. */
+  /** Called with what `work` threw; the item becomes due again when its lease has expired. */
   readonly onError: (item: Item, error: unknown) => void
   /** Called after each item, whatever came of it. */
   readonly onDone?: () => void
@@ -30,17 +30,17 @@ export interface LeasedWork extends Loop {
   drain(): Promise<void>
 }
 
-/** Pauses while the platform does not answer, longer from one to the next. */
+/** Growing pauses while the platform does not answer. */
 export interface Rests {
-  /** It answered: the next pause is a short one again. */
+  /** The platform answered: the next pause will be short. */
   answered(): void
-  /** It did not: the pause begins. */
+  /** The platform did not answer: a pause begins. */
   begin(): void
-  /** How long the pause lasts, ms; 0: there is none. */
+  /** What is left of the pause, ms; 0: there is none. */
   left(): number
 }
 
-/** Longer than a request may take, and than a silence within an answer; renewed while it lasts. */
+/** Longer than a request may take, or a pause within its answer. */
 const leaseMs = 90_000
 const renewMs = 30_000
 const turnMs = 1_000
@@ -117,7 +117,7 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
     ...loop,
     drain: async () => {
       while ((await beginDue()) > 0 || inFlight.size > 0) {
-        // All may be done by now, and a race of no promises never ends.
+        // All may be done by now, and a race of no promises would never end.
         if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
       }
     },

@@ -1,5 +1,4 @@
-// The lines of a job's log that are kept, as they are exported: with a time each, redacted, and divided so that each chunk fits one
-// request.
+// Turns the kept lines of a job's log into what is exported: each with a time, redacted, in chunks that fit one request.
 import { inBytes } from '../lib/in-bytes.ts'
 import type { RedactText } from '../platform/text-redaction.ts'
 import type { JobInside, LogLine, Section } from '../model/inside.ts'
@@ -10,17 +9,17 @@ export interface KeptLog {
   readonly job: JobInside['job']
   readonly lines: KeptLines
   readonly sections: readonly Section[]
-  /** Those that are spans: a line is of the span of one of these, else of the job's. */
+  /** The sections that are exported as spans. A line outside of them belongs to the job's span. */
   readonly exported: readonly Section[]
   readonly redactText: RedactText
-  /** How much of the log was to be read, and whether that was all of it. */
+  /** How many bytes were read at most, and whether that was all of the log. */
   readonly readMax: number
   readonly isWhole: boolean
 }
 
-/** Of one line, bytes. */
+/** Of one line's text, bytes. */
 const longestBody = 16 * 1024
-/** Of one chunk, bytes of lines: a backend that takes a megabyte takes every chunk. */
+/** Bytes of lines in one chunk, so that backends with a limit of 1 MB take it. */
 const mostBytes = 512 * 1024
 /** What a record costs besides its text. */
 const bytesOfRecord = 300
@@ -50,7 +49,7 @@ function* linesOf({ job, lines, sections, exported, redactText, readMax, isWhole
     const section = place?.ordinal === undefined ? undefined : byOrdinal.get(place.ordinal)
     const { start, end } = section ?? job
     const share = (index + 1) / (lines.linesIn(place?.ordinal) + 1)
-    // Among lines with stamps one without has the time of the line before.
+    // If other lines have timestamps, one without has the time of the line before; else it is interpolated within its section.
     const time = at ?? stamped ?? Math.round(start + (end - start) * share)
     stamped = at ?? stamped
     last = { number, at: time }

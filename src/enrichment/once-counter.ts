@@ -1,4 +1,4 @@
-// Counts what is reported many times and counted once: how long changes took, incidents. It asks the platform nothing.
+// Counts what is reported many times and counted once: how long changes took, and incidents. It makes no requests to the platform.
 import { changeMeasures, type ChangeFigures, type ChangeMeasure } from '../model/change-figures.ts'
 import { countedFigures, type FigureOutlets } from './counted-figures.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
@@ -14,7 +14,7 @@ interface Kind<Figures, Measure extends string> {
   readonly name: string
   readonly event: Pick<EventChunk['event'], 'kind' | 'name'>
   readonly measures: readonly Measure[]
-  /** Which of the measures these figures are. */
+  /** The measures that these figures count for. */
   readonly measured: (figures: Figures) => readonly Measure[]
   readonly part: (figures: Figures) => Pick<EventChunk, 'change' | 'incident'>
 }

@@ -1,7 +1,7 @@
-// Where a triggered pipeline belongs: the chain to its root, searched in the store and then at the platform. Never guessed.
+// Finds the parents of a triggered pipeline up to the root, in the store and then on the platform. A parent is never guessed.
 //
-// A webhook names the parent; REST does not, but a parent's bridges name the pipelines they triggered. Those of runs that ended are known
-// already, so the bridges of runs under way are asked for, the nearest runs first.
+// A webhook names the parent. REST does not, but the bridges of a parent name the pipelines that they triggered. The bridges of finished runs are
+// known, so those of runs under way are fetched, the runs closest in time first.
 import { allOf } from '../platform/rest/pages.ts'
 import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -27,26 +27,26 @@ export interface ParentsOptions {
 }
 
 export interface Found {
-  /** False: a parent may still show up. */
+  /** False: the parent may be found later. */
   readonly known: boolean
-  /** What triggered the run, where its own sources do not say. */
+  /** What triggered the run, if its own observations do not say it. */
   readonly parent?: Trigger | undefined
 }
 
 export interface Parents {
-  /** Makes the store know the chain above a run as far as it can be known. `seenAt`: when the run was first seen. */
+  /** Stores the parents of a run up to the root, as far as they can be found. `seenAt`: when the run was first seen. */
   find(run: RunHead, seenAt: number, call: CallOptions): Promise<Found>
 }
 
-/** Runs under way that are asked for their bridges in one search. */
+/** Runs under way whose bridges are fetched in one search. */
 const mostAsked = 10
 const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
-/** Runs whose bridges were asked for are remembered; the oldest goes first. */
+/** So many runs are remembered in `askedAt`; the oldest is forgotten first. */
 const capacity = 2_000
 
 export function createParents(options: ParentsOptions): Parents {
   const { client, runs, queue, rules, selection, storeNow } = options
-  /** When the bridges of a run were last asked for, by the store's clock: who was not among them then is not its child. */
+  /** When the bridges of a run were last fetched, by the store's clock. A pipeline seen before that, and not among them, is not its child. */
   const askedAt = new Map<string, number>()
 
   async function find(run: RunHead, seenAt: number, call: CallOptions): Promise<Found> {
@@ -54,7 +54,7 @@ export function createParents(options: ParentsOptions): Parents {
     try {
       return await climb()
     } catch (error) {
-      // A parent that may not be seen stays unknown: the chain ends there.
+      // The token may not see the parent: the chain ends there.
       if (error instanceof PlatformError && hidden.has(error.kind)) return { known: true, parent }
       throw error
     }
@@ -77,7 +77,7 @@ export function createParents(options: ParentsOptions): Parents {
     }
   }
 
-  /** What the payload says, or the jobs of another pipeline. */
+  /** The trigger that the webhook names, or that the jobs of a stored run name. */
   async function reportedBy(run: RunHead): Promise<Trigger | undefined> {
     const reported = run.pipeline?.record.facts.sourcePipeline
     if (reported?.jobId === undefined) return queue.triggerOf(run.key)
@@ -111,13 +111,13 @@ export function createParents(options: ParentsOptions): Parents {
     await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
   }
 
-  /** Makes the parent a run of the store, where it is not and the root cannot be known without it. False: no need to climb on. */
+  /** Fetches and stores the parent if the root cannot be found without it. False: there is no need to go further up. */
   async function isEnough(run: RunHead, parent: Trigger, call: CallOptions): Promise<boolean> {
     const key = { instance: run.key.instance, pipelineId: parent.pipelineId }
     const known = await runs.ancestor(key, parent.jobId)
     if (known?.head.attempts[0] !== undefined) return false
     const root = run.pipeline?.record.facts.rootPipelineId
-    // Named as the root the parent may be the first of its project only, and another project's pipeline above it.
+    // A parent that is named as the root may only be the first of its project, with another project's pipeline above it.
     if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
       const pipeline = await client.pipeline(parent.projectId, parent.pipelineId, call)
       const project = known?.head.project.facts
@@ -129,7 +129,7 @@ export function createParents(options: ParentsOptions): Parents {
     return true
   }
 
-  /** A pipeline of another project may be triggered by a job instead of a bridge; its span is another then. */
+  /** A pipeline of another project may be triggered by a job instead of a bridge, whose span has another id. */
   async function findTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
     const { projectId, jobId } = parent
     const facts = run.pipeline?.record.facts

@@ -1,5 +1,4 @@
-// Reads a job's log once, for its sections and for its lines. It is never held: of the log no more stays in memory than the sections and the
-// lines that are exported.
+// Reads a job's log once, as a stream, for its sections and lines. Only what is exported of it is held in memory.
 import { createDebugWatch } from '../platform/job-log/debug-trace.ts'
 import { createKeyWatch, redacted, type RedactText } from '../platform/text-redaction.ts'
 import { isChosen, type JobReadRules } from '../processing/job-reads.ts'
@@ -26,14 +25,14 @@ export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'line
 export interface LogCounters {
   bytes: number
   sections: number
-  /** More than a job may have. */
+  /** Beyond the limit for one job. */
   sectionsOmitted: number
   lines: number
-  /** Between the beginning and the end that are exported. */
+  /** Left out between the first and the last lines, which are exported. */
   linesOmitted: number
-  /** Logs that are longer than is read of one. */
+  /** Logs that were too long to be read to their end. */
   cut: number
-  /** Logs of which no line leaves, because they show the job's variables. */
+  /** Logs whose lines are not exported because a debug trace shows the job's variables. */
   debugTraces: number
 }
 
@@ -42,7 +41,7 @@ export interface LogReading {
   readonly counters: Readonly<LogCounters>
 }
 
-/** The platform archives a log some time after the job's end. */
+/** When to read a log again that lacks its end, ms: the platform archives it some time after the job. */
 const onceMoreAfter = 120_000
 const lastLine = /^(?:Job succeeded|ERROR: Job failed)/
 
@@ -95,9 +94,9 @@ class OpenLog {
   readonly reader: LogReader
   readonly sections: Sections
   readonly lines: KeptLines
-  /** It ends as the runner ends one. */
+  /** The runner has written its last line. */
   isFinished = false
-  /** It shows the variables of the job. */
+  /** A debug trace shows the variables of the job. */
   isTraced = false
 
   constructor({ start, end, status, failureReason }: JobSnapshot, linesMax: number) {
@@ -120,7 +119,7 @@ class OpenLog {
   }
 }
 
-/** What ids, times and names of spans and records need of the job. */
+/** The fields of a job that its spans and log records need. */
 export function ownerOf({ id, kind, name, start, end, salt }: JobSnapshot): InsideJob {
   return { id, kind, name, start, end, ...(salt !== undefined && { salt }) }
 }

@@ -1,5 +1,4 @@
-// Reads a job's reports, besides that of its tests: each artifact by itself, by one request. What leaves is numbers, and of a dotenv report the keys that
-// the operator allows.
+// Reads a job's reports other than tests, with one request each. Only numbers are exported, and of dotenv reports the values of allowed keys.
 import { namesWithin } from './reported-names.ts'
 import { ownerOf } from './read-log.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -20,7 +19,7 @@ import type { Repositories } from '../store/ports/repository.ts'
 export interface ReportReadingOptions {
   readonly client: Pick<PlatformClient, 'jobArtifact'>
   readonly names: Repositories['reportedNames']
-  /** Whether a key of dotenv reports leaves. */
+  /** Whether this key of a dotenv report may be exported. */
   readonly isAllowed: (key: string) => boolean
   readonly redactText: RedactText
   /** Called with what cannot be read, for the log. */
@@ -32,10 +31,10 @@ export interface ReportCounters {
   /** Reports by their type and by why they could not be read to their end; `none` for whole ones. */
   readonly reports: Map<ReportType, Map<ReportFaultReason | 'none', number>>
   series: number
-  /** What is no number, or found no room. */
+  /** Not a number, or beyond the limit. */
   seriesDropped: number
   values: number
-  /** Of allowed keys for which there was no room. */
+  /** Values of allowed keys beyond the limit. */
   valuesDropped: number
   findings: number
 }
@@ -75,7 +74,7 @@ export function createReportReading(options: ReportReadingOptions): ReportReadin
       const { values, dropped, fault } = await readDotenv(body, isAllowed)
       counters.values += Object.keys(values).length
       counters.valuesDropped += dropped
-      // With its key: a value that has no shape of its own is known for a secret by what it is assigned to.
+      // Redacted with its key: in `DB_PASSWORD=kettle` only the key shows that the value is a secret.
       const clean = mapped(values, (value, key) => redactText(`${key}=${value}`).slice(key.length + 1))
       return { report: Object.keys(clean).length === 0 ? undefined : { dotenv: clean }, fault }
     },
@@ -128,7 +127,6 @@ function isTooLarge(size = 0): boolean {
   return size > reportCaps.packed
 }
 
-/** The type is not known there, whatever the job. */
 function archiveError(type: ReportType): PlatformError {
   return new PlatformError({
     kind: 'not-found',

@@ -1,5 +1,5 @@
-// Reads the spans that a job made itself, at the paths among its artifacts that the operator names: one request a path. Of most jobs there is nothing at
-// such a path, which is no fault.
+// Reads spans that a job has written into artifacts, at the configured paths, with one request for each. Most jobs have no such file, which is no
+// error.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createSpanCollector, type SpanCounts } from '../platform/reports/own-spans.ts'
 import { dividedSpans, type OwnAttributes, type OwnSpan, type OwnValue } from '../model/own-span.ts'
@@ -12,15 +12,15 @@ import type { PlatformClient } from '../platform/rest/client.ts'
 import type { RedactText } from '../platform/text-redaction.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
 
-/** Of a list that is an attribute's value. */
+/** Most elements of an attribute whose value is a list. */
 const mostValues = 64
-/** Redacted without a pause: the daemon has other work. */
+/** So many spans are redacted before other work of this thread gets its turn. */
 const atOnce = 50
 
 export interface SpanReadingOptions {
   readonly client: Pick<PlatformClient, 'jobArtifactFile'>
   readonly paths: readonly string[]
-  /** The ids of spans of the pipeline's trace that a job can know: its pipeline's, what started that, its jobs'. */
+  /** Ids in this trace that a job's own spans must not reuse: of the pipeline, its trigger and its jobs. */
   readonly spanIds: (chunk: Chunk) => readonly string[]
   readonly redactText: RedactText
   /** Longest text that is exported, UTF-16 units. */
@@ -75,7 +75,7 @@ export function createSpanReading(options: SpanReadingOptions): SpanReading {
   return { read, counters }
 }
 
-/** The job left no such file, or its artifacts are gone; what is said of the project, or of the API, is passed on. */
+/** Swallows the error if only the file is missing. A missing project or endpoint is passed on. */
 function nothingThere(error: unknown): undefined {
   const isOfFile = error instanceof PlatformError && error.kind === 'not-found' && !error.isOfTheApi
   if (!isOfFile || /project/i.test(error.said ?? '')) throw error
@@ -87,7 +87,7 @@ function cleanSpan(span: OwnSpan, redactText: RedactText): OwnSpan {
     if (typeof value === 'string') return redactText(value)
     return Array.isArray(value) ? value.slice(0, mostValues).map(one => redactText(String(one))) : value
   }
-  // With its key: a value that has no shape of its own is known for a secret by what it is called.
+  // Redacted with its key: in `db.password=kettle` only the key shows that the value is a secret.
   const clean = (attributes: OwnAttributes): OwnAttributes =>
     attributes.map(([key, value]) => [
       redactText(key),

@@ -1,4 +1,4 @@
-// Reads a job's test report: from the job's own JUnit artifact, or, where the platform does not hand that out, from what the platform has read in it.
+// Reads a job's test report: its JUnit artifact, or, if the platform does not serve that, the report that the platform has parsed.
 import { dividedTests, type FlakyTest } from '../model/job-tests.ts'
 import { jobGroupOf, readTestReport } from '../platform/reports/test-report-json.ts'
 import { newestByName } from '../model/attempt.ts'
@@ -28,7 +28,7 @@ export interface TestReadingOptions {
   readonly capabilities: Capabilities
   readonly memory: Pick<TestMemory, 'record'>
   readonly runs: Pick<Runs, 'get'>
-  /** Called with how many reports the memory gave up for lack of room. */
+  /** Called with the number of reports that were forgotten for lack of space. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
   readonly redactText: RedactText
@@ -68,7 +68,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     longestText: options.longestText + longestSecret,
     keptCases: spans === 'cases' ? mostSpans : 0,
   }
-  /** The latest one: its jobs are read one after the other. */
+  /** The last pipeline's report: its jobs usually come one after the other. */
   let latest: { readonly name: string; readonly known: Promise<PlatformTests> } | undefined
 
   const read: JobReading = async ({ chunk }, job, call) => {
@@ -98,7 +98,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
         }
         await capabilities.refused(asked, archiveError(job), true)
       } catch (error) {
-        // Neither the type nor the endpoint is there, whatever the job: the platform may still have read the report itself.
+        // The platform does not serve this type at all, but may have parsed the report itself.
         if (!(error instanceof PlatformError && (error.status === 400 || error.isOfTheApi))) throw error
         await capabilities.refused(asked, error, true)
       }
@@ -107,8 +107,8 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   }
 
   /**
-   * The platform has one report for all latest jobs of a pipeline, by the names of parallel ones: the first of these that has a report stands
-   * for them, in whatever chunk of the attempt it is.
+   * The platform has one report for a pipeline, in which parallel jobs (`rspec 1/3`, `rspec 2/3`) are one suite. The suite is exported once: with the
+   * first of these jobs that has a report.
    */
   async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {
     if (job.retried) return undefined
@@ -163,7 +163,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
 
 interface PlatformTests {
   readonly report: RestTestReport
-  /** By the name of parallel jobs: the first of them that has a report, of those that were not retried. */
+  /** By the name of parallel jobs: the first one with a report that was not retried. */
   readonly first: ReadonlyMap<string, number>
 }
 
@@ -181,13 +181,13 @@ function firstOfGroups(run: Run | undefined, attempt: number): PlatformTests['fi
   return first
 }
 
-/** It is not asked for. */
+/** For a report that is not requested. */
 function unread(): ReadTests {
   const collector = createTestCollector({ mostCases: 0, longestText: 0, keptCases: 0 })
   return collector.collected(new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`))
 }
 
-/** A job that is split is one job: which tests are in which of its parts may change. */
+/** `rspec 2/3` as `rspec`: which tests run in which part may change. */
 function withoutNumber(name: string): string {
   return name.replace(/ \d+\/\d+$/, '')
 }

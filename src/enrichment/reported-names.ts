@@ -1,12 +1,12 @@
-// How many metrics the reports of a project's jobs may make: a name with a commit's hash in it would be another metric with every pipeline, and totals
-// are stored for good. First come, first served.
+// Limits the names of metrics in the reports of a project, first come, first served: a name that contains a commit hash would be a new metric in
+// every pipeline, and totals are kept for good.
 import type { ReportedMetric } from '../model/job-reports.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 /** Names of one project. */
 export const mostReportedNames = 50
 
-/** Those whose name is known already, or for which there is room. */
+/** The metrics whose name is known, or for which there is still room. */
 export async function namesWithin(
   names: Repositories['reportedNames'],
   key: { readonly instance: string; readonly project: number },

@@ -1,4 +1,4 @@
-// Fetches a job's log for one reader, redacted as what is exported: held while the page is made, stored nowhere.
+// Fetches a job's log for a page, redacted like exported lines. It is not stored.
 import { redacted, createKeyWatch, type RedactText } from '../platform/text-redaction.ts'
 import { createDebugWatch } from '../platform/job-log/debug-trace.ts'
 import { KeptLines } from '../platform/job-log/kept-lines.ts'
@@ -16,9 +16,9 @@ export interface ShowLogOptions {
   readonly redactText: RedactText
   /** How much of one log is read, bytes. */
   readonly readMax: number
-  /** Logs of any minute: what else asks the platform keeps the rest of the API budget. */
+  /** Limit within any minute: the rest of the API budget is for other requests. */
   readonly mostPerMinute: number
-  /** How long a reader waits, for the budget and for the platform, ms. */
+  /** How long a reader waits at most, ms. */
   readonly patience?: number | undefined
   readonly clock: Pick<Clock, 'now'>
 }
@@ -40,20 +40,20 @@ export type ShownLog =
       readonly as: 'log'
       readonly lines: readonly ShownLine[]
       readonly sections: readonly Section[]
-      /** Between the beginning and the end that are shown; `number`: of the first such line. */
+      /** What is left out between the first and the last lines; `number`: of the first such line. */
       readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
-      /** False where there is more than is read. */
+      /** False if the log is longer than what is read. */
       readonly isWhole: boolean
     }
-  /** It shows the variables of the job, so none of it is shown. */
+  /** A debug trace shows the job's variables, so the log is not shown. */
   | { readonly as: 'traced' }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 export type ShowLog = (job: ShownJob) => Promise<ShownLog>
 
-/** Read at the same time: each holds what is shown of it. */
+/** Logs fetched at the same time, as each is held in memory. */
 const places = 2
-/** Of one log, its beginning and its end, bytes with their colours. */
+/** Bytes shown of one log, half of its beginning and half of its end, including colour codes. */
 const mostShown = 1024 * 1024
 const minute = 60_000
 
@@ -95,7 +95,7 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
       title: text => sections.title(text),
       line: (line, raw) => {
         found.isTraced = isTraced(line.text)
-        // What is kept has its colours still; secrets are looked for when it is shown, in the text without them.
+        // Colour codes are kept; secrets are redacted later, in the text without them.
         kept.add({ ...line, text: isKey(line.text) ? redacted : raw }, sections.place)
       },
     })
@@ -117,7 +117,7 @@ function refused(what: string, remedy: string): ShownLog {
   return { as: 'refused', what, remedy }
 }
 
-/** Where something was redacted its colours go too: a secret may have been written in two of them. */
+/** A line in which something was redacted loses its colours: a secret may span two of them. */
 function shownLine({ number, place, text: raw }: KeptLine, redactText: RedactText): ShownLine {
   const runs = runsOf(raw)
   const text = runs.map(run => run.text).join('')

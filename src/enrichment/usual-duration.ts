@@ -8,9 +8,9 @@ export type IsSlow = (chunk: Chunk, job: JobSnapshot) => Promise<boolean>
 
 const window = 30 * day
 const share = 0.95
-/** Of fewer runs nobody can tell what is usual. */
+/** With fewer runs nothing counts as unusual. */
 const leastRuns = 20
-/** What is usual changes slowly. */
+/** How long a computed value is reused, ms. */
 const believedFor = 600_000
 /** Jobs remembered; the oldest goes first. */
 const mostKnown = 10_000

@@ -1,4 +1,4 @@
-// Runs under way, and those that were until lately: a series that ended says 0 for a day, so that nobody sees it stand still.
+// Counts of active runs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
 import type { ActiveRuns, ProjectKey } from '../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
 import type { Millis } from '../model/instant.ts'
@@ -17,10 +17,10 @@ export interface ActiveSource {
 
 type Seen = RecentRuns['seen'][number]
 
-/** How long a series that ended says 0, ms. */
+/** How long a series that ended is sent with 0, ms. */
 const afterglow = 24 * 3_600_000
 
-/** Active runs by project, for whoever sends them: what was seen is remembered in the store. */
+/** Active runs by project, for pushed metrics. The series seen are remembered in the store. */
 export async function readActive({ totals, recentRuns, profile, maxSeries }: ActiveSource): Promise<ActiveTotals[]> {
   const active = await totals.active()
   const { since, seen } = await recentRuns.change({}, (known, now) => {
@@ -30,7 +30,7 @@ export async function readActive({ totals, recentRuns, profile, maxSeries }: Act
   return byProject(seen, since, profile)
 }
 
-/** Active runs by project, for whoever asks: nothing is written, and what was seen is remembered by this process alone. */
+/** Active runs by project, for scraped metrics. Nothing is written: the series seen are remembered in this process only. */
 export function lookAtActive({ totals, recentRuns, profile, maxSeries }: ActiveSource): () => Promise<ActiveTotals[]> {
   let memory: RecentRuns | undefined
   return async () => {
@@ -52,7 +52,7 @@ function byProject(seen: readonly Seen[], since: Millis, profile: string): Activ
   })
 }
 
-/** What is active now, then what was within the last day, with a count of 0. */
+/** The series that are active now, and those of the last day with a count of 0. */
 function remember(seen: readonly Seen[], active: readonly ActiveRuns[], now: Millis, maxSeries: number): Seen[] {
   const found = new Map(active.map(runs => [seriesOf(runs), { runs, at: now }]))
   const counts = new Map<string, number>()

@@ -1,4 +1,4 @@
-// What a backend says in a body, as one short line: google.rpc.Status, JSON, a web page or plain text.
+// Extracts a backend's message from the body of its answer, as one short line: from a google.rpc.Status, JSON, a web page or plain text.
 import protobuf from 'protobufjs/minimal.js'
 import { briefly } from '../lib/redaction.ts'
 
@@ -47,7 +47,7 @@ function rpcMessage(body: Uint8Array): string | undefined {
       reader.skipType(tag & 7)
     }
   } catch {
-    // Not that message; nothing can be read from it.
+    // It is no such message.
   }
   return undefined
 }

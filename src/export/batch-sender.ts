@@ -1,12 +1,11 @@
 // Sends one leased batch: its entries are encoded, packed into requests, sent, and settled by the verdict of each answer.
 //
-// An entry whose requests failed five times with a 5xx or an unknown outcome is a suspect: it is sent alone, after the others, and has a
-// back-off of its own. A request that is refused for its content is halved until the refused entries stand alone: of eight entries with one that
-// is refused, that takes seven requests. Whatever ends a batch early (a failure, refused credentials, the end of the lease), the rest is
-// handed back unsent.
+// An entry whose requests failed five times with a 5xx or an unknown outcome is a suspect: it is sent alone, after the others, and has a back-off of
+// its own. A request that is refused for its content is halved until the refused entries stand alone: of eight entries with one that is refused, that
+// takes seven requests. If a batch ends early (a failure, refused credentials, the end of the lease), the rest is returned unsent.
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
-import { joined, type Encode, type EncodedItem } from './encoded-item.ts'
+import { joined, packed, type Encode, type EncodedItem } from './encoded-item.ts'
 import type { EncodeNoted } from './encode-noted.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { StoreError } from '../lib/fault.ts'
@@ -31,7 +30,7 @@ export interface BatchContext {
   readonly pauses: BackoffOptions
   /** No send takes longer, ms. */
   readonly longestSend: number
-  /** Called when the store does not take settlements: until the answer is called, the queue leases nothing. */
+  /** Called when the store fails to settle: the queue leases nothing until the returned function is called. */
   readonly pauseLeasing: () => () => void
   /** The queue stops: no other request begins. */
   readonly isStopping: () => boolean
@@ -41,22 +40,22 @@ export interface BatchContext {
 
 export interface LeasedBatch {
   readonly lease: OutboxLease
-  /** Until then the entries are this process's, by `elapsed`. */
+  /** Until then the entries belong to this process, by `elapsed`. */
   readonly leaseEnd: Millis
-  /** The same by the time of day: while a machine sleeps, the other clock stands still and the database's goes on. */
+  /** The same by the time of day: while a machine sleeps, `elapsed` stands still and the database's clock goes on. */
   readonly leaseEndOfDay: Millis
   /** Admitted by a half-open circuit breaker. */
   readonly isProbe: boolean
 }
 
-/** From this many tries on an entry is a suspect. */
+/** After so many tries an entry is a suspect. */
 const suspectAfter = 5
-/** When so many suspects in a row fail, the backend is the reason rather than each of them. */
+/** If so many suspects in a row fail, the backend is to blame rather than the suspects. */
 const mostFailedSuspects = 3
 /** The reason of a dead letter that no backend has seen. */
 const damage = 'the stored data is damaged: nothing can be sent'
 
-/** Of a settlement, also where the lease has run out meanwhile. */
+/** Least tries of a settlement, even if the lease expires meanwhile. */
 const leastTries = 3
 
 export class BatchSender {
@@ -86,20 +85,12 @@ export class BatchSender {
     await this.#settle([...this.#unsettled].map(id => ({ id, as: 'unsent' })))
   }
 
-  /** False, as everywhere below: the batch ends here. */
+  /** False, here and below: the batch ends here. */
   async #deliverPacked(entries: readonly OutboxEntry[]): Promise<boolean> {
-    let pack: EncodedItem[] = []
-    let size = 0
-    for (const item of await this.#encoded(entries)) {
-      if (pack.length > 0 && size + item.bytes.length > this.#context.batchBytes) {
-        if (!(await this.#deliver(pack))) return false
-        pack = []
-        size = 0
-      }
-      pack.push(item)
-      size += item.bytes.length
+    for (const pack of packed(await this.#encoded(entries), this.#context.batchBytes)) {
+      if (!(await this.#deliver(pack))) return false
     }
-    return pack.length === 0 || this.#deliver(pack)
+    return true
   }
 
   async #deliverSuspects(entries: readonly OutboxEntry[]): Promise<boolean> {
@@ -107,7 +98,7 @@ export class BatchSender {
     return true
   }
 
-  /** An entry that cannot be encoded is a dead letter by itself; one that has nothing of this signal is done. */
+  /** An entry that cannot be encoded becomes a dead letter; one without data for this signal is done. */
   async #encoded(entries: readonly OutboxEntry[]): Promise<readonly EncodedItem[]> {
     const { encode, encodeNoted } = this.#context
     const items: EncodedItem[] = []
@@ -226,8 +217,8 @@ export class BatchSender {
   }
 
   /**
-   * Tried again while the lease lasts, and for as long as the store does not answer: what is delivered and not settled would be
-   * sent twice. All settlements are of one kind.
+   * Retries while the lease lasts, and as long as the store does not answer: what was delivered but is not settled would be sent twice. All
+   * settlements are of one kind.
    */
   async #settle(settlements: readonly Settlement[]): Promise<void> {
     const [first] = settlements

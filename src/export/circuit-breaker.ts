@@ -38,11 +38,11 @@ export type CircuitState = 'closed' | 'open' | 'half-open'
 /** What tripped a circuit: see the table above. */
 export type TripCause = 'unauthorized' | 'unacceptable' | 'unavailable'
 
-/** Leave to send a batch of so many items at most, or how long to wait before asking again. */
+/** Permission to send a batch of at most `items`, or how long to wait before asking again. */
 export type Admission =
   { readonly may: 'send' | 'probe'; readonly items: number } | { readonly may: 'wait'; readonly ms: number }
 
-/** The circuit breaker as one export queue of the destination uses it. `began`: when the answered request did, by `tick`. */
+/** The circuit breaker as seen by one export queue of the destination. `began`: when the answered request began, by `tick`. */
 export interface QueueBreaker {
   readonly state: CircuitState
   /** Undefined while it is closed. */
@@ -53,21 +53,21 @@ export interface QueueBreaker {
   readonly hasAccepted: boolean
   /** True when several batches may be under way at a time: it is closed, and this endpoint has accepted something. */
   readonly isProven: boolean
-  /** Asked before every lease. Whoever is let in to probe must call `probed` in the end. */
+  /** Called before every lease. Whoever gets `probe` must call `probed` in the end. */
   admit(): Promise<Admission>
   /** The probe is over, whatever came of it. */
   probed(): void
-  /** Ends its pause, and that of the credentials: what comes next is a probe. False where there was none. */
+  /** Ends its pause and that of the credentials, so that a probe comes next. False if there was none. */
   tryNow(): boolean
-  /** Asked before every request of a batch that was admitted. */
+  /** Called before every request of an admitted batch. */
   maySend(isProbe: boolean): boolean
   accepted(began: number): void
-  /** The backend took the credentials, if not the content. */
+  /** The backend accepted the credentials, although not the content. */
   authorized(began: number): void
   unauthorized(verdict: Unauthorized, token: Secret | undefined, began: number): void
   /**
-   * A batch was sent, and items of it were refused one by one. They are dead letters where the destination has accepted anything;
-   * else answers how long they wait, ms: longer than the pause, so that others go into the next probe.
+   * Items of a batch were refused one by one. If the destination has accepted anything, they are dead letters; otherwise this answers how long they
+   * wait, ms: longer than the pause, so that the next probe has other items.
    */
   unacceptable(verdict: Unacceptable, began: number): number
   /** Answers how long the queue waits, ms. */
@@ -87,13 +87,13 @@ export interface CircuitBreakerOptions {
   readonly onClosed: () => void
 }
 
-/** While the credentials are refused queues ask again this often, ms: the token may have changed. */
+/** While the credentials are refused, the token is read again this often, ms. */
 const lookAgain = 500
-/** Even a backend that asks for no pause (`Retry-After: 0`) gets one, ms. */
+/** The pause even after `Retry-After: 0`, ms. */
 const shortestPause = 100
-/** Items of a probe: enough to learn whether a backend that was away takes anything. */
+/** Items of a probe after an outage. */
 const smallBatch = 8
-/** Where it refused content, each item costs up to two requests: the batch is halved until the refused stand alone. */
+/** Items of a probe after content was refused: halving the batch may cost two requests for each item. */
 const refusedBatch = 4
 
 export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: Signal) => QueueBreaker {
@@ -118,7 +118,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
   return signal => {
     const own = new Circuit({ destination, signal }, options)
     let hasOwnAccepted = false
-    /** While the credentials are refused, nothing else is known of the endpoint. */
+    /** While the credentials are refused, the state of the endpoint is not known. */
     const decisive = (): Circuit => (credentials.state === 'closed' ? own : credentials)
 
     return {
@@ -167,7 +167,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
         hasAccepted = true
         hasOwnAccepted = true
         credentials.close(began)
-        // Retry-After wins over a request that got through.
+        // A request that succeeded does not end a pause that Retry-After asks for.
         if (own.state === 'half-open') own.close(began)
       },
       authorized: began => credentials.close(began),
@@ -176,12 +176,12 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
         credentials.trip('unauthorized', verdict, began)
       },
       unacceptable: (verdict, began) => {
-        // A destination that has accepted anything is no wrong address; but a queue that is tripped goes on carefully.
+        // A destination that has accepted anything has the right address; but a queue that has tripped goes on probing.
         if (!hasAccepted || own.cause === 'unacceptable') own.trip('unacceptable', verdict, began)
         return 2 * own.pause
       },
       unavailable: (verdict, began) => {
-        // A probe of the credentials that fails for another reason has proved nothing of them.
+        // A probe that fails for another reason proves nothing about the credentials.
         if (credentials.state === 'half-open') credentials.trip('unauthorized', { message: verdict.message }, began)
         own.trip('unavailable', verdict, began)
         return own.pause
@@ -192,7 +192,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
 
 type Failure = Pick<Later, 'message' | 'status' | 'retryAfterMs'>
 
-/** One circuit: its state, and how long it stays open. Knows nothing of queues. */
+/** One circuit: its state, and how long it stays open. */
 class Circuit {
   /** Undefined while it is closed. */
   cause: TripCause | undefined
@@ -240,7 +240,7 @@ class Circuit {
     if (isNews) {
       this.#trips += 1
       this.#trippedAt = tick()
-      // Where everything was refused, a backend that is away for a while does not change what a human has to mend.
+      // If everything was refused, a temporary outage does not change what the operator has to fix.
       if (before !== 'unacceptable') this.cause = cause
     }
     const pause = failure.retryAfterMs ?? backoff(this.#trips, cause === 'unavailable' ? pauses : probes)

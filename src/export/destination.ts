@@ -3,7 +3,7 @@ import type { Secret } from '../lib/secret.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
 export interface Destination {
-  /** Stands in every export row. */
+  /** Stored in every outbox entry. */
   readonly name: string
   /** The signals that are sent there. */
   readonly signals: Readonly<Partial<Record<Signal, Endpoint>>>
@@ -38,12 +38,12 @@ export interface Proxies {
 }
 
 /**
- * The token of the moment: sent as `Authorization: Bearer …`, in place of an Authorization among the headers. A token that
- * cannot be read now is no error here: the last one stays.
+ * The current token, sent as `Authorization: Bearer …` instead of an Authorization among the headers. If it cannot be read, the last one stays in
+ * use.
  */
 export interface Bearer {
-  /** Asked before every request. */
+  /** Called before every request. */
   current(): Secret | undefined
-  /** Reads the token where it comes from, for `current` to answer. Never rejects. */
+  /** Reads the token again from where it comes from. Never rejects. */
   reload(): Promise<unknown>
 }

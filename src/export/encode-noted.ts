@@ -1,20 +1,20 @@
-// Encodes the entries of a batch, which are noted before: should the process die of one, the next one knows. An entry that several
-// processes in a row died of is not tried again.
+// Encodes the entries of a batch and notes them before, so that the next process knows which entries the process was encoding when it died. An entry
+// that killed several processes in a row is not tried again.
 import PQueue from 'p-queue'
 import { encodedItem, type Encode, type EncodedItem, type EncodeError } from './encoded-item.ts'
 import { mostDeaths, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { OutboxEntry } from '../store/ports/outbox.ts'
 
-/** All of them, in their order but for suspects, which come last. They stay within a lease's bytes (`QueueLimits`). */
+/** In their order, except for suspects, which come last. */
 export type EncodeNoted = (
   entries: readonly OutboxEntry[],
   encode: Encode,
 ) => Promise<readonly (EncodedItem | EncodeError)[]>
 
-/** After so long encoding lets the event loop do other work, ms. */
+/** How long encoding may block the event loop, ms. */
 const longestTurn = 10
 
-/** One for all queues: while a batch is encoded no other is, so that the note says whose fault a death is. */
+/** Shared by all queues: only one batch is encoded at a time, so that the note shows which one killed the process. */
 export function createEncodeNoted(note: UnderWayNote): EncodeNoted {
   const oneByOne = new PQueue({ concurrency: 1 })
 

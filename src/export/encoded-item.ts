@@ -1,11 +1,11 @@
-// An outbox entry as the bytes of a request, and how several become one request.
+// Encodes outbox entries, and joins several into one request.
 import { reasonOf } from '../lib/fault.ts'
 import type { OutboxEntry } from '../store/ports/outbox.ts'
 import type { AnyChunk } from '../model/event.ts'
 
 /**
- * The chunks as one protobuf request; empty when the signal has nothing of them. Called with one chunk at a time: requests
- * of one signal are joined by joining their bytes (repeated fields of protobuf merge).
+ * The chunks as one protobuf request; empty if they have nothing for the signal. Called with one chunk at a time: concatenated requests of one signal
+ * are one request, because repeated fields of protobuf merge.
  */
 export type Encode = (chunks: readonly AnyChunk[]) => Uint8Array
 
@@ -14,7 +14,7 @@ export interface EncodedItem {
   readonly bytes: Uint8Array
 }
 
-/** This entry cannot be encoded: no other suffers from it. */
+/** An entry that cannot be encoded. */
 export interface EncodeError {
   readonly entry: OutboxEntry
   readonly reason: string
@@ -26,6 +26,21 @@ export function encodedItem(entry: OutboxEntry, encode: Encode): EncodedItem | E
   } catch (error) {
     return { entry, reason: `cannot be encoded: ${reasonOf(error)}` }
   }
+}
+
+/** Divides items into requests of at most `limit` bytes, in their order; a larger one is alone. */
+export function packed<Item extends Pick<EncodedItem, 'bytes'>>(items: readonly Item[], limit: number): Item[][] {
+  const packs: Item[][] = []
+  let size = Infinity
+  for (const item of items) {
+    size += item.bytes.length
+    if (size > limit) {
+      packs.push([])
+      size = item.bytes.length
+    }
+    packs.at(-1)?.push(item)
+  }
+  return packs
 }
 
 /** One request's body. */

@@ -1,9 +1,8 @@
 // One export queue: what is pending for one destination and one signal. Its loop leases batches, which are sent and settled.
 //
-// A turn of the loop: is there room in flight? does the destination's circuit breaker (`circuit-breaker.ts`) allow it? Then a batch is
-// leased and sent (`batch-sender.ts`) while the next turn comes at once. An empty lease lets the loop rest until the next entry is due,
-// a snapshot is taken, a batch ends or the breaker closes. Queues share nothing but the breaker of their destination, so one that is
-// down delays no other.
+// A turn of the loop: is there room in flight? does the destination's circuit breaker (`circuit-breaker.ts`) allow it? Then a batch is leased and
+// sent (`batch-sender.ts`) while the next turn comes at once. If nothing is due, the loop rests until an entry is due, a snapshot is taken, a batch
+// ends or the breaker closes. Queues only share the breaker of their destination, so one that is down delays no other.
 import { createExportStats, type ExportMeters, type ExportCounters, type LastError } from './export-stats.ts'
 import { createLoop } from '../lib/loop.ts'
 import { reasonOf } from '../lib/fault.ts'
@@ -23,7 +22,7 @@ export interface QueueLimits {
   readonly batchItems: number
   /** Bytes of one request before compression; a single larger entry is still sent, alone. */
   readonly batchBytes: number
-  /** Bytes of one lease as the store holds them: all of it is in memory at once. */
+  /** Bytes of one lease as stored; it is in memory as a whole. */
   readonly leaseBytes: number
   /** Leases under way at a time. */
   readonly inFlight: number
@@ -63,7 +62,7 @@ export interface RunningQueue {
   start(): void
   /** Something new is pending, or the circuit breaker closed. */
   wake(): void
-  /** Ends the pause of its circuit breaker, and makes due what is put off. */
+  /** Ends the pause of its circuit breaker, and makes entries due that were put off. */
   tryNow(): Promise<{ readonly due: number; readonly wasOpen: boolean }>
   /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
   rest(): Promise<void>
@@ -72,11 +71,11 @@ export interface RunningQueue {
   view(): QueueView
 }
 
-/** Without news the store is asked at least this often, ms: leases run out, and other processes add entries (`dead-letters retry`). */
+/** The store is asked at least this often, ms, as leases expire and other processes add entries (`dead-letters retry`). */
 const longestRest = 1_000
 /** And at most this often. */
 const shortestRest = 100
-/** For settling what was in flight when requests were cut, ms. */
+/** How long settling may take after requests were cut, ms. */
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
@@ -84,11 +83,11 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const log = options.log.child({ destination: queue.destination, signal: queue.signal })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
-  /** A send may take two time-outs; a lease leaves room for more than one send. */
+  /** A send may take two time-outs, and a lease has room for two sends. */
   const longestSend = 2 * timeoutMs + 5_000
   const leaseMs = 2 * longestSend + 20_000
   let stopping = false
-  /** Batches that the store does not settle at the moment: when their leases run out, the entries would be leased, and sent, again. */
+  /** Batches that the store fails to settle. When their leases expire, their entries would be leased and sent again, so nothing is leased meanwhile. */
   let unsettled = 0
   let resting: (() => void)[] = []
 
@@ -107,7 +106,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     clock,
     log,
     turn: async () => {
-      // Who calls `rest` during a turn may know of an entry that this turn did not see: only the next one answers.
+      // An entry may have been added after this turn's lease and before a call of `rest`: only the next turn resolves it.
       const waiting = resting
       resting = []
       const rest = await turn().catch((error: unknown) => {

@@ -7,25 +7,25 @@ import type { Millis } from '../model/instant.ts'
 import type { Sent } from './sender.ts'
 import type { Verdict } from './verdict.ts'
 
-/** Outbox entries since start, but for `partiallyRejected`, which are spans, points or records. */
+/** Outbox entries since start, except for `partiallyRejected`, which are spans, points or records. */
 export interface ExportCounters {
   delivered: number
-  /** Sent, and nobody knows whether the backend took them: they are sent again with the same ids. */
+  /** Sent without an answer: they are sent again with the same ids, as the backend may not have received them. */
   repeated: number
   /** Dead letters. */
   rejected: number
   /** Put off, once for each time. */
   later: number
-  /** Refused within an accepted request. */
+  /** Refused as parts of accepted requests. */
   partiallyRejected: number
-  /** Their lease had been lost when they were settled. */
+  /** Settled after their lease had expired. */
   lost: number
 }
 
-/** Where self telemetry is attached. */
+/** For self-telemetry. */
 export interface ExportMeters {
   counted(queue: ExportQueue, what: keyof ExportCounters, by: number): void
-  /** One batch was answered, or was not. `bytes`: before compression. */
+  /** One request has ended, with or without an answer. `bytes`: before compression. */
   requested(queue: ExportQueue, request: { as: Verdict['as']; tookMs: number; items: number; bytes: number }): void
 }
 
@@ -83,7 +83,7 @@ export function createExportStats(
       const message = verdict.message ?? (verdict.rejected > 0 ? 'no reason given' : undefined)
       if (message === undefined) return
       lastError = { message, at }
-      // A backend that adds a remark adds it to every answer: it is logged once.
+      // Backends repeat such a message in every answer: it is logged once.
       if (message !== lastWarning) {
         const reason = sentenceOf({ message })
         log.warn({ rejected: verdict.rejected, reason }, 'the backend accepted exports with a message')

@@ -18,7 +18,7 @@ import type { Signal } from '../store/ports/runs.ts'
 export interface ExporterOptions {
   readonly destinations: readonly Destination[]
   readonly outbox: Outbox
-  /** One for each signal that a destination takes. */
+  /** By signal: for each that any destination takes. */
   readonly encode: Readonly<Partial<Record<Signal, Encode>>>
   /** What is being encoded. */
   readonly note?: UnderWayNote | undefined
@@ -39,7 +39,7 @@ export interface ExportQueueStatus extends ExportQueue, Omit<QueueView, 'state'>
   readonly oldest?: Millis | undefined
   /** Dead letters. */
   readonly dead: number
-  /** Of the pending ones those that were sent, and had to be put off. */
+  /** How many of the pending ones were sent and had to be put off. */
   readonly putOff: number
 }
 
@@ -51,7 +51,7 @@ export interface Exporter {
   flush(deadlineMs: number): Promise<void>
   /** Leases no more and finishes what is in flight; after `deadlineMs` requests are cut and their entries stay pending. */
   stop(deadlineMs: number): Promise<void>
-  /** Somebody knows that the backend is back: what is put off is due, and circuit breakers that are open probe at once. */
+  /** Called when somebody knows that the backend is back: entries that were put off are due now, and open circuit breakers probe at once. */
   tryNow(destination?: string): Promise<TriedNow>
   status(): Promise<readonly ExportQueueStatus[]>
 }
@@ -66,7 +66,7 @@ export interface TriedNow {
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // Each lease in flight of each queue is in memory as objects, three times as large as stored: some hundred usual chunks.
+  // In memory a lease takes three times as much, and each queue may have several in flight. This is enough for some hundred usual chunks.
   leaseBytes: 2 * 1024 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },

@@ -1,4 +1,4 @@
-// The gauges of what was asked of the platform, as they were found last: what is too old to be today's is left out.
+// The last readings of the inventory's gauges, without outdated ones.
 import { isGood, type GaugeReading } from '../store/ports/gauge-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 

@@ -1,11 +1,11 @@
-// The changes that are known of each project, for whoever exports how many there are.
+// The known changes of each project, for metrics.
 import type { Changes } from '../store/ports/changes.ts'
 import type { KnownChanges } from '../telemetry/metrics/change-gauges.ts'
 
-/** Open changes of a project whose age is exported, the oldest. */
+/** The age of so many open changes of a project is exported, the oldest. */
 const mostOpen = 10_000
 
-/** `changes`: undefined where that is not exported. */
+/** `changes`: undefined if they are not exported. */
 export async function knownChanges(
   changes: Pick<Changes, 'states' | 'open'> | undefined,
   profile: string,

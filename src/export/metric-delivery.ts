@@ -1,5 +1,6 @@
-// Sends one flush to one destination: packed into requests, divided where the backend refuses its content, and ended where the
-// backend is away: the next flush sends everything anyway.
+// Sends one flush to one destination. Requests that are refused for their content are divided. If the backend is down, the flush ends: the next one
+// sends everything anyway.
+import { packed } from './encoded-item.ts'
 import { sentenceOf } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { ExportStats } from './export-stats.ts'
@@ -8,16 +9,16 @@ import type { Millis } from '../model/instant.ts'
 import type { Sender, Sent } from './sender.ts'
 import type { TripCause } from './circuit-breaker.ts'
 
-/** A destination that takes metrics, and what came of the last flush. */
+/** A destination of metrics, with the outcome of its last flush. */
 export interface FlushTarget {
   readonly name: string
   readonly isCumulative: boolean
   readonly sender: Sender
   readonly stats: ExportStats
-  /** Why the last flush did not arrive whole, named as the circuit breaker names it; undefined when it did, and before the first. */
+  /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first. */
   cause: TripCause | undefined
   hasAccepted: boolean
-  /** Not before: what the backend asked for. */
+  /** No flush before this time, by `elapsed`: the backend asked for it. */
   nextTry: Millis
 }
 
@@ -29,7 +30,7 @@ export interface EncodedProject {
 
 /** Bytes of one request before compression. */
 const batchBytes = 4 * 1024 * 1024
-/** So many refused projects in one flush, and the rest waits for the next one. */
+/** After so many refused projects a flush ends. */
 const mostRefused = 16
 
 export class MetricDelivery {
@@ -46,18 +47,8 @@ export class MetricDelivery {
 
   /** False: this flush ends here; the next one has all of it. */
   async send(projects: readonly EncodedProject[]): Promise<boolean> {
-    let pack: EncodedProject[] = []
-    let size = 0
-    for (const project of projects) {
-      if (pack.length > 0 && size + project.bytes.length > batchBytes) {
-        if (!(await this.#deliver(pack))) return false
-        pack = []
-        size = 0
-      }
-      pack.push(project)
-      size += project.bytes.length
-    }
-    return pack.length === 0 || this.#deliver(pack)
+    for (const pack of packed(projects, batchBytes)) if (!(await this.#deliver(pack))) return false
+    return true
   }
 
   async #deliver(projects: readonly EncodedProject[]): Promise<boolean> {
@@ -84,7 +75,7 @@ export class MetricDelivery {
     }
   }
 
-  /** One project that is refused holds up no other; a destination that refuses everything is not asked for each. */
+  /** A refused project holds up no other; but a destination that refuses everything does not get each project singly. */
   async #divide(projects: readonly EncodedProject[], sent: Sent): Promise<boolean> {
     const [only, ...others] = projects
     if (only !== undefined && others.length === 0) {

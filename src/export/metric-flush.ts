@@ -1,8 +1,7 @@
 // The flush of cumulative metrics: every interval one replica sends every project's running totals, and the runs under way.
 //
-// Nothing is queued: totals hold all that was ever counted, so a flush that is refused or does not arrive is superseded by
-// the next one. Each destination is served for itself. Runs under way are cumulative whatever the destination's temporality,
-// and travel in requests of their own, with the gauges of what was asked of the platform.
+// Nothing is queued: totals contain all that was ever counted, so the next flush replaces one that failed. Counts of runs under way do not depend on
+// the destination's temporality; they have their own requests, with the gauges of the inventory.
 import { randomUUID } from 'node:crypto'
 import { createExportStats, type ExportMeters } from './export-stats.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
@@ -26,18 +25,18 @@ import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
 export interface MetricFlushOptions {
-  /** Those that take no metrics are passed over. */
+  /** Those without metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly totals: Totals
   readonly recentRuns: Repositories['recentRuns']
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
-  /** Undefined: how many changes there are is not exported. */
+  /** Undefined: the number of changes is not exported. */
   readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
   readonly leases: Leases
   readonly settings: TelemetrySettings
-  /** The platform's profile of this moment. */
+  /** The platform's profile. */
   readonly profile: string
-  /** From one flush to the next, ms. */
+  /** Between two flushes, ms. */
   readonly interval: number
   readonly clock: Clock
   readonly log: Log
@@ -45,25 +44,25 @@ export interface MetricFlushOptions {
 }
 
 export interface MetricFlush extends Loop {
-  /** Flushes once more, if this replica is the one that flushes, and ends; after `deadlineMs` requests are cut. */
+  /** Flushes once more if this replica has the lease, and ends; after `deadlineMs` requests are cut. */
   finish(deadlineMs: number): Promise<void>
-  /** Ends the pauses of destinations that do not take them; answers how many had one. */
+  /** Ends the pauses of destinations; answers how many had one. */
   tryNow(destination?: string): number
   status(): readonly ExportQueueStatus[]
 }
 
 const leaseName = 'metric-flush'
-/** Totals that are read and sent without a pause would keep the store from its work, ms. */
+/** The least pause, so that flushing does not keep the store busy, ms. */
 const shortestInterval = 100
 /** Projects read at a time. */
 const pageSize = 50
-/** For requests that were cut to end, ms. */
+/** How long requests may take to end after they were cut, ms. */
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
   const { totals, recentRuns, gaugeReadings, changes, leases, settings, profile, interval, clock, log } = options
   const holder = randomUUID()
-  /** A replica that dies is missed for two intervals at most. */
+  /** If a replica dies, another one takes over after two intervals. */
   const leaseMs = 2 * interval + 10_000
   const targets = options.destinations.flatMap(destination => targetOf(destination, options) ?? [])
   const hasLease = async (): Promise<boolean> => leases.take(leaseName, holder, leaseMs)
@@ -145,7 +144,6 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
         .map(({ name, cause, stats, nextTry }) => ({
           destination: name,
           signal: 'metrics' as const,
-          // Open until the next flush, which sends everything: there is no smaller probe.
           state: cause === undefined ? ('closed' as const) : ('open' as const),
           cause,
           pending: 0,

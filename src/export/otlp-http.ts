@@ -1,4 +1,4 @@
-// One OTLP/HTTP POST and what came of it: connections, TLS, proxies, headers, the deadline. Judges nothing.
+// One OTLP/HTTP POST: connections, TLS, proxies, headers, the deadline. Does not judge the answer.
 import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 import { after } from '../lib/timer.ts'
@@ -9,14 +9,11 @@ import type { Answer } from './verdict.ts'
 import type { Endpoint, Proxies, TlsFiles } from './destination.ts'
 import type { Secret } from '../lib/secret.ts'
 
-/** Longer answers are cut: they are a few hundred bytes, or not from a backend. */
+/** Longer answers are cut; those of backends have a few hundred bytes. */
 const maxAnswerBytes = 64 * 1024
 
 export interface OtlpHttp {
-  /**
-   * Sends one body. Never rejects. Ends by the endpoint's time-out whatever the backend does, and at once when `stop` is
-   * aborted. Redirects are not followed.
-   */
+  /** Sends one body. Never rejects. Ends at the endpoint's time-out at the latest, and at once when `stop` is aborted. Redirects are not followed. */
   post(body: Uint8Array, token: Secret | undefined, stop: AbortSignal): Promise<Answer>
   /** Cuts the connections. */
   close(): Promise<void>
@@ -49,7 +46,7 @@ function headersFor(endpoint: Endpoint, body: Uint8Array, token: Secret | undefi
   }
 }
 
-/** The connections to an address, as the endpoint's TLS files and the proxies ask for. Throws ConfigError likewise. */
+/** Connections to an address with the endpoint's TLS files, through its proxy. Throws ConfigError if a TLS file cannot be read. */
 export function dispatcherFor(
   url: URL,
   { timeoutMs, tls }: Pick<Endpoint, 'timeoutMs' | 'tls'>,
@@ -57,7 +54,7 @@ export function dispatcherFor(
   connections: number,
 ): Dispatcher {
   const files = tls === undefined ? {} : readTls(tls)
-  // The deadline is ours: a time-out between two bytes would never end a dripping answer.
+  // undici's time-outs are off, because an answer that drips would never reach them; `exchange` has a deadline.
   const options = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }
   const connect = { ...files, allowH2: false, timeout: timeoutMs }
   const proxy = url.protocol === 'https:' ? proxies?.https : proxies?.http
@@ -67,7 +64,7 @@ export function dispatcherFor(
     connect,
     requestTls: connect,
     proxyTls: { ...(files.ca === undefined ? {} : { ca: files.ca }), timeout: timeoutMs },
-    // Both given, and the exceptions too, so that undici never looks at the environment.
+    // All three are given so that undici does not read the environment.
     httpProxy: proxy,
     httpsProxy: proxy,
     noProxy: proxies?.no ?? '',
@@ -92,10 +89,7 @@ function readPem(path: string, what: string): Buffer {
   }
 }
 
-/**
- * undici's own `request` would leave a request that waits for a connection in its queue after the deadline; here the
- * deadline ends the wait, and what is begun later is withdrawn before a byte of it is written.
- */
+/** With undici's `request`, one that waits for a connection would stay queued after the deadline. Here it is withdrawn before a byte is sent. */
 function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
@@ -109,7 +103,7 @@ function exchange(
     let begun: Dispatcher.DispatchController | undefined
     let over = false
 
-    /** A status that has arrived decides, even when the end of the body has not. */
+    /** A status that has arrived counts, even if the body is incomplete. */
     function finish(reason: string): void {
       if (over) return
       over = true
@@ -141,7 +135,7 @@ function exchange(
 
     dispatcher.dispatch(request, {
       onRequestStart: controller => {
-        // The timer itself may come late, in a process that gets no processor.
+        // The timer itself may be late, if the process gets no processor time.
         if (performance.now() >= deadline) finish(late)
         if (over) controller.abort(new Error('withdrawn'))
         else begun = controller
@@ -170,7 +164,7 @@ function first(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }
 
-/** Of several addresses tried, the first one's error says most. */
+/** If several addresses were tried, the first error says most. */
 function networkReason(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return networkReason(error.errors[0])
   const message = reasonOf(error)

@@ -1,5 +1,4 @@
-// The metrics of pipelines for whoever scrapes them: the totals of all projects, the runs under way, and what was asked
-// of the platform last, read from the store each time.
+// The metrics of pipelines for `/metrics`: totals of all projects, active runs and gauges, read from the store each time.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createFamilies } from '../telemetry/metrics/families.ts'
 import { goodReadings } from './gauge-readings.ts'
@@ -16,13 +15,13 @@ export interface ScrapedMetricsOptions {
   readonly totals: Pick<Totals, 'read' | 'active'>
   readonly recentRuns: ActiveSource['recentRuns']
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
-  /** Undefined: how many changes there are is not exported. */
+  /** Undefined: the number of changes is not exported. */
   readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
   readonly profile: string
   readonly settings: TelemetrySettings
-  /** True for the path of a project that is not to be seen; undefined: all are. */
+  /** True for the path of a hidden project; undefined: none is hidden. */
   readonly isHidden: ((path: string) => boolean) | undefined
-  /** True for a text that names such a project, as what a query found may. */
+  /** True for a text that names a hidden project, as the result of a query may. */
   readonly namesHidden?: ((text: string) => boolean) | undefined
 }
 

@@ -1,4 +1,4 @@
-// Sends one request body to one endpoint with the token of the moment, and judges the answer.
+// Sends one request body to one endpoint with the current token, and judges the answer.
 import { promisify } from 'node:util'
 import { constants, gzip, gzipSync } from 'node:zlib'
 import { createOtlpHttp } from './otlp-http.ts'
@@ -15,12 +15,12 @@ export interface Sent {
   readonly began: number
   /** The token it carried. */
   readonly token: Secret | undefined
-  /** From the first request's begin to the verdict, ms. */
+  /** From the start of the first request to the verdict, ms. */
   readonly tookMs: number
 }
 
 export interface Sender {
-  /** Takes at most twice the endpoint's time-out: a token that changed is tried at once. Never rejects. */
+  /** Takes at most twice the endpoint's time-out, as a changed token is tried at once. Never rejects. */
   send(body: Uint8Array): Promise<Sent>
   /** Ends requests under way; their outcome is unknown. */
   abort(): void
@@ -37,14 +37,14 @@ export interface SenderOptions {
 }
 
 /**
- * Level 1 costs half of the default's time for a few percent more bytes. With larger pieces the main thread is woken once or
- * twice for the result of 640 KB rather than four times, half of what that cost it.
+ * Level 1 takes half the time of the default and yields a few percent more bytes. Larger chunks wake the main thread once or twice for 640 KB instead
+ * of four times, which halves that cost.
  */
 const fast = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024, memLevel: constants.Z_MAX_MEMLEVEL }
 const inThePool = promisify(gzip)
 /**
- * Up to so many bytes are compressed at once: of 40 KB, one pipeline, that takes 0.3 ms, on a thread of the pool 0.5, most of
- * it handing over. Of 640 KB it takes 1.5 ms, and the pool takes all but 0.17 of them off the main thread.
+ * Smaller bodies are compressed on the main thread: 40 KB, one pipeline, take 0.3 ms there and 0.5 ms on a pool thread. 640 KB take 1.5 ms, of which
+ * a pool thread leaves 0.17 ms to the main thread.
  */
 const atOnce = 64 * 1024
 

@@ -21,7 +21,7 @@ export type Answer =
       readonly status: number
       readonly contentType?: string | undefined
       readonly retryAfter?: string | undefined
-      /** The backend's own time, against which it names one. */
+      /** The backend's own time, to which a date in Retry-After refers. */
       readonly date?: string | undefined
       readonly body: Uint8Array
     }
@@ -32,9 +32,9 @@ export type Answer =
       readonly outcomeUnknown: boolean
     }
 
-/** `message` is the backend's own, shortened; where it sent none, the meaning of its status. */
+/** `message`: the backend's own, shortened, or the meaning of the status. */
 export type Verdict =
-  /** Accepted. `rejected` spans, points or records of it were not; OTLP forbids to send those again. */
+  /** Accepted, except for `rejected` spans, points or records; OTLP forbids sending those again. */
   | { readonly as: 'delivered'; readonly rejected: number; readonly message?: string | undefined }
   | Later
   | Unauthorized
@@ -49,14 +49,14 @@ export interface Later {
   readonly outcomeUnknown: boolean
 }
 
-/** Nothing but other credentials would be accepted. */
+/** Only other credentials would be accepted. */
 export interface Unauthorized {
   readonly as: 'unauthorized'
   readonly status: number
   readonly message: string
 }
 
-/** Nothing but another content would be accepted. */
+/** Only another content would be accepted. */
 export interface Unacceptable {
   readonly as: 'unacceptable'
   readonly status: number
@@ -64,8 +64,8 @@ export interface Unacceptable {
 }
 
 /**
- * 2xx is delivered, 401 and 403 are about the sender, 400, 413 and 422 about the content; everything else may pass and is
- * sent again: the backend's redirects and 404s are mended by an operator, not by giving up.
+ * 2xx is delivered, 401 and 403 are about the credentials, 400, 413 and 422 about the content. All else is sent again later, redirects and 404
+ * included: an operator can fix them.
  */
 export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
   if (answer.kind === 'failed') {
@@ -111,7 +111,7 @@ function deliveredBy(
   return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }
 }
 
-/** What the answer says of a partial success; nothing, when it cannot be read: a 2xx is a 2xx. */
+/** The partial success that the answer reports; if it cannot be read, a 2xx is a full success. */
 function partialSuccess(
   { body, contentType }: { readonly body: Uint8Array; readonly contentType?: string | undefined },
   signal: Signal,
@@ -126,7 +126,7 @@ function partialSuccess(
   }
 }
 
-/** In JSON a 64-bit number may come as a string; and nothing promises that the backend keeps to the types. */
+/** Unknown, as a 64-bit number in JSON may be a string, and backends may violate the types. */
 interface PartialSuccess {
   readonly rejected: unknown
   readonly message: unknown

@@ -1,28 +1,27 @@
-// The bytes that bodies in flight may hold together, so that many large deliveries cannot exhaust a small container; and whose
-// claim is taken when there are not enough for all.
+// Limits the bytes that request bodies in flight hold together, so that many large deliveries cannot exhaust a small container.
 //
-// What is claimed are bytes that came, not bytes that were announced. Bodies whose sender has proved nothing yet (a signature is only
-// known to be right once all of it is there) share a fraction of the budget. Who needs room in it takes it from claims that count for less:
-// a stranger's before that of a sender who was right before, and among equals the slower one's. So whoever wants to push an honest body
-// out must fill the whole share faster than that body comes. What is proven is never taken away.
+// Received bytes count, not announced ones. A signature can only be verified once the body is whole, so unverified bodies share a fraction of the
+// budget. A body that needs room there takes it from those that count for less: from unknown senders before known ones, and among these from the
+// slowest. To push out an honest body, an attacker would have to fill the whole fraction faster than that body arrives. Verified bodies are never
+// pushed out.
 //
-// No rate is demanded where there is room: a slow line is no attack.
+// While there is room, a body may be as slow as it likes.
 
-/** `known`: its connection or its address was right before. `proven`: this very delivery is. */
+/** `known`: an earlier delivery over this connection or from this address was verified. `proven`: this delivery is verified. */
 export type Standing = 'stranger' | 'known' | 'proven'
 
 /** One request's share. */
 export interface BodyClaim {
-  /** Claims `bytes` in all, of which `received` have come; false, with nothing changed, when there is no room for them. */
+  /** Claims `bytes` in total, of which `received` have arrived. False, with nothing changed, if there is no room for them. */
   grow(bytes: number, received: number): boolean
-  /** The body is whole and wanted: from now on it holds `bytes`, and nobody takes them away. False when there is no room for them. */
+  /** The body is whole and verified: it keeps `bytes` until it releases them. False if there is no room for them. */
   prove(bytes: number): boolean
   /** Gives all of it back; may be called twice. */
   release(): void
 }
 
 export interface BodyBudget {
-  /** `onTaken`: called at once when another claim needed the room; all of it is given back then. */
+  /** `onTaken` is called when another body takes the room; the whole claim is released then. */
   readonly claim: (standing: Standing, onTaken: () => void) => BodyClaim
   /** Bytes claimed at this moment. */
   readonly inFlight: () => number
@@ -31,7 +30,7 @@ export interface BodyBudget {
 export interface BodyBudgetOptions {
   /** Bytes of all bodies. */
   readonly total: number
-  /** Of these, what bodies may hold that are not proven. */
+  /** What unproven bodies may hold of these. */
   readonly unproven: number
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
@@ -41,7 +40,7 @@ interface Claimed {
   standing: Standing
   bytes: number
   received: number
-  /** When the first of it was read; undefined before. */
+  /** When its first bytes were read. */
   since: number | undefined
   readonly onTaken: () => void
 }
@@ -51,7 +50,7 @@ const ranks: Readonly<Record<Standing, number>> = { stranger: 0, known: 1, prove
 export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): BodyBudget {
   let inFlight = 0
   let notProven = 0
-  /** Those that hold something and may have to give it back. */
+  /** Unproven claims with bytes. */
   const removable = new Set<Claimed>()
 
   function set(claimed: Claimed, bytes: number): void {
@@ -62,7 +61,7 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
     else removable.delete(claimed)
   }
 
-  /** Whether there is room for the claim to hold `bytes`, after others had to give theirs back. */
+  /** Makes room for the claim to hold `bytes`, at the cost of others if needed. False if that is not enough. */
   function hasRoom(claimed: Claimed, bytes: number): boolean {
     const more = bytes - claimed.bytes
     const lacking = (): number =>
@@ -75,7 +74,7 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
       .map(one => ({ one, rank: ranks[one.standing], rate: rate(one) }))
       .filter(({ one, ...its }) => one !== claimed && isLess(its, { rank: ranks[claimed.standing], rate: own }))
       .sort((a, b) => a.rank - b.rank || a.rate - b.rate)
-    // None is turned out for nothing.
+    // Nobody loses its room in vain.
     if (less.reduce((sum, { one }) => sum + one.bytes, 0) < lacking()) return false
     for (const { one } of less) {
       if (lacking() <= 0) break

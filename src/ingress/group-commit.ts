@@ -4,7 +4,7 @@ import { after, type Timer } from '../lib/timer.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { Delivery, Inbox, InboxWriter, PutOutcome } from '../store/ports/inbox.ts'
 
-/** `abreast`: so many puts may be under way at a time; one without it. */
+/** `abreast`: how many puts may be under way at a time; 1 by default. */
 export type PutBatchInbox = Pick<Inbox, 'put'> & Partial<Pick<InboxWriter, 'abreast'>>
 
 export interface PutBatchOptions {
@@ -12,7 +12,7 @@ export interface PutBatchOptions {
   readonly maxItems: number
   /** Bytes of bodies in one transaction at most; a single larger one goes alone. */
   readonly maxBytes: number
-  /** How long a sender is let wait for an answer, ms; 7 s. */
+  /** How long a sender waits for its answer at most, ms; 7 s by default. */
   readonly patience?: number | undefined
   /** Called after each transaction that accepted something. Must not throw. */
   readonly onAccepted: () => void
@@ -20,8 +20,8 @@ export interface PutBatchOptions {
 
 export interface PutBatch {
   /**
-   * Resolves once the delivery is durable, or refused; rejects with what the store threw, or when it has not answered for so
-   * long that the sender is about to give up. It may become durable afterwards: a sender that tries again gets that answer.
+   * Resolves once the delivery is durable, or refused. Rejects with the store's error, or before the sender would give up waiting. It may still
+   * become durable then: a retry is answered as a duplicate.
    */
   put(delivery: Delivery): Promise<PutOutcome>
 }
@@ -33,24 +33,24 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Turns of the event loop that bring nothing before a transaction begins. */
+/** A transaction begins after so many turns of the event loop without a new delivery. */
 const quietTurns = 3
-/** How long a transaction waits for more at most, ms: about as long as it takes itself. */
+/** How long a transaction waits for more deliveries at most, ms: about as long as it takes itself. */
 const longestGathering = 5
-/** The platform waits for an answer for 10 s, and sending took its time, ms. */
+/** The platform gives up after 10 s, some of which the request took, ms. */
 const usualPatience = 7_000
-/** How often it is looked whose patience is over, ms. */
+/** How often waiting deliveries are checked for their patience, ms. */
 const lookEvery = 250
-/** A transaction that takes longer delays no other, where several may be under way, ms. */
+/** A transaction that takes longer does not hold up the next one, if several may be under way, ms. */
 const slow = 500
 
-/** What arrives in quick succession, or while a transaction is under way, goes into one. */
+/** Deliveries that arrive in quick succession, or while a transaction is under way, share one. */
 export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): PutBatch {
   const { abreast = 1 } = inbox
   const { patience = usualPatience } = options
   const waiting: Waiting[] = []
   const underWay = new Set<Promise<void>>()
-  /** All that has no answer yet, the oldest first. */
+  /** Unanswered deliveries, the oldest first. */
   const open = new Set<Waiting>()
   let isLooking = false
   let committing = false
@@ -63,15 +63,11 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
         await begin(waiting.splice(0, batchLength(waiting, options)))
       }
     } finally {
-      // Whatever went wrong, the next delivery begins anew.
       committing = false
     }
   }
 
-  /**
-   * The event loop accepts one connection a turn, and senders open one for each delivery: so a single turn's arrivals are
-   * few, even when hundreds are waiting.
-   */
+  /** The event loop accepts one connection in a turn, and senders open one for each delivery. So each turn brings few, even if hundreds are waiting. */
   async function gather(): Promise<void> {
     const end = performance.now() + longestGathering
     let quiet = 0
@@ -82,7 +78,7 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
     }
   }
 
-  /** Resolves when the next one may begin. */
+  /** Resolves when the next transaction may begin. */
   async function begin(batch: readonly Waiting[]): Promise<void> {
     if (batch.length === 0) return
     const done: Promise<void> = commit(batch).finally(() => underWay.delete(done))

@@ -1,4 +1,4 @@
-// A look at a body's two ends: whether it could be a JSON object. What it really is turns out behind the durable line.
+// Checks the first and last character of a body: whether it could be a JSON object. It is parsed later, when it is processed.
 
 const open = 0x7b
 const close = 0x7d

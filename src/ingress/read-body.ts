@@ -3,26 +3,25 @@ import type { IncomingMessage } from 'node:http'
 import type { BodyBudget, BodyClaim, Standing } from './body-budget.ts'
 import type { ReadingTurns } from './reading-turns.ts'
 
-/** `size`: more bytes than `limit`. `budget`: other bodies hold the memory. `incomplete`: the sender went away. */
+/** `size`: more bytes than `limit`. `budget`: other bodies hold the memory. `incomplete`: the connection was closed. */
 export type BodyOutcome = { readonly body: Buffer } | { readonly refused: 'size' | 'budget' | 'incomplete' }
 
 export interface BodyReading {
   readonly outcome: Promise<BodyOutcome>
-  /** The caller's to prove, or to release, whatever the outcome. */
+  /** The caller proves or releases it, whatever the outcome. */
   readonly claim: BodyClaim
-  /** The body is not wanted: its memory is free at once, and the body empty. Forged bodies come faster than garbage is collected. */
+  /** Frees the memory of an unwanted body at once: forged bodies may arrive faster than garbage is collected. */
   readonly discard: () => void
 }
 
-/** The least that is claimed for a body that does not come at once, bytes. */
+/** The least that is claimed for a body that arrives in several pieces, bytes. */
 const firstRoom = 16_384
-/** A larger body, bytes, has memory that is the system's again as soon as the body is done with. */
+/** The memory of a body above this size is returned to the system right after use, bytes. */
 const largeRoom = 262_144
 
 /**
- * It is read when its turn comes, which it asks for once some of it is there: who announces and sends nothing keeps nobody waiting.
- * Memory is claimed as bytes come: at most twice as much, and never more than was declared. What makes the body whole needs no
- * claim: it is there, and what becomes of it is decided at once. A refused body stays unread, and the stream paused.
+ * Asks for a turn to read once the first bytes are there, so that a sender who sends nothing keeps nobody waiting. Claims at most twice the bytes
+ * received, and never more than declared. The last piece needs no claim, as the body is judged at once. The rest of a refused body stays unread.
  */
 export function readBody(
   message: IncomingMessage,
@@ -35,7 +34,7 @@ export function readBody(
   const most = Math.min(declared ?? limit, limit)
   // One growing buffer, not a list of chunks: chunks of one byte would cost a hundred times their size.
   let room: Buffer = Buffer.alloc(0)
-  /** What `room` is in, when more than one piece has come. */
+  /** The memory of `room`, if more than one piece has arrived. */
   let own: ArrayBuffer | undefined
   let length = 0
   let resolve: (outcome: BodyOutcome) => void
@@ -86,7 +85,7 @@ export function readBody(
     }
     length = needed
   }
-  /** A large body grows where it is, and is given back to the system: what the allocator keeps of such would soon be all there is. */
+  /** A large body grows in place and its memory returns to the system: the allocator would keep freed blocks of this size until memory is exhausted. */
   function grow(size: number): void {
     if (own === undefined && most <= largeRoom) {
       const grown = Buffer.allocUnsafeSlow(size)

@@ -1,26 +1,26 @@
-// Which bodies are read at this moment: some at a time, the others wait in their sockets, where the system holds the sender back.
+// Decides which bodies are read now. Only a few are read at a time; the others wait in their sockets, where TCP slows the sender down.
 //
-// A forged signature is only known to be wrong once the body is whole. Were a thousand such bodies read at once, each turn of the event
-// loop would take so long that a newcomer, of whom one is accepted in a turn, is accepted too late, and none of them would come to its end.
-// So whoever is read is read to the end, first come, first served, and is interrupted only when little comes of it while others wait.
+// A forged signature is only detected once the body is whole. If a thousand such bodies were read at once, each turn of the event loop would take so
+// long that new connections, of which each turn accepts one, would be accepted too late. So bodies are read to their end, first come, first served.
+// One is interrupted only if little arrives while others wait.
 //
-// There is a line for each size that is announced, so that 25 KB never wait for a thousand times 25 MiB; and one more of each for senders
-// who were right before. What is proven waits for nobody.
+// There is a queue for each class of announced sizes, so that 25 KB never wait for a thousand times 25 MiB, and a second set of queues for known
+// senders. Proven bodies do not wait.
 import { setImmediate as later } from 'node:timers'
 import type { Standing } from './body-budget.ts'
 
-/** What waits for its turn; all of it is called with nothing else under way. */
+/** What waits for its turn. Its functions are called while no other code of the reader runs. */
 export interface Reader {
-  /** From now on it may read. */
+  /** It may read from now on. */
   readonly begin: () => void
-  /** Little has come, and others wait: it stops, and asks again once there is more. */
+  /** Others wait and little has arrived: it must stop, and ask again when there is more. */
   readonly pause: () => void
 }
 
 export interface Turn {
-  /** Waits in the line until `begin` is called, which may be at once. */
+  /** Queues for a turn; `begin` may be called at once. */
   readonly ask: () => void
-  /** So many bytes have come. */
+  /** So many bytes have arrived. */
   readonly took: (bytes: number) => void
   /** Nothing more is read; may be called twice. */
   readonly end: () => void
@@ -29,15 +29,15 @@ export interface Turn {
 /** `length`: as it was announced; undefined when it was not. */
 export type ReadingTurns = (standing: Standing, length: number | undefined, reader: Reader) => Turn
 
-/** Bodies of at most so many bytes: how many are read at a time, and how many of these are begun in one turn of the event loop. */
+/** For bodies up to `bytes`: how many are read at a time, and begun in one turn of the event loop. */
 const sizes = [
   { bytes: 256 * 1024, abreast: 4 },
   { bytes: 1024 * 1024, abreast: 2 },
   { bytes: Infinity, abreast: 1 },
 ]
-/** Who has sent nothing for so many turns of the event loop is interrupted: nobody waits for it while others have something to read. */
+/** A body of which nothing arrives for so many turns of the event loop is interrupted. */
 const idle = 2
-/** Who has had so many turns of the event loop, and so many ms, and sent less than this meanwhile, is interrupted. */
+/** A body is interrupted if less than `bytes` arrive within so many turns and ms. */
 const enough = { turns: 4, ms: 10, bytes: 16_384 }
 
 /** `now`: milliseconds of a monotonic clock. */
@@ -68,7 +68,7 @@ interface Place {
 function createLine(abreast: number, now: () => number): Line {
   const reading = new Set<Place>()
   const waiting = new Set<Place>()
-  /** In this turn of the event loop. */
+  /** Begun in this turn of the event loop. */
   let begun = 0
   let comes = false
 

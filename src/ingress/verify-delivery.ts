@@ -1,4 +1,4 @@
-// Whether a delivery comes from who knows the secret: a token compared, or a signature verified (Standard Webhooks 1.0.0).
+// Checks that the sender of a delivery knows the secret, by its token or its signature (Standard Webhooks 1.0.0).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
 import { headerOf, type Headers, type Profile } from '../platform/profile.ts'
@@ -26,16 +26,14 @@ export type Admission =
 /** Seconds that a signature's timestamp may differ from this machine's clock; the library allows as many. */
 const signatureWindow = 300
 
-/** One of them is as long as an HMAC-SHA256 in base64: no other can be right, whatever the body is. */
+/** At least one signature has the form of an HMAC-SHA256 in base64; otherwise the body need not be read. */
 const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
 
 /**
  * The rules, in order:
  * - No secret is configured: open. (The daemon allows that on loopback addresses only.)
- * - A signature that is present is verified, and never falls back to the token: a wrong one is a forgery or a wrong secret,
- *   and either must be seen. It passes whatever the token is.
- * - Unless there is no signing secret to verify it with. The sender signs because of its own settings, which are not ours
- *   to know; the secret that both sides do share then decides, which is the token.
+ * - A signature decides alone, whatever the token is: a wrong one is a forgery or a wrong secret, and both must be noticed.
+ * - Except if no signing secret is configured here: then the token decides, as it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
  *
  * `now`: milliseconds of Unix time.
@@ -50,14 +48,14 @@ export function admit(headers: Headers, secrets: WebhookSecrets, policy: Webhook
   return token !== undefined && isOneOf(tokens, token) ? { admitted: 'by token' } : { refused: 'token' }
 }
 
-/** Every token is compared, the matching one not excepted: so the time it takes reveals nothing. */
+/** Compares all tokens, even after a match, so that the time it takes reveals nothing. */
 function isOneOf(tokens: readonly Secret[], header: string): boolean {
   // Node reads header bytes as Latin-1; a token beyond ASCII is sent as UTF-8.
   const candidate = Buffer.from(header, 'latin1').toString()
   return tokens.reduce((found, token) => token.equals(candidate) || found, false)
 }
 
-/** What can be decided before the body is read: headers that cannot be right need no body. */
+/** Refuses what the headers alone show to be wrong; the rest needs the body. */
 function signatureOf(headers: Headers, signing: readonly Secret[], now: number): Admission {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
   // "It's important that both the message id and the timestamp not […] include any `.`" (Signature scheme): what is signed
@@ -70,13 +68,13 @@ function signatureOf(headers: Headers, signing: readonly Secret[], now: number):
 }
 
 /**
- * One of the signatures is right. Over the bytes as they came, and by Node's own HMAC: a stranger's 25 MiB hold the thread for a
- * sixteenth of the time that the library of the standard takes (decision 24).
+ * Uses Node's HMAC over the raw bytes: for 25 MiB it blocks the thread for a sixteenth of the time that the standard's own library takes (decision
+ * 24).
  */
 function isSignedWith(secret: Secret, head: string, body: Buffer, signatures: string): boolean {
   const key = keyOf(secret)
   if (key === undefined) return false
-  // A header's characters stand for bytes.
+  // Each character of a header stands for one byte.
   const expected = createHmac('sha256', key).update(head, 'latin1').update(body).digest('base64')
   return signatures.split(' ').some(one => one.startsWith('v1,') && isSame(one.slice(3), expected))
 }
@@ -89,7 +87,7 @@ function isSame(signature: string, expected: string): boolean {
 
 const keys = new WeakMap<Secret, Buffer>()
 
-/** Undefined when the secret is not base64, or empty: it signs nothing. */
+/** Undefined if the secret is empty or not base64: then no signature matches. */
 function keyOf(secret: Secret): Buffer | undefined {
   const known = keys.get(secret)
   if (known !== undefined) return known

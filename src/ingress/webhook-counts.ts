@@ -1,9 +1,9 @@
-// What the ingress has counted since start: on its own thread, read by any. Every name is of a closed set.
+// Counters of the ingress since start, in memory that all threads share.
 import { allEventKinds, type EventKind } from '../platform/webhook/event-kind.ts'
 import { refusals, type Refusal } from './webhook-refusals.ts'
 
 export interface WebhookCounts {
-  /** Deliveries that reached the ingress: the sum of the others, but for those still in hand. */
+  /** All deliveries: the sum of the others and of those in progress. */
   readonly received: number
   readonly accepted: number
   readonly duplicate: number

@@ -1,8 +1,8 @@
-// Why a delivery is refused, and what is answered then: one table.
+// The reasons for which a delivery is refused, with the answer to each.
 
 export interface RefusalAnswer {
   readonly status: 400 | 401 | 413 | 415 | 503
-  /** For the sender, who stores it and shows it to its user. */
+  /** The platform stores it and shows it to its users. */
   readonly message: string
   /** Seconds, for Retry-After. */
   readonly retryAfter?: number

@@ -1,4 +1,4 @@
-// The ingress: what a delivery must be to be accepted, in the order in which it is checked. Nothing is parsed on this side of the inbox.
+// The webhook route: checks a delivery and puts it into the inbox. Bodies are not parsed here.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
@@ -20,22 +20,22 @@ import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.t
 
 export interface WebhookIngressOptions extends WebhookPolicy {
   readonly inbox: PutBatchInbox
-  /** What is taken into the inbox; pipelines and jobs alone by default. */
+  /** Which events are accepted; by default those of pipelines and jobs. */
   readonly events?: Pick<EventSelection, 'takes'> | undefined
-  /** Asked for every request: secrets may be changed while the daemon runs. */
+  /** Called for every request, as secrets may change while the daemon runs. */
   readonly secrets: () => WebhookSecrets
   /** Called after each commit that accepted something. Must not throw. */
   readonly onAccepted: () => void
   /** Unix time in milliseconds. */
   readonly now: () => number
   readonly log: Log
-  /** Where to count, if others shall read it (`roomForCounts`). */
+  /** Where to count, if another thread reads the counters (`roomForCounts`). */
   readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
-  /** Bytes of all bodies in flight; 64 MiB. Never less than one largest body. Half of it is reserved for senders who are proven. */
+  /** Bytes of all bodies in flight; 64 MiB. At least one largest body. Half of it is reserved for verified bodies. */
   readonly maxInFlight?: number | undefined
-  /** Who was right before; the listener's, where it prefers them too. */
+  /** Known senders, shared with the listener, which prefers them too. */
   readonly peers?: ProvenPeers | undefined
 }
 
@@ -47,11 +47,11 @@ export interface WebhookIngress {
 
 /** The platform sends 25 MB at most. */
 const largestBody = 25 * 1024 * 1024
-/** Two of the largest at once, and some hundreds of the usual size. */
+/** Two of the largest, or hundreds of the usual size. */
 const inFlightBytes = 64 * 1024 * 1024
-/** Some milliseconds of writing: a sender that waits for its group's commit does not notice. */
+/** Written within milliseconds, so that senders do not notice the wait for their group. */
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024 }
-/** A longer instance header is no URL that anybody uses, UTF-16 units. */
+/** A longer instance header is ignored, UTF-16 units. */
 const longestInstance = 2_048
 
 type Answer =
@@ -70,7 +70,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   const { log, now, profile, events = noEvent } = options
   const maxBody = options.maxBody ?? largestBody
   const total = Math.max(maxBody, options.maxInFlight ?? inFlightBytes)
-  // A share for who is not proven that one largest body fits into.
+  // One largest body must fit into the share of unproven ones.
   const monotonic = (): number => performance.now()
   const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: monotonic })
   const turns = createReadingTurns(monotonic)
@@ -80,10 +80,10 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   const count = (name: Counted): void => countOne(room, name)
   const warn = sparseWarnings(log, now)
 
-  /** Everything that the headers alone decide. Undefined: the body is wanted. */
+  /** The answer, if the headers alone decide it; undefined: read the body. */
   function answerToHeaders(headers: Headers, admission: Admission): Answer | undefined {
     if ('refused' in admission) return { refused: admission.refused }
-    // Before any other check: the platform switches a hook off that is refused too often, whatever the event.
+    // Before the other checks: a refusal of an unwanted event would make the platform disable the webhook in the end.
     if ('admitted' in admission && isNotOfInterest(headers)) return ignored(headers)
     if (!isJson(headers['content-type'])) return { refused: 'type' }
     const encoding = headers['content-encoding']
@@ -166,7 +166,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       return readCounts(room)
     },
     routes: async app => {
-      // The body stays on the stream: who may send one is settled first, and then it is read within the budget.
+      // Fastify must not read the body: it is read within the budget once the headers are checked.
       app.addContentTypeParser('*', (_request, _payload, done) => done(null))
       app.decorateRequest('admission')
       app.post('/webhooks', {

@@ -1,4 +1,4 @@
-// Behind the durable line: leases deliveries from the inbox, has them decoded, and merges what they report into the runs.
+// Leases deliveries from the inbox, has them decoded, and merges what they report into the runs.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPostponed } from './postponed.ts'
 import {
@@ -27,11 +27,11 @@ export interface IntakeOptions extends ProcessOptions {
 
 export interface Intake extends Loop {
   readonly counters: Readonly<IntakeCounters>
-  /** Processes all that waits now. */
+  /** Processes all that is in the inbox now. */
   drain(): Promise<void>
 }
 
-/** The lease lasts many times longer than processing does; whoever dies or loses the store delays its share by no more. */
+/** The lease lasts many times longer than processing takes. A process that dies delays its deliveries by no more than this. */
 const batch = { deliveries: 256, bytes: 4 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
 const idle = 1_000
@@ -57,7 +57,7 @@ export function createIntake(options: IntakeOptions): Intake {
     if (lease.items.length === 0) return false
     let all = false
     try {
-      all = await digest({ ...options, lease, until, counters, postponed: postponed }, options)
+      all = await digest({ ...options, lease, until, counters, postponed }, options)
     } finally {
       await options.inbox.readingEnded(lease, all)
     }
@@ -70,7 +70,7 @@ export function createIntake(options: IntakeOptions): Intake {
     log: options.log,
     turn: async () => {
       if (!retriedOthers) {
-        // What an older version could not decode gets one try by this one.
+        // What another version could not decode is tried once by this one.
         const back = await options.inbox.retryQuarantinedOfOtherVersions(options.version)
         if (back > 0)
           options.log.info({ deliveries: back }, 'retrying deliveries that another version could not decode')
@@ -88,9 +88,9 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-/** Processes what it can of the lease, erases what is about nothing that is exported, quarantines what cannot be decoded. True when none is left. */
+/** Processes a batch: deliveries that are not exported are erased, those that cannot be decoded are quarantined. True if none of the batch remains. */
 async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions): Promise<boolean> {
-  const { counters, inbox, lease, postponed: postponed } = leased
+  const { counters, inbox, lease, postponed } = leased
   const decoded: Decoded[] = []
   const runs = new Map<string, number>()
   const ignored: number[] = []
@@ -136,7 +136,7 @@ function projectOf(reported: Reported): ProjectFacts | undefined {
   return reported.outcome === 'event' ? reported.event.project : reported.observation.project
 }
 
-/** What it is about: deliveries of one subject are processed in their order. */
+/** The run or object that it is about: deliveries of one subject are processed in their order. */
 function subjectOf(reported: Reported): string {
   if (reported.outcome === 'event') return reported.event.object
   const { instance, pipelineId } = reported.observation.key

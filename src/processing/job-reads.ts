@@ -1,7 +1,7 @@
-// Of which jobs the inside is read: those that failed, those that took unusually long, or all; of some projects. Pure.
+// Decides which jobs' logs and reports are read: of jobs that failed, that were slow, or of all; in some projects or in all. Pure.
 //
-// Whether a job took unusually long is known by what the job took before, which is looked up when its turn comes: until then every job
-// that ran may be one, and an entry that proves needless costs no request.
+// Whether a job was slow is only looked up when its entry in the queue is due. Until then every job that ran may be slow; an entry that proves
+// needless costs no request.
 import type { Chunk } from '../model/chunk.ts'
 import { reportTypes, type ReportSwitch } from '../model/job-reports.ts'
 import { hasMoved, viewJob, type Job, type JobView } from '../model/job.ts'
@@ -18,21 +18,21 @@ export interface JobReadRules {
   readonly lines: JobChoice
   /** Whether reports of tests are read, of every job that has one. */
   readonly tests: boolean
-  /** Which of its other reports are read, likewise. */
+  /** Which other reports are read, of every job that has one. */
   readonly reports: readonly ReportSwitch[]
-  /** Whether spans that a job made itself are looked for among its artifacts. */
+  /** Whether a job's artifacts are searched for spans that it made itself. */
   readonly spans: boolean
-  /** Whether the inside of a project's jobs is read; one without a known path is asked about as ''. */
+  /** Whether jobs of this project are read; the path is '' if it is not known. */
   readonly project: (path: string) => boolean
 }
 
-/** What is to be read about the jobs of a chunk that is about to be written. */
+/** What to read about the jobs of a new chunk. */
 export type JobReadsOfChunk = (chunk: Chunk) => readonly JobReadWish[]
 
-/** What is to be read about a job after all, now that more is known of it than when its snapshot was taken. `path`: its project's. */
+/** What else to read about a job of which more became known after its snapshot. `path`: of its project. */
 export type LateJobReads = (before: Job, after: Job, path: string | undefined) => readonly LateJobRead[]
 
-/** Undefined where nothing ever is to be read. */
+/** Undefined if nothing is ever read. */
 export function jobReadsBy(rules: JobReadRules): JobReadsOfChunk | undefined {
   const wishesOf = wishesBy(rules)
   return (
@@ -41,8 +41,8 @@ export function jobReadsBy(rules: JobReadRules): JobReadsOfChunk | undefined {
 }
 
 /**
- * A platform that answers after the enrichment deadline, or a webhook that comes late, may be the first to say what a job has left. A job that ran
- * again since is not meant: it gets a snapshot of its own. Undefined where nothing ever is to be read.
+ * The first to list a job's artifacts may be an answer after the enrichment deadline, or a late webhook. A job that ran again since then is left out,
+ * as it gets another snapshot. Undefined if nothing is ever read.
  */
 export function lateJobReadsBy(rules: JobReadRules): LateJobReads | undefined {
   const wishesOf = wishesBy(rules)
@@ -79,12 +79,12 @@ export function isChosen(choice: JobChoice, { status }: Pick<JobView, 'status'>,
   )
 }
 
-/** What the platform lists of the job's artifacts says so: nothing is asked for in vain. */
+/** True if the platform lists such an artifact of the job, so that no request is made in vain. */
 function has({ artifactSizes }: JobView, type: string): boolean {
   return artifactSizes !== undefined && Object.hasOwn(artifactSizes, type)
 }
 
-/** Bridges, and jobs that no runner ever had, have no log. */
+/** Bridges, and jobs that never ran, have no log. */
 function ran({ kind, startedAt, finishedAt }: JobView): boolean {
   return kind === 'job' && startedAt !== undefined && finishedAt !== undefined
 }

@@ -1,4 +1,5 @@
-// How an observation enters a run: merge it, write what changed, say when the run is due again. Pure; the store calls it under a lock.
+// Merges observations into a run and decides when the run is due, and what to ask the platform. Pure; the store calls it while it holds the run's
+// lock.
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { changeOfRun, type Change } from '../model/change.ts'
 import { isAtEnd, supplementsOf } from '../model/attempt.ts'
@@ -17,20 +18,20 @@ export interface MergeRules {
   readonly settle: number
   readonly blockedAfter: number
   readonly staleAfter: number
-  /** How long a run under way may be silent, at the least, before the platform is asked about it; 2 minutes by default. */
+  /** How long a run under way may be silent at least before the platform is asked about it; 2 minutes by default. */
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run; undefined: enrichment is off. */
   readonly enrichDeadline?: number | undefined
-  /** What is to be read about the inside of jobs when more becomes known of them after their snapshots; undefined: nothing. */
+  /** What else to read about jobs of which more becomes known after their snapshots; undefined: nothing. */
   readonly lateReads?: LateJobReads | undefined
-  /** So much later what a pipeline says of its change is counted; undefined: changes are not counted. */
+  /** How long after its report a change's first pipeline is counted; undefined: changes are not counted. */
   readonly changeCountIn?: number | undefined
 }
 
-/** A pipeline's own event is usually no further away from its first job's than this, ms. */
+/** The webhook of a pipeline usually arrives within this time after that of its first job, ms. */
 const onlyJobsAfter = 60_000
 
-/** One piece of work per run: all observations of it are merged before anything is written. */
+/** One piece of work for each run, with all its observations merged. */
 export function mergeWork(
   observations: readonly Observation[],
   source: SourceName | undefined,
@@ -46,14 +47,14 @@ export function mergeWork(
   }
   return [...byRun.values()].map(({ key, observed }) => ({
     key,
-    // Without a settle delay the snapshot of what has ended is taken at once, and that needs all jobs.
+    // Without a settle delay a finished run gets its snapshot at once, which needs all jobs.
     jobs: rules.settle === 0 && isAtEnd(observed) ? 'all' : [...observed.jobs.keys()],
     source,
     decide: (known, now) => mergeIntoRun(known, observed, now, rules),
   }))
 }
 
-/** Undefined when nothing is new: then nothing is written. */
+/** Undefined if nothing is new: then nothing is written. */
 export function mergeIntoRun(
   known: StoredRun | undefined,
   observed: Run,
@@ -90,9 +91,8 @@ function lateReadsOf(
 }
 
 /**
- * When the run is due next. A run that has come to its end, or that may have something beyond its last attempt, after the settle delay:
- * `settle.ts` then decides with all jobs at hand. A running one only when it has been silent for too long, and the platform has been
- * asked in vain.
+ * When the run is due next. A finished run, or one with news after its last attempt, is due after the settle delay; `settle.ts` then decides with all
+ * its jobs. A running one is only due when it was silent for too long and the platform did not answer either.
  */
 export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
   if (run.pipeline === undefined) return { changedAt: now }
@@ -108,8 +108,8 @@ export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis
 }
 
 /**
- * What the platform is to be asked: at each end for the details; for the pipeline itself where only its jobs were observed; from each
- * beginning on whether it has ended, should it go silent; and what a job has left that no answer had.
+ * What to ask the platform: the details when the run has ended; the pipeline if only jobs were observed; the state of a run that goes silent after
+ * its start; and the artifacts of a job that only a webhook reported.
  */
 function enrichmentAfter(
   run: Run,
@@ -128,7 +128,7 @@ function enrichmentAfter(
   return begins && isUnderWayNow ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
 }
 
-/** A job that only a webhook reported, after the snapshot of its attempt: webhooks do not say what a job leaves. */
+/** True for a job that only a webhook reported, after its attempt's snapshot: webhooks do not list reports. */
 function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
   if (run.attempts.length === 0) return false
   const supplements = supplementsOf({ ...run, jobs: new Map(jobs.map(job => [job.id, job])) })
@@ -137,12 +137,12 @@ function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
   })
 }
 
-/** Said once: most news of a pipeline says nothing new of its change. */
+/** Reports the change once, although most observations of a pipeline name it. */
 function changesAfter(run: Run, known: Run | undefined, { changeCountIn: countIn }: MergeRules): RunChange['changes'] {
   if (countIn === undefined || run.pipeline === known?.pipeline) return undefined
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
-  // Some sources do not say that it comes from a fork: the first that named the change counts.
+  // Some sources do not know that a change comes from a fork, so the first that named it counts.
   if (change === undefined || (before?.iid === change.iid && isSame(change.pipeline, before.pipeline))) return undefined
   return [{ change, countIn }]
 }
@@ -152,5 +152,5 @@ function isSame(a: Change['pipeline'], b: Change['pipeline']): boolean {
 }
 
 function enrichAt(detail: DetailLevel, at: Millis): EnrichmentChange {
-  return { detail: detail, priority: 'fresh', at }
+  return { detail, priority: 'fresh', at }
 }

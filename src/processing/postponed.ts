@@ -1,19 +1,18 @@
-// Deliveries that the store failed to process while it processed others (a damaged page, a row that another connection has locked), and
-// runs that cannot be settled: each is tried again at growing pauses, and no other waits for it.
+// Deliveries that the store failed to process while it processed others (a damaged page, a row that another connection has locked), and runs that
+// cannot be settled. Each is tried again with growing pauses and holds up no other.
 
-/** `Id`: what they are known by. */
 export interface Postponed<Id> {
   /** True when it was postponed before. */
   has(id: Id): boolean
-  /** To be asked whenever it is leased again, which happens each time its lease has run out; counts down. */
+  /** Must be called whenever the item is leased again, because it counts the leases to skip. */
   isWaiting(id: Id): boolean
   postpone(id: Id): void
   forget(id: Id): void
 }
 
-/** The most leases that it is left out of before it is tried again: a few minutes. */
+/** The most leases to skip before another try, which is a few minutes. */
 const longestWait = 16
-/** More are not remembered: then all are tried as usual. */
+/** If there are more, all are forgotten and tried as usual. */
 const most = 10_000
 
 export function createPostponed<Id>(): Postponed<Id> {

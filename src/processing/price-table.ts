@@ -1,11 +1,11 @@
-// The operator's table of prices: the first rule that matches a job in all that it names has its rate.
+// The configured prices: a job has the rate of the first rule that matches it.
 import picomatch from 'picomatch'
 import type { JobView } from '../model/job.ts'
 import type { Rate, RateOf } from '../model/price.ts'
 
 export interface PriceRule extends Rate {
   readonly match: {
-    /** All of these: tags of the runner, or tags that the job asks for. */
+    /** The job needs all of these, among its runner's tags or its own. */
     readonly tags?: readonly string[] | undefined
     readonly type?: string | undefined
     /** Globs over the project's full path. */
@@ -13,7 +13,7 @@ export interface PriceRule extends Rate {
   }
 }
 
-/** Undefined for a table without rules: then nothing has a cost. */
+/** Undefined without rules: then nothing has a cost. */
 export function createPriceTable(rules: readonly PriceRule[]): RateOf | undefined {
   if (rules.length === 0) return undefined
   const ready = rules.map(rule => {
@@ -22,7 +22,7 @@ export function createPriceTable(rules: readonly PriceRule[]): RateOf | undefine
     const matches = (job: JobView, path: string | undefined): boolean =>
       (type === undefined || job.runner?.type === type) &&
       tags.every(tag => hasTag(job, tag)) &&
-      // A project whose path is not known is none of those that are named.
+      // A project without a known path matches no glob.
       (project.length === 0 || (path !== undefined && isOfProject(path)))
     return { rule, matches }
   })

@@ -1,5 +1,5 @@
-// Writes what decoded deliveries report into the store: into the runs, or as events. As many as fit together in one transaction; one by one where that fails, to find
-// out whether one of them is to blame.
+// Writes what decoded deliveries report into the store, as runs or events: many in one transaction, and one by one if that fails, to find the one to
+// blame.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeWork, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent } from '../model/change-event.ts'
@@ -23,7 +23,7 @@ import type { Postponed } from './postponed.ts'
 export interface ProcessOptions {
   readonly inbox: Inbox
   readonly runs: Runs
-  /** The platform reports one run in many small deliveries: a transaction takes a few times as many deliveries as runs. */
+  /** A transaction may take a few times as many deliveries, because the platform sends many small ones for each run. */
   readonly runsPerTransaction: number
   readonly rules: MergeRules
   /** For runs that are due as soon as they are observed. */
@@ -31,7 +31,7 @@ export interface ProcessOptions {
   /** What may be stored of a body that could not be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
   readonly version: string
-  /** What becomes of events that are about no run; undefined: they are not stored. */
+  /** How events that are about no run are stored; undefined: not at all. */
   readonly events?: EventRules | undefined
   /** Called after runs changed: the settle loop may have something to do. */
   readonly onChange: () => void
@@ -40,38 +40,38 @@ export interface ProcessOptions {
 
 export interface EventRules {
   readonly to: ReceivedEvent['to']
-  /** The profile under which they are taken in. */
+  /** The platform's profile. */
   readonly profile: string
-  /** How long an event waits for the span of its job, and a deployment or a change is counted after what is counted of it, ms. */
+  /** How long an event waits for its job's span, and how long after its report a deployment, change or incident is counted, ms. */
   readonly wait: number
-  /** Called after some were taken in: the exporter has something to send. */
+  /** Called after events were stored: the exporter has something to send. */
   readonly onTaken: () => void
 }
 
-/** Counted since start, each when what it counts was committed. */
+/** Counted since start, after each commit. */
 export interface IntakeCounters {
   processed: number
   /** Of these, events that are about no pipeline and no job. */
   events: number
   /** Of these, events that are not stored, because no destination takes log records. */
   unclaimedEvents: number
-  /** Deliveries that are about nothing that is exported. */
+  /** Deliveries about nothing that is exported. */
   ignored: number
   unparseable: number
-  /** Of projects that the configuration leaves out. */
+  /** Deliveries of projects that the configuration excludes. */
   excluded: number
-  /** Single jobs left out of a delivery that was processed otherwise. */
+  /** Jobs that were left out of processed deliveries. */
   droppedJobs: number
   /** Statuses that this version does not know: passed through as they came. */
   unknownStatuses: number
-  /** Not processed because their lease had run out: whoever has them now processes them. */
+  /** Not processed because their lease had expired: another replica has them now. */
   lost: number
 }
 
 /** A lease of deliveries, and all that it takes to process them. */
 export interface LeasedBatch extends ProcessOptions {
   readonly lease: InboxLease
-  /** When the lease will have run out, by `performance.now()`. */
+  /** When the lease expires, by `performance.now()`. */
   readonly until: number
   readonly counters: IntakeCounters
   readonly postponed: Postponed<number>
@@ -84,29 +84,29 @@ export interface Decoded {
   readonly event?: PlatformEvent | undefined
   /** Jobs in it that are left out. */
   readonly dropped: number
-  /** Number of its run, or of what the event is about, within the lease. */
+  /** Numbers its run, or what the event is about, within the batch. */
   readonly run: number
 }
 
-/** Throws when the store fails: what was not processed by then is leased again once this lease has run out. */
+/** Throws if the store fails: the rest is leased again when this lease has expired. */
 export async function processAll(batch: LeasedBatch, deliveries: readonly Decoded[]): Promise<void> {
-  const { runsPerTransaction, postponed: postponed } = batch
+  const { runsPerTransaction, postponed } = batch
   // Deliveries of one run go together: the run is read and written once.
   const rest = deliveries.filter(({ item }) => !postponed.has(item.id)).sort((a, b) => a.run - b.run)
   const errors: unknown[] = []
   while (rest.length > 0) {
     const share = shareOf(rest, runsPerTransaction)
-    // None is left over alone: beside others it shows whether this delivery or the store is to blame.
+    // A single delivery is not left over: only beside others can it show whether it or the store is to blame.
     const some = rest.splice(0, rest.length === share + 1 ? rest.length : share)
     try {
       await processTogether(batch, some)
     } catch {
       errors.push(...(await processOneByOne(batch, some)))
     }
-    // The settle loop and the export queues get as many turns: under a flood all of them go on.
+    // The settle loop and the export queues get their turns, so that all continue under a flood.
     if (rest.length > 0) await nextTurn()
   }
-  // Postponed deliveries come last, each alone: no other delivery waits for them.
+  // Postponed deliveries come last, one by one, so that none waits for them.
   for (const one of deliveries.filter(({ item }) => postponed.has(item.id))) {
     try {
       await processOneByOne(batch, [one])
@@ -118,12 +118,12 @@ export async function processAll(batch: LeasedBatch, deliveries: readonly Decode
   if (errors.length > 0) throw errors[0]
 }
 
-/** Deliveries of one transaction for each run of it, at most. */
+/** Most deliveries of a transaction for each run that it may change. */
 const perRun = 4
-/** Bytes of a delivery as it may usually be: a transaction of smaller ones takes more of them. */
+/** A transaction takes more deliveries than runs while they are smaller than this, bytes. */
 const usualSize = 24 * 1024
 
-/** How many deliveries go into the next transaction: of as many runs as it may change, and several of one run where they are small. */
+/** How many deliveries go into the next transaction: of as many runs as it may change, and several of each run if they are small. */
 function shareOf(deliveries: readonly Decoded[], runs: number): number {
   const first = deliveries[0]?.run ?? 0
   let bytes = 0
@@ -139,7 +139,7 @@ function shareOf(deliveries: readonly Decoded[], runs: number): number {
 
 /** All in one transaction. */
 async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[]): Promise<void> {
-  const { counters, snapshotter: snapshotter, lease, rules } = batch
+  const { counters, snapshotter, lease, rules } = batch
   const of = (source: InboxItem['source']): Observation[] =>
     deliveries.filter(({ item }) => item.source === source).flatMap(({ observation }) => observation ?? [])
   const work = [...mergeWork(of('webhook'), 'webhook', rules), ...mergeWork(of('redelivery'), 'redelivery', rules)]
@@ -172,7 +172,7 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   batch.onChange()
 }
 
-/** Undefined where nobody would be sent it: then it is not stored either. */
+/** Undefined if no destination takes it: then it is not stored. */
 function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReceivedEvent | undefined {
   if (events === undefined || events.to.length === 0) return undefined
   const { to, profile, wait } = events
@@ -201,16 +201,15 @@ function reportedIncidentOf(
 }
 
 /**
- * Quarantines each delivery that is itself to blame. Whatever else fails stays in the inbox and is tried again later; its errors are
- * the answer. Throws where not one of several can be processed, and where a single one is not to blame: then the fault is the
- * store's, not a delivery's.
+ * Quarantines each delivery that is itself to blame. Others that fail stay in the inbox and are tried again later; answers their errors. Throws if
+ * none can be processed, or a single one is not to blame: then it is the store that fails.
  */
 async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[]): Promise<unknown[]> {
-  const { postponed: postponed } = batch
+  const { postponed } = batch
   const failed: { readonly item: InboxItem; readonly error: unknown }[] = []
   let tried = 0
   for (const one of deliveries) {
-    // The rest would be tried in vain, and one after the other perhaps for minutes.
+    // The lease has expired, and the rest might take minutes to fail one by one.
     if (tried > 0 && performance.now() > batch.until) break
     tried += 1
     try {
@@ -223,7 +222,7 @@ async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[
   const unfit = failed.filter(({ error }) => isOfTheData(error))
   const troubled = failed.filter(({ error }) => !isOfTheData(error))
   const runs = new Set(deliveries.slice(0, tried).map(({ run }) => run)).size
-  // The stored rows of a single run may be damaged, however many deliveries are about it.
+  // If all deliveries are of one run, its stored rows may be damaged, and the store works.
   if (failed.length === tried && (runs > 1 || troubled.length > 0)) throw (troubled[0] ?? failed[0])?.error
   for (const { item } of troubled) postponed.postpone(item.id)
   for (const { item, error } of unfit) {
@@ -236,11 +235,11 @@ async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[
 /** Moves a delivery out of the inbox, with its reason and what may be stored of its body. */
 export async function quarantine(batch: LeasedBatch, item: InboxItem, reason: string): Promise<void> {
   const { counters, inbox, lease, log, redact, version } = batch
-  // Redacting it may be what kills the process: at the fourth death only its first bytes are read.
+  // Redacting may be what kills the process: after the fourth death only the first bytes are kept.
   const body = (item.deaths ?? 0) > 3 ? beginningOf(item.body) : redact(item.body)
   if (!(await inbox.quarantine(lease.token, item.id, { reason, body, version }))) return
   counters.unparseable += 1
-  // Logged once it is stored: whoever reads the line can look at it with `pipespan inbox show`.
+  // Logged after it is stored, so that `pipespan inbox show` finds it.
   log.warn({ delivery: item.id, event: item.event, reason }, 'a delivery is quarantined')
 }
 

@@ -1,4 +1,4 @@
-// What is exported at all: the operator's patterns for projects, refs and pipeline sources.
+// What is exported, by the configured patterns for projects, refs and pipeline sources.
 import picomatch from 'picomatch'
 import type { PipelineFacts } from '../model/observation.ts'
 
@@ -14,7 +14,7 @@ export interface SelectionOptions {
 }
 
 export interface Selection {
-  /** A project whose path is not known yet is not excluded by it. */
+  /** True for a project whose path is not known yet. */
   project(path: string | undefined): boolean
   pipeline(facts: PipelineFacts): boolean
 }
@@ -26,9 +26,9 @@ export function createSelection(options: SelectionOptions): Selection {
   return { project, pipeline: facts => ref(facts.ref) && source(facts.source) }
 }
 
-/** By patterns of paths or names; without any to include, all are. What is unknown is chosen. */
+/** Chooses texts by globs. Without any to include, all are included. An unknown text is chosen. */
 export function chooser(include: readonly string[], exclude: readonly string[]): (text: string | undefined) => boolean {
-  // Paths and refs have no hidden parts: `*` matches a leading dot, `**` any depth.
+  // `dot`: `*` matches a leading dot too, because paths and refs have no hidden parts.
   const matches = (patterns: readonly string[]) => picomatch([...patterns], { dot: true })
   const included = include.length === 0 ? () => true : matches(include)
   const excluded = exclude.length === 0 ? () => false : matches(exclude)

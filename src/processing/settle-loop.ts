@@ -1,5 +1,5 @@
-// Settles runs that are due, a batch at a time; one by one where that fails: a run that cannot be settled, because its stored rows are
-// damaged, say, is tried again at growing pauses, and no other waits for it. One that the process died of, again and again, is set aside.
+// Settles runs that are due, in batches, and one by one if that fails. A run that cannot be settled, for example because its stored rows are damaged,
+// is tried again with growing pauses and holds up no other. One during which the process died repeatedly is set aside.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPostponed } from './postponed.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
@@ -33,10 +33,10 @@ export interface SettleLoop extends Loop {
   drain(): Promise<void>
 }
 
-/** The lease of due runs lasts many times longer than settling them does, ms. */
+/** Many times longer than settling takes, ms. */
 const leaseMs = 15_000
 const remedy = 'Give the daemon more memory or upgrade it; it is retried then.'
-/** No pause is longer, so that a clock that jumps or a run that another process wrote is seen in time, ms. */
+/** The longest pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
 const longestPause = 1_000
 
 interface Failure {
@@ -50,7 +50,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
   const waiting = createPostponed<string>()
   const setAside = new Set<string>()
 
-  /** All of them or none, but for those that a process died of before: each of these by itself. */
+  /** Settles all or none of them; runs during which a process died before are settled one by one. */
   async function settle(keys: readonly RunKey[]): Promise<void> {
     const suspects = new Set(await note.begin(keys.map(nameOf)))
     try {
@@ -82,12 +82,12 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     log.error({ ...key, reason }, 'a run is skipped until the daemon has changed')
   }
 
-  /** The runs that cannot be settled. Throws where no single run is to blame: then all of them are tried again. */
+  /** Answers the runs that cannot be settled. Throws if no single run is to blame: then all are tried again. */
   async function settleEach(keys: readonly RunKey[], until: number): Promise<readonly Failure[]> {
     const failed: Failure[] = []
     let tried = 0
     for (const key of keys) {
-      // The rest would be tried in vain, and one after the other perhaps for minutes.
+      // The lease has expired, and the rest might take minutes to fail one by one.
       if (tried > 0 && elapsed(clock) > until) break
       tried += 1
       try {
@@ -112,7 +112,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
         for (const failure of await settleEach(fresh, until)) postpone(failure)
       }
     }
-    // Postponed runs come last, each alone: no other run waits for them.
+    // Postponed runs come last, one by one, so that none waits for them.
     for (const key of keys.filter(one => waiting.has(nameOf(one)))) {
       if (fresh.includes(key) || waiting.isWaiting(nameOf(key))) continue
       try {

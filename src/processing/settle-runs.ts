@@ -1,5 +1,4 @@
-// Settles runs that are due: their snapshots and outbox entries are written in one transaction, and in one more for runs beside which others
-// must be read first.
+// Settles runs that are due: writes their snapshots and outbox entries in one transaction, and in a second one for runs that depend on others.
 import { maxGenerations, parentOf, type Ancestor } from '../model/family.ts'
 import type { OtherRuns, Snapshotter, SnapshotStep, ParentKey, Unread } from './take-snapshots.ts'
 import type { Millis } from '../model/instant.ts'
@@ -10,7 +9,7 @@ import type { RunKey } from '../model/observation.ts'
 export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
   const due = keys.map(key => new DueRun(key, undefined, snapshotter))
   await decideAll(due, runs, snapshotter)
-  // Most pipelines were not triggered by another one, and not canceled. Of those that were, other runs must be known first.
+  // A pipeline that was triggered by another one, or canceled, needs other runs; most pipelines do not.
   const rest: DueRun[] = []
   for (const { key, unread } of due) {
     if (unread === undefined) continue
@@ -21,7 +20,7 @@ export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotte
   if (rest.length > 0) await decideAll(rest, runs, snapshotter)
 }
 
-/** Jobs of one transaction, at most; a single larger run still goes, alone. As many are in memory, and in what the database has not yet written back. */
+/** Most jobs of one transaction, as they are held in memory; a larger run goes alone. */
 const mostJobs = 5_000
 
 async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
@@ -35,18 +34,18 @@ async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapsh
   }
 }
 
-/** One run that is due. `others`: undefined while they were not read. */
+/** One run that is due. `others`: undefined until they are read. */
 class DueRun {
   readonly key: RunKey
   readonly #others: OtherRuns | undefined
   readonly #snapshotter: Snapshotter
-  /** What was done; empty when no snapshot was due yet. */
+  /** What was done; empty if no snapshot was due. */
   did: readonly SnapshotStep[] = []
   /** Set when nothing was decided, because other runs must be read first. */
   unread: (Unread & { readonly projectId: number }) | undefined
-  /** Those that were decided on. */
+  /** How many jobs were decided on. */
   jobs = 0
-  /** Set when nothing was decided, because the transaction has enough jobs without it. */
+  /** Set when the transaction had enough jobs without it. */
   isLeft = false
 
   constructor(key: RunKey, others: OtherRuns | undefined, snapshotter: Snapshotter) {
@@ -60,7 +59,7 @@ class DueRun {
     return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now, jobsSoFar) }
   }
 
-  /** May be called again: a transaction that fails is tried anew. */
+  /** Called again if the transaction is retried. */
   #decide(known: StoredRun | undefined, now: Millis, jobsSoFar: () => number): RunChange | undefined {
     this.did = []
     this.unread = undefined
@@ -81,7 +80,7 @@ class DueRun {
   }
 }
 
-/** Follows the chain of parents as far as the store knows it. */
+/** The parents of a run, as far as the store knows them. */
 async function chainOf(key: RunKey, first: ParentKey, runs: Runs): Promise<Ancestor[]> {
   const chain: Ancestor[] = []
   let parent: ParentKey | undefined = first

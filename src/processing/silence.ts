@@ -1,5 +1,5 @@
-// How long a run under way may be silent before the platform is asked about it: as long as nearly all pipelines of its project
-// take from their beginning to their end. Whoever is silent for longer has probably ended, and the webhook that says so was lost.
+// How long a run under way may be silent before the platform is asked about it: as long as 95 % of its project's pipelines take. A run that is silent
+// for longer has probably ended, and its webhook was lost.
 import { isBlocked } from '../model/status.ts'
 import { percentileOf, plusBins, type Bins } from '../lib/log-bins.ts'
 import type { Millis } from '../model/instant.ts'
@@ -8,16 +8,16 @@ import type { TrendViews } from '../store/ports/trends.ts'
 
 export interface SilenceOptions {
   readonly trends: Pick<TrendViews, 'series'>
-  /** No run is asked about sooner; a webhook that is only late has come by then, ms. */
+  /** The least time, which a webhook that is only late does not exceed, ms. */
   readonly silentAfter?: number | undefined
-  /** A run that waits for a person or a clock is silent by nature: it is asked about after this long only, ms. */
+  /** The time for manual and scheduled pipelines, which are silent by nature, ms. */
   readonly staleAfter: number
   /** Unix time in milliseconds. */
   readonly now: () => number
 }
 
 export interface Silence {
-  /** How much longer the run is left alone, ms; 0 or less: ask. `at`: now, on the clock of the run's times. */
+  /** How much longer the run may be silent, ms; 0 or less: ask. `at`: now, by the clock of the run's times. */
   left(known: StoredRun, at: Millis): Promise<number>
 }
 
@@ -25,12 +25,12 @@ const minute = 60_000
 const day = 86_400_000
 /** By default. */
 export const leastSilence = 2 * minute
-/** However long a project's pipelines take, a lost end is found within this. */
+/** A lost end is found within this time, however long the project's pipelines take. */
 const mostSilence = 6 * 60 * minute
-/** So many times as long where nothing of the project has been exported lately. */
+/** So many times the least time, if the project has no exported pipelines. */
 const unknownTimes = 5
 const share = 0.95
-/** Of so many days, and known for so long. */
+/** Durations of so many days count, and are computed again after `knownFor`. */
 const days = 14
 const knownFor = 10 * minute
 const mostKnown = 10_000

@@ -1,4 +1,4 @@
-// Writes events that no delivery reported, as those that were found at the platform's API: each once, whoever found it before.
+// Writes events that no delivery reported, such as those from the platform's API, each once.
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import type { EventRules } from './process-deliveries.ts'
 import type { Millis } from '../model/instant.ts'
@@ -13,7 +13,7 @@ export interface EventTaking {
   readonly now: () => Millis
 }
 
-/** In one transaction; what nobody would be sent is not stored. They must have keys of their own: they have no place in the order of arrival. */
+/** In one transaction; nothing is stored if no destination takes events. Each needs a `key`, because these events have no order of arrival. */
 export async function takeEvents(events: readonly PlatformEvent[], taking: EventTaking): Promise<void> {
   const { to, profile, onTaken } = taking.rules
   const receivedAt = taking.now()

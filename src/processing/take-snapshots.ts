@@ -1,5 +1,5 @@
-// Takes snapshots of a run until nothing more is to be exported of it now, and says what to write. Pure but for its counters. The settle
-// loop calls it for runs that are due, the intake for those that are due as soon as they are merged.
+// Takes all snapshots of a run that are due, and answers what to write. Pure, except for its counters. Called by the settle loop, and by the intake
+// for runs that are due as soon as they are merged.
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
 import { deploymentsOfChunk } from '../model/deployment.ts'
@@ -22,7 +22,7 @@ export interface SnapshotterOptions {
   readonly to: PendingChunk['to']
   /** What a chunk adds to its project's totals; without it no totals are kept. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
-  /** What is then to be read about the inside of a chunk's jobs; without it nothing is. */
+  /** Which logs and reports to read of a chunk's jobs; undefined: none. */
   readonly reads?: ((chunk: Chunk) => readonly JobReadWish[]) | undefined
   /** Called after a snapshot was committed: the exporter has something to send. */
   readonly onSnapshot: () => void
@@ -32,11 +32,11 @@ export interface SnapshotterOptions {
 export interface SnapshotCounters {
   attempts: number
   supplements: number
-  /** Snapshots of attempts whose pipeline waited for a person or a clock. */
+  /** Snapshots of attempts whose pipeline was manual or scheduled. */
   blocked: number
   /** Snapshots of attempts whose pipeline went silent. */
   stale: number
-  /** Attempts that the configuration's refs or sources leave out. */
+  /** Attempts that the configured refs or sources exclude. */
   excluded: number
 }
 
@@ -50,7 +50,7 @@ export type Decision =
   /** Nothing is decided: other runs must be read first. */
   | { readonly unread: Unread }
 
-/** The run's family, where it has one; the newer pipelines of its project, where they matter. */
+/** The parent to read, if there is one, and whether to read newer pipelines of the project. */
 export interface Unread {
   readonly parent: ParentKey | undefined
   readonly newer: boolean
@@ -65,11 +65,11 @@ export interface OtherRuns {
 
 export interface Snapshotter {
   readonly counters: Readonly<SnapshotCounters>
-  /** `others`: undefined while they were not read. */
+  /** `others`: undefined until they are read. */
   decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
-   * The same work, with the run's snapshot where the run is due at once and all of it is at hand: so a settle delay of 0 takes one
-   * transaction. `did` is filled whenever the work is called.
+   * Extends the work by the run's snapshot, if it is due at once and all its jobs are at hand. So a settle delay of 0 needs only one transaction.
+   * Each call of the work refills `did`.
    */
   atOnce(work: RunWork, did: SnapshotStep[]): RunWork
   /** What was decided is committed. */
@@ -150,7 +150,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
   }
 }
 
-/** A clock that was ahead may have written it: nothing happened later than now, and nothing delays for longer than it may. */
+/** Corrects times that were written under a clock that was ahead. */
 function boundedTiming(timing: RunTiming, now: Millis, { deadline }: SettleRules): RunTiming {
   const { changedAt, endedAt, enrichingUntil } = timing
   return {
