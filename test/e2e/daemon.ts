@@ -32,10 +32,18 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: tmpdir(), TZ: 'UTC', NODE_COMPILE_CACHE: compiled, ...env }
 }
 
+function newFolder(): string {
+  return mkdtempSync(path.join(tmpdir(), 'pipespan-e2e-'))
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+}
+
 /** A folder that goes away with the test. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-e2e-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = newFolder()
+  onTestFinished(() => remove(folder))
   return folder
 }
 
@@ -161,6 +169,19 @@ export class Daemon {
     onTestFinished(async () => daemon.kill())
     await daemon.#ready()
     return daemon
+  }
+
+  /** Starts one for all tests of a group: `beforeAll` returns its `dispose`. */
+  static async startForAll(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Promise<Daemon> {
+    const daemon = new Daemon(newFolder(), env, nodeArgs)
+    await daemon.#ready()
+    return daemon
+  }
+
+  /** Ends it and removes what it had. */
+  async dispose(): Promise<void> {
+    await this.kill()
+    remove(this.folder)
   }
 
   /** Starts one without waiting for anything: for those that are not to come up. */

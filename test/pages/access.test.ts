@@ -342,6 +342,19 @@ describe('with an admin token', () => {
   })
 })
 
+it('shows the metrics to everybody where they are opened on purpose, and nothing else', async () => {
+  const open = { PIPESPAN_ADMIN_LISTEN: '0.0.0.0:0', PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_METRICS_OPEN: 'true' }
+  const house = await openHouse(open)
+  try {
+    const url = house.url.replace('0.0.0.0', '127.0.0.1')
+    const headers = { host: 'pipespan.example', 'x-forwarded-for': '203.0.113.9' }
+    const statuses = ['/metrics', '/api/overview'].map(async path => (await ask(url + path, { headers })).status)
+    expect(await Promise.all(statuses)).toEqual([200, 401])
+  } finally {
+    await house.close()
+  }
+})
+
 describe('where a login goes on to', () => {
   it('is an address of our own that a header can carry, whatever was asked for', () => {
     fc.assert(

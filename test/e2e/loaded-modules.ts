@@ -1,0 +1,44 @@
+// Which modules a shipped daemon loads: noted by the process itself, from before its program is there.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { shipped } from '../shipped.ts'
+
+export interface LoadedModules {
+  /** For the process that is to note them. */
+  readonly nodeArgs: readonly string[]
+  /** Names of the files that it has loaded so far. */
+  names(): readonly string[]
+}
+
+/** `folder`: where they are noted. */
+export function noteModules(folder: string): LoadedModules {
+  const file = path.join(folder, 'loaded-modules')
+  const preload = `
+    import { appendFileSync } from 'node:fs'
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      load: (url, context, next) => {
+        appendFileSync(${JSON.stringify(file)}, url + '\\n')
+        return next(url, context)
+      },
+    })`
+  return {
+    nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(preload)}`],
+    names: () =>
+      existsSync(file)
+        ? readFileSync(file, 'utf8')
+            .split('\n')
+            .map(url => path.basename(url))
+        : [],
+  }
+}
+
+/** The file of the bundle in which there is this text. */
+export function moduleWith(text: string): string {
+  const folder = path.join(path.dirname(shipped), 'modules')
+  const found = readdirSync(folder).filter(
+    name => name.endsWith('.js') && readFileSync(path.join(folder, name), 'utf8').includes(text),
+  )
+  if (found.length !== 1) throw new Error(`${found.length} files of the bundle have "${text}"`)
+  return found[0]!
+}

@@ -1,0 +1,49 @@
+// Cumulative totals that restarts, a kill and replicas leave exact.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Daemon } from './daemon.ts'
+import { isFull } from './load.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { newest } from './newest-points.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { postUntilTaken } from '../bounds/posting.ts'
+
+describe('cumulative totals', () => {
+  const count = isFull ? 1_000 : 40
+  it(`are exact after ${count} pipelines reported twice, restarts, one of them a kill, and two replicas`, async () => {
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const env = {
+      SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
+      PIPESPAN_METRICS_INTERVAL: '200ms',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      PIPESPAN_STORE_URL: await newDatabase(),
+    }
+    const replicas = [await Daemon.start(env), await Daemon.start(env)] as const
+    let turn = 0
+    const anyone = {
+      post: async (body: string, headers: Record<string, string>) => replicas[turn++ % 2]!.post(body, headers),
+    }
+    const bodies = Array.from({ length: count }, (_, index) => pipelineEvent({ id: index + 1 }))
+    const quarter = (index: number) => bodies.slice((index * count) / 4, ((index + 1) * count) / 4)
+    await postUntilTaken(anyone, [...quarter(0), ...quarter(0)], 16)
+    await replicas[0].stop()
+    await replicas[0].restart()
+    await postUntilTaken(anyone, [...quarter(1), ...quarter(0)], 16)
+    await replicas[1].kill()
+    await replicas[1].restart()
+    await postUntilTaken(anyone, [...quarter(2), ...quarter(1)], 16)
+    if (isFull) {
+      await replicas[0].stop()
+      await replicas[0].restart()
+    }
+    await postUntilTaken(anyone, [...quarter(3), ...quarter(2), ...quarter(3)], 16)
+    await receiver.until(() => newest(receiver, 'pipeline.status_total') >= count)
+    for (const replica of replicas) await replica.stop()
+    expect(newest(receiver, 'pipeline.status_total')).toBe(count)
+    expect(newest(receiver, 'cicd.pipeline.run.count')).toBe(count)
+    // Two jobs each. Their spans may still wait for the leases of the one that was killed to run out.
+    expect(newest(receiver, 'job.duration_seconds')).toBe(2 * count)
+    expect(newest(receiver, 'cicd.pipeline.run.active')).toBe(0)
+  })
+})
