@@ -2,7 +2,7 @@
 // error.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createSpanCollector, type SpanCounts } from '../platform/reports/own-spans.ts'
-import { dividedSpans, type OwnAttributes, type OwnSpan, type OwnValue } from '../model/own-span.ts'
+import { splitSpans, type OwnAttributes, type OwnSpan, type OwnValue } from '../model/own-span.ts'
 import { ownerOf } from './read-log.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { longestSecret } from './clean-tests.ts'
@@ -70,7 +70,7 @@ export function createSpanReading(options: SpanReadingOptions): SpanReading {
       spans.push(cleanSpan(span, clean))
       if (spans.length % atOnce === 0) await nextTurn()
     }
-    return { as: 'read', insides: dividedSpans(spans).map(ownSpans => ({ job: ownerOf(job), ownSpans })) }
+    return { as: 'read', insides: splitSpans(spans).map(ownSpans => ({ job: ownerOf(job), ownSpans })) }
   }
   return { read, counters }
 }

@@ -1,5 +1,5 @@
 // Reads a job's test report: its JUnit artifact, or, if the platform does not serve that, the report that the platform has parsed.
-import { dividedTests, type FlakyTest } from '../model/job-tests.ts'
+import { splitTests, type FlakyTest } from '../model/job-tests.ts'
 import { jobGroupOf, readTestReport } from '../platform/reports/test-report-json.ts'
 import { newestByName } from '../model/attempt.ts'
 import { createTestCollector } from '../platform/reports/test-collector.ts'
@@ -80,7 +80,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     const { totals, dropped, fault, suites, failures } = report
     const placed = spans === 'none' ? [] : testSpans(suites, job, undefined, mostSpans)
     const summary = { totals, dropped, suiteSeconds: suites.map(({ seconds }) => seconds), ...(fault && { fault }) }
-    const parts = dividedTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
+    const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
     return { as: 'read', insides: parts.map(tests => ({ job: ownerOf(job), tests })) }
   }
 

@@ -1,4 +1,4 @@
-// What belongs to a run's next attempt, what is a supplement to its last one, and when either is to be exported. It reads; `snapshot.ts` writes.
+// Which jobs belong to a run's next attempt, and which are supplements to an earlier one. Pure; `snapshot.ts` builds what is sent.
 //
 //             observation                    terminal, settled,           observation with
 //                 │                       nothing active, enriched          new work after F
@@ -9,8 +9,8 @@
 //                 │                                        │
 //                 └── manual or scheduled, nothing active for `blockedAfter`; silent for `staleAfter`: snapshot, incomplete
 //
-// OPEN: there is work of which no snapshot was taken yet. SNAPSHOT: nothing is to be done until something new is observed. F is the
-// finish of the last snapshot's attempt; all comparisons are at whole seconds.
+// OPEN: there is work that no snapshot has yet. SNAPSHOT: nothing is to be done until something new is observed. F is the finish of
+// the last attempt that has a snapshot. All comparisons are at whole seconds, as webhooks truncate their times.
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
@@ -31,7 +31,7 @@ export function isOpen(run: Run): boolean {
   return isFromRest(record.version) && newest > second(last.finish) && newest > last.newestSecond
 }
 
-/** True when the open attempt has come to its end, as the status says; an old terminal status does not end a new attempt. */
+/** True when the open attempt has ended, by its status; the terminal status of an earlier attempt does not end a new one. */
 export function isAtEnd(run: Run): boolean {
   if (run.pipeline === undefined) return false
   const { record, times } = run.pipeline
@@ -42,7 +42,7 @@ export function isAtEnd(run: Run): boolean {
   return record.facts.status === 'skipped' && newestSecondOf(record.version) > last.newestSecond
 }
 
-/** F of the attempt if its snapshot were taken now; `now` where nothing has a time. Never before the F of the attempt before. */
+/** F of the open attempt, if its snapshot were taken now; `now` where nothing has a time. Never earlier than the F before. */
 export function finishOf(run: Run, now: Millis): Millis {
   const last = lastAttempt(run)
   const times = run.pipeline?.times
@@ -61,7 +61,7 @@ export function finishOf(run: Run, now: Millis): Millis {
   return last?.finish ?? now
 }
 
-/** The jobs of the attempt if its snapshot were taken now: those in no snapshot yet, and those that ran again since. */
+/** The jobs of the open attempt, if its snapshot were taken now: those in no snapshot yet, and those that ran again since theirs. */
 export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean }): Job[] {
   const last = lastAttempt(run)
   return sorted(run).filter(job => {
@@ -71,7 +71,7 @@ export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean 
   })
 }
 
-/** Jobs to be exported by themselves: learnt after the snapshot, done, and their work lies before F. */
+/** Jobs to be exported by themselves: they are done, their work lies before F, and no snapshot has it. */
 export function supplementsOf(run: Run): Job[] {
   const last = lastAttempt(run)
   if (last === undefined) return []
@@ -81,7 +81,7 @@ export function supplementsOf(run: Run): Job[] {
   })
 }
 
-/** Active jobs that delay settling: those that no newer job of the same name supersedes. */
+/** Active jobs that delay settling. A job that was retried does not: a newer job of its name exists. */
 export function delayingJobs(run: Run): Job[] {
   if (!hasActiveJobs(run)) return []
   const newest = newestByName(run)
@@ -108,7 +108,7 @@ export function newestByName(run: Run): Map<string, number> {
   return newest
 }
 
-/** A job, in a snapshot or not, that proves that the run went on after F. */
+/** True for a job that proves that the run went on after F. */
 function isNewWork(job: Job, finish: Millis): boolean {
   return isAfter(job, finish) && (job.snapshot === undefined || hasMoved(job))
 }
@@ -118,7 +118,7 @@ function isAfter(job: Job, finish: Millis): boolean {
   return second(job.times.createdAt) > second(finish) || second(job.times.startedAt) > second(finish)
 }
 
-/** It will not change any more by itself. */
+/** It will not change by itself any more. */
 function isDone(job: Job): boolean {
   const { status } = job.record.facts
   return isTerminal(status) || status === 'manual'

@@ -1,10 +1,11 @@
-// Which kind of ref a pipeline ran for: what is usual on a merge request is not what is usual on the default branch. Pure.
+// The kind of ref a pipeline ran for. Trends are kept for each, as durations and failures differ between merge requests and the
+// default branch. Pure.
 import type { PipelineFacts, ProjectFacts } from './observation.ts'
 
 export const branchClasses = ['default', 'merge_request', 'tag', 'other'] as const
 export type BranchClass = (typeof branchClasses)[number]
 
-/** `other`: a branch that is not the default one, or whose project's default branch is not known. */
+/** `other`: any other branch, and every branch of a project whose default branch is unknown. */
 export function branchClassOf(
   { ref = '', source, tag, mergeRequest }: Pick<PipelineFacts, 'ref' | 'source' | 'tag' | 'mergeRequest'>,
   { defaultBranch }: Pick<ProjectFacts, 'defaultBranch'>,

@@ -1,22 +1,22 @@
-// What a webhook event reports of a change. Pure.
+// What a webhook event reports of a change (a merge request). Pure.
 import { changeStates, observedChange, type Change } from './change.ts'
 import { knownOf } from './versioned.ts'
 import type { Millis } from './instant.ts'
-import type { PlatformEvent } from './event.ts'
+import { idOf, type PlatformEvent } from './event.ts'
 
-/** `approved`: it has all approvals that it needs. */
+/** `approval`: one person approved. `approved`: it has all approvals that it needs. */
 const approvals: ReadonlySet<string> = new Set(['approval', 'approved'])
-/** What a change is after these. */
-const turns: ReadonlySet<string> = new Set(['open', 'reopen', 'close', 'merge'])
+/** Actions that change its state. */
+const transitions: ReadonlySet<string> = new Set(['open', 'reopen', 'close', 'merge'])
 
-/** What an event of a change reports; undefined for any other, and for one that cannot be known again. */
+/** Undefined for an event of another kind, and for one without project, number or state. */
 export function changeOfEvent(event: PlatformEvent, receivedAt: Millis): Change | undefined {
   const { attributes, instance, project, times = {}, at = receivedAt } = event
   if (event.kind !== 'change' || project === undefined) return undefined
   const text = (key: string): string | undefined => attributes[key]?.toString()
-  const iid = Number(text('vcs.change.id'))
+  const iid = idOf(event, 'vcs.change.id')
   const state = changeStates.find(one => one === text('vcs.change.state'))
-  if (!Number.isSafeInteger(iid) || iid <= 0 || state === undefined) return undefined
+  if (iid === undefined || state === undefined) return undefined
   const action = text('platform.vcs.change.action') ?? ''
   const createdAt = times.createdAt
   return knownOf({
@@ -31,7 +31,7 @@ export function changeOfEvent(event: PlatformEvent, receivedAt: Millis): Change 
       at,
     ),
     isWhole: action === 'open' || undefined,
-    stateAt: turns.has(action) ? (action === 'open' ? (createdAt ?? at) : at) : createdAt,
+    stateAt: transitions.has(action) ? (action === 'open' ? (createdAt ?? at) : at) : createdAt,
     approvedAt: approvals.has(action) ? at : undefined,
     mergedAt:
       action === 'merge' || state === 'merged' ? (times.endedAt ?? (action === 'merge' ? at : undefined)) : undefined,

@@ -1,21 +1,21 @@
-// What is counted of a change: how long it took from its creation on until it was approved, was merged, had its first pipeline. Pure.
+// The metrics of a change: the time from its creation to its first pipeline, its first approval and its merge. Pure.
 import type { Change } from './change.ts'
 import type { Millis } from './instant.ts'
 
 export const changeMeasures = ['pipeline', 'approval', 'merge'] as const
 export type ChangeMeasure = (typeof changeMeasures)[number]
 
-/** What was counted, each once. */
+/** The times that were counted already; each counts once. */
 export type CountedTimes = Readonly<Partial<Record<ChangeMeasure, ChangeTime>>>
 
 export interface ChangeTime {
-  /** When it was approved, was merged, had its first pipeline. */
+  /** When it was approved, was merged, or had its first pipeline. */
   readonly at: Millis
-  /** How long that took from the creation of the change on, ms. */
+  /** How long that took since the creation of the change, ms. */
   readonly took: Millis
 }
 
-/** One of the times of a change, with what its points are distinguished by. */
+/** One of the times of a change, with the attributes of its metric point. */
 export interface ChangeFigures extends ChangeTime {
   readonly measure: ChangeMeasure
   /** The branches, as the platform names them. */
@@ -24,8 +24,8 @@ export interface ChangeFigures extends ChangeTime {
 }
 
 /**
- * The times that are known and were not counted, the earliest first. The first approval and the first pipeline are those of a change
- * whose opening was reported: of another, one may have been before.
+ * The times that are known and not yet counted, the earliest first. Approval and pipeline count only for a change whose opening was
+ * reported: for any other, an earlier one may have been missed.
  */
 export function uncounted(change: Change, counted: CountedTimes): readonly (ChangeTime & { measure: ChangeMeasure })[] {
   const { createdAt, isWhole, approvedAt, mergedAt, pipeline } = change

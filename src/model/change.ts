@@ -1,11 +1,11 @@
-// A change (a merge request), as webhook events and its pipelines report it. Merging is pure and commutative; it is known by the project that it
-// is to be merged into and its number there.
+// A change (a merge request), as webhook events and its pipelines report it. Its key is the project that it is to be merged into, and its
+// number (iid) there. Merging is pure and commutative.
 import { earliest, later, second, type Millis } from './instant.ts'
 import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
 import type { ProjectFacts } from './observation.ts'
 import type { Run } from './run.ts'
 
-/** As the conventions call them. `wip`: a draft, or one that is being merged. */
+/** The values of the semantic conventions. `wip`: a draft, or a change that is being merged. */
 export const changeStates = ['open', 'wip', 'closed', 'merged'] as const
 export type ChangeState = (typeof changeStates)[number]
 
@@ -13,25 +13,24 @@ export type ChangeState = (typeof changeStates)[number]
 export interface ChangeFacts {
   readonly state: ChangeState
   readonly title?: string | undefined
-  /** The branch that is to be merged, and the one that it goes into. */
+  /** Source and target branch. */
   readonly head?: string | undefined
   readonly base?: string | undefined
 }
 
-/** A report, or what all reports come to. */
+/** One report of a change, or all reports merged. */
 export interface Change {
   readonly instance: string
-  /** The one that it is to be merged into. */
+  /** The target project. */
   readonly project: ProjectFacts
-  /** Its number within the project. */
   readonly iid: number
   readonly event?: Versioned<ChangeFacts> | undefined
   readonly createdAt?: Millis | undefined
-  /** Its opening was reported: nothing of it went unseen before. */
+  /** Its opening was reported, so nothing of it can have been missed. */
   readonly isWhole?: true | undefined
   /** When it was last opened, closed, reopened or merged. */
   readonly stateAt?: Millis | undefined
-  /** The first approval, also where it was taken back later. */
+  /** The first approval, even if it was revoked later. */
   readonly approvedAt?: Millis | undefined
   readonly mergedAt?: Millis | undefined
   /** Its first pipeline. */
@@ -40,7 +39,7 @@ export interface Change {
 
 export interface ChangePipeline {
   readonly id: number
-  /** A fork's, where it ran there. */
+  /** The fork, if it ran there. */
   readonly projectId: number
   readonly createdAt: Millis
 }
@@ -48,14 +47,14 @@ export interface ChangePipeline {
 /** The change as all other code reads it. */
 export interface ChangeView extends ChangeFacts {
   readonly createdAt?: Millis | undefined
-  /** Since when it is in its state; a draft, since it was opened. */
+  /** Since when it has its state; a draft: since it was opened. */
   readonly stateAt?: Millis | undefined
   readonly approvedAt?: Millis | undefined
   readonly mergedAt?: Millis | undefined
   readonly pipeline?: ChangePipeline | undefined
 }
 
-/** Undefined for one of which only pipelines are known. What was merged stays so. */
+/** Undefined while only pipelines of it are known. A merged change stays merged. */
 export function viewChange({
   event,
   createdAt,
@@ -69,7 +68,7 @@ export function viewChange({
   return { ...event.facts, ...knownOf({ state, createdAt, stateAt, approvedAt, mergedAt, pipeline }) }
 }
 
-/** Commutative, associative, idempotent, but for the project: it may be renamed, and the last report counts. */
+/** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */
 export function mergeChange(known: Change, reported: Change): Change {
   const { instance, iid } = known
   return knownOf({
@@ -84,12 +83,12 @@ export function mergeChange(known: Change, reported: Change): Change {
   })
 }
 
-/** Times come at whole seconds or finer: of one second the later stage is the newer. */
+/** Some times come as whole seconds. Of two events in the same second the later stage is the newer one. */
 export function observedChange(facts: ChangeFacts, at: Millis): Versioned<ChangeFacts> {
   return versioned(versionOf(second(at), ranks[facts.state], Math.round(at)), facts)
 }
 
-/** What a pipeline reports of the change that it is of; undefined where it is of none. */
+/** What a run reports of its change; undefined for a pipeline that belongs to no merge request. */
 export function changeOfRun({
   key,
   project: { facts: project },
@@ -111,7 +110,7 @@ function mergeEvent(a: Change['event'], b: Change['event']): Change['event'] {
   return a === undefined || b === undefined ? (a ?? b) : mergeVersioned(a, b)
 }
 
-/** Pipelines are numbered in the order in which they are created. */
+/** The earlier one; of two created at the same time the one with the lower id. */
 function first(a: Change['pipeline'], b: Change['pipeline']): Change['pipeline'] {
   if (a === undefined || b === undefined) return a ?? b
   return b.createdAt < a.createdAt || (b.createdAt === a.createdAt && b.id < a.id) ? b : a

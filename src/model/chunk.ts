@@ -1,5 +1,5 @@
-// A chunk of a snapshot: what one request can carry of an attempt, fixed whatever the run becomes later. Stored as JSON with a version of
-// its shape, so that an upgraded daemon sends what an older one stored.
+// A chunk: as much of an attempt's snapshot as fits into one request. It never changes, whatever becomes of the run. It is stored as JSON with
+// the version of its shape, so that an upgraded daemon can send what an older one stored.
 import type { Millis } from './instant.ts'
 import { durationsByStage, type StageDurations } from './durations.ts'
 import type { JobInside } from './inside.ts'
@@ -17,43 +17,43 @@ export interface JobSnapshot extends JobView {
   readonly end: Millis
   /** A higher job id of the same name exists in the run. */
   readonly retried: boolean
-  /** On the critical path of its attempt. Absent, as the slack is, where that was not known: in supplements, and where it never ran. */
+  /** On the critical path of its attempt. Absent, like the slack, in supplements and for jobs that never ran. */
   readonly critical?: true | undefined
   /** How much later it could have ended without its attempt ending later, ms. */
   readonly slack?: Millis | undefined
-  /** The name of its rate in the price table, and its cost, in that table's unit. */
+  /** The name of its rate in the price table, and its cost in the table's currency. */
   readonly rate?: string | undefined
   readonly cost?: number | undefined
-  /** The platform's number of the deployment that it made, where an event had reported it by then. */
+  /** The platform's id of the deployment that it made, if an event had reported it by then. */
   readonly deploymentId?: number | undefined
-  /** Appended to the span id's input, for every span of a job after its first. */
+  /** Part of the span id of every span of this job after its first. */
   readonly salt?: string | undefined
 }
 
-/** The pipeline as it was when the snapshot was taken. Its span is sent with chunk 1 of an attempt only. */
+/** The pipeline as it was when the snapshot was taken. Only chunk 1 of an attempt carries its span. */
 export interface PipelineSnapshot {
   readonly facts: PipelineFacts
   readonly createdAt?: Millis | undefined
   readonly start: Millis
   /** F, or the start where that is later. */
   readonly end: Millis
-  /** The platform's finish of this attempt; where it is unknown (blocked, stale, skipped) F stands in `end` alone. */
+  /** The finish that the platform reports for this attempt; absent where there is none (blocked, stale, skipped). */
   readonly finishedAt?: Millis | undefined
   readonly incomplete: boolean
   /**
-   * Failure reasons of the latest job of each name that failed and was not allowed to: what a failed pipeline's result is
-   * taken over. Empty string: failed without a reason.
+   * Failure reasons of the jobs that made the pipeline fail: the latest of each name, without those that are allowed to fail.
+   * Empty string: failed without a reason.
    */
   readonly failures: readonly string[]
   /** Number of jobs and bridges of this attempt, over all chunks. */
   readonly jobCount: number
-  /** How long the jobs of this attempt ran, added up, over all chunks, ms; bridges run nowhere. */
+  /** Sum over all jobs of this attempt, in all chunks, ms; bridges occupy no runner. */
   readonly computeMs?: number | undefined
-  /** The costs of the jobs of this attempt, added up, over all chunks; absent where there was no price table. */
+  /** Sum over all jobs of this attempt, in all chunks; absent without a price table. */
   readonly cost?: number | undefined
   /** It was canceled when a newer pipeline of its ref existed already. */
   readonly superseded?: true | undefined
-  /** Of the jobs of all chunks. Only in chunk 1 of several: a single chunk has all jobs itself. */
+  /** Of the jobs of all chunks. Only in the first of several chunks: a single one contains all jobs itself. */
   readonly durations?: readonly StageDurations[] | undefined
 }
 
@@ -68,7 +68,7 @@ export interface Chunk {
   /** `job`: what was read about the inside of a job. Such a chunk has an `inside`, and no jobs. */
   readonly kind: 'attempt' | 'supplement' | 'job'
   readonly trace: TraceContext
-  /** When the last observation before the snapshot was processed, on the store's clock: for measuring how long the export took from there. */
+  /** When the last observation before the snapshot was processed, on the store's clock: the export delay is measured from here. */
   readonly observedAt?: Millis | undefined
   readonly pipeline: PipelineSnapshot
   readonly jobs: readonly JobSnapshot[]

@@ -1,9 +1,9 @@
-// What became of the time that a job took of its runner. Pure.
+// Whether the runner time of a job was useful or wasted. Pure.
 import type { JobSnapshot } from './chunk.ts'
 
 export type ComputePurpose = 'retried' | 'superseded' | 'failed' | 'useful'
 
-/** Of several answers the first. `superseded`: its pipeline was canceled when a newer one of its ref existed already. */
+/** The first that applies. `superseded`: its pipeline was canceled when a newer one of its ref existed already. */
 export function computePurposeOf(
   { retried, status }: Pick<JobSnapshot, 'retried' | 'status'>,
   superseded: boolean,

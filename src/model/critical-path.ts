@@ -1,8 +1,8 @@
-// The critical path: the chain of jobs, each begun when the one before had ended, that a pipeline took as long as; and for every job how
-// much later it could have ended without anybody waiting for it. Pure.
+// The critical path: the chain of jobs that determined how long the pipeline took; and the slack of every job: how much later it
+// could have ended without the pipeline ending later. Pure.
 //
-// What a job waited for is not known: sources name no dependencies. It is read from the times: a job may have waited for every job that
-// had ended when it began, and began when the last of these had.
+// No source reports dependencies, so they are inferred from the times: a job is taken to depend on the job that ended last before it
+// began. Build 0–60 s, lint 0–20 s, test 61–90 s: test waited for build; the path is build, test; lint has a slack of 40 s.
 import type { Millis } from './instant.ts'
 
 /** A job that ran. */
@@ -15,19 +15,16 @@ export interface Ran {
 export interface CriticalPath {
   /** In order of time. */
   readonly ids: readonly number[]
-  /** In which a job of the path ran, ms; the rest of the pipeline's time was waiting. */
+  /** How long the jobs of the path ran, ms; the rest of the pipeline's time was waiting. */
   readonly busyMs: number
-  /** By id, ms: how much later the job could have ended, and the pipeline as early. 0 on the path. */
+  /** By job id, ms; 0 on the path. */
   readonly slack: ReadonlyMap<number, number>
 }
 
-/** Webhooks cut times to the second: of two jobs that follow each other, the second may seem to begin this much early. */
+/** Webhooks truncate times to the second, so a job may seem to begin up to this much before the job that it waited for had ended. */
 const tolerance = 1_000
 
-/**
- * From the job that ended last backwards: each time to the job that ended last before the later one began, of several that ended together
- * the longest. Every job once; in time n log n.
- */
+/** Backwards from the job that ended last, each time to the job that the later one waited for. O(n log n). */
 export function criticalPath(jobs: readonly Ran[]): CriticalPath {
   const byStart = jobs.toSorted((a, b) => a.start - b.start)
   const byRelease = jobs.toSorted((a, b) => releaseOf(a) - releaseOf(b))
@@ -43,7 +40,7 @@ export function criticalPath(jobs: readonly Ran[]): CriticalPath {
   }
 }
 
-/** From when on a job that begins may have waited for this one; never for one that began no earlier than itself. */
+/** A job that begins at this time or later may have waited for this one. After its start, so that no job waits for itself. */
 function releaseOf({ start, end }: Ran): Millis {
   return Math.max(end - tolerance, start + 0.5)
 }
@@ -63,8 +60,8 @@ function whatEachWaitedFor(byStart: readonly Ran[], byRelease: readonly Ran[]): 
 }
 
 /**
- * Backwards: a job may end as late as the pipeline did, and as late as all that waited for it allow: each of these as late as what it did
- * wait for, and as much later as it may itself.
+ * Backwards in time. A job may end no later than the pipeline did. And no later than any job that began after it allows: the end of what
+ * that job waited for, plus that job's own slack.
  */
 function slackOfEach(
   byStart: readonly Ran[],
@@ -86,6 +83,7 @@ function slackOfEach(
   return slack
 }
 
+/** Of two that ended at the same time the longer one. */
 function laterEnd(known: Ran | undefined, job: Ran): Ran {
   if (known === undefined || job.end > known.end || (job.end === known.end && job.start < known.start)) return job
   return known

@@ -2,15 +2,15 @@
 import { knownOf } from './versioned.ts'
 import { observedEvent, type Deployment } from './deployment.ts'
 import type { Millis } from './instant.ts'
-import type { PlatformEvent } from './event.ts'
+import { idOf, type PlatformEvent } from './event.ts'
 
-/** What an event of a deployment reports; undefined for any other, and for one that cannot be known again. */
+/** Undefined for an event of another kind, and for one without project, status, or id of the deployment or its job. */
 export function deploymentOfEvent(event: PlatformEvent, receivedAt: Millis): Deployment | undefined {
   const { attributes, instance, project, at = receivedAt } = event
   if (event.kind !== 'deployment' || project === undefined) return undefined
   const text = (key: string): string | undefined => attributes[key]?.toString()
-  const deploymentId = idOf(text('deployment.id'))
-  const jobId = idOf(text('cicd.pipeline.task.run.id'))
+  const deploymentId = idOf(event, 'deployment.id')
+  const jobId = idOf(event, 'cicd.pipeline.task.run.id')
   const status = text('platform.deployment.status')
   if (status === undefined || (jobId ?? deploymentId) === undefined) return undefined
   return knownOf({
@@ -24,9 +24,4 @@ export function deploymentOfEvent(event: PlatformEvent, receivedAt: Millis): Dep
       user: text('user.name'),
     }),
   })
-}
-
-function idOf(text: string | undefined): number | undefined {
-  const id = Number(text)
-  return text !== undefined && Number.isSafeInteger(id) && id > 0 ? id : undefined
 }

@@ -1,13 +1,13 @@
-// What is counted of a deployment, and how it compares with those before it in its environment. Pure.
+// The metrics of a deployment: duration, lead times of its commits, rollback and recovery. The last two come from comparing it with the
+// deployments before it in its environment. Pure.
 import { isProduction, type DeploymentView, type JobSpan } from './deployment.ts'
 import { knownOf } from './versioned.ts'
 import type { Millis } from './instant.ts'
 
-/** From which of its times on a commit waits for its deployment: committed, authored, or merged (the commits of the first parent's line alone). */
-export const leadTimeDefinitions = ['commit', 'authored', 'merge'] as const
-export type LeadTimeDefinition = (typeof leadTimeDefinitions)[number]
+/** Where the lead time of a commit begins: when it was committed, authored, or merged (first-parent commits only). */
+export type LeadTimeDefinition = 'commit' | 'authored' | 'merge'
 
-/** What was counted. All durations in ms. */
+/** All durations in ms. */
 export interface DeploymentFigures {
   readonly environment: string
   readonly tier?: string | undefined
@@ -15,26 +15,25 @@ export interface DeploymentFigures {
   readonly finishedAt: Millis
   /** From the start of its job to its end. */
   readonly duration?: Millis | undefined
-  /** It brought back a revision that was deployed before, or one older than that which it replaced. */
+  /** Its revision had been deployed before, or is older than the one that it replaced. */
   readonly isRollback?: true | undefined
-  /** How long what it repaired had lasted: from the first that failed since the last good one; a rollback: from the deployment that it took back. */
+  /** Time to recovery: since the first failure after the last success; of a rollback, since the deployment that it reverted. */
   readonly recovery?: Millis | undefined
-  /** Of each commit since the deployment before it. Absent where nobody was asked. */
+  /** Of each commit since the previous deployment. Absent where the platform was not asked for the commits. */
   readonly leadTimes?: readonly Millis[] | undefined
   readonly definition?: LeadTimeDefinition | undefined
-  /** The job's. */
   readonly span?: JobSpan | undefined
 }
 
-/** The deployments of its environment around one, by their ends. */
+/** The other deployments of the same environment, in the order of their ends. */
 export interface Neighbours {
-  /** The last before it that succeeded. */
+  /** The last success before this one. */
   readonly previous?: PreviousDeployment | undefined
-  /** When the first failed after `previous`, and before it. */
+  /** The first failure between `previous` and this one. */
   readonly failedAt?: Millis | undefined
-  /** Its revision succeeded before `previous` already. */
+  /** Its revision had been deployed successfully before `previous`. */
   readonly isKnownRevision: boolean
-  /** One that ended after it was counted before its own end was reported: it came too late to be compared. */
+  /** A deployment that ended later was counted already, so this one is compared with none. */
   readonly isLate: boolean
 }
 
@@ -45,7 +44,7 @@ export interface PreviousDeployment {
   readonly committedAt?: Millis | undefined
 }
 
-/** The commits that a deployment brought, as the platform lists them; `times` by the definition. */
+/** The commits of a deployment, as the platform lists them; their `times` by the definition. */
 export interface DeployedCommits {
   readonly definition: LeadTimeDefinition
   readonly times: readonly Millis[]
@@ -57,12 +56,12 @@ export interface CountedView extends DeploymentView {
   readonly finishedAt: Millis
 }
 
-/** Those that succeeded or failed, of a known environment. */
+/** True for a deployment that succeeded or failed, in a known environment. */
 export function isCounted(view: DeploymentView | undefined): view is CountedView {
   return view?.environment !== undefined && view.outcome !== undefined && view.finishedAt !== undefined
 }
 
-/** The revisions between which its commits are to be asked for: of production alone, and not where none can be new. */
+/** The revisions between which to ask for its commits: for production only, and only if it can have brought new ones. */
 export function commitRange(view: DeploymentView, around: Neighbours): { from: string; to: string } | undefined {
   const from = around.previous?.revision
   const to = view.revision

@@ -1,5 +1,5 @@
-// A deployment, as webhook events and the job that deploys report it. Merging is pure and commutative; one job is one deployment, whoever
-// reports it, and one without a job is known by its own id.
+// A deployment, as webhook events and the job that deploys report it. Its key is the job's id, whoever reports it; a deployment without a
+// job has its own id. Merging is pure and commutative.
 import type { Chunk, JobSnapshot } from './chunk.ts'
 import { isFinished } from './status.ts'
 import { canonical, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
@@ -9,10 +9,10 @@ import type { TraceContext } from './run.ts'
 
 /** What the newest event reports. */
 export interface DeploymentEvent {
-  /** The platform's word. */
+  /** As the platform names it. */
   readonly status: string
   readonly at: Millis
-  /** When it was reported to be running. */
+  /** When it was reported as running. */
   readonly beganAt?: Millis | undefined
   readonly environment?: string | undefined
   readonly tier?: string | undefined
@@ -20,7 +20,7 @@ export interface DeploymentEvent {
   readonly user?: string | undefined
 }
 
-/** What the latest snapshot of its job has. */
+/** What the latest snapshot of its job contains. */
 export interface DeploymentJob {
   readonly status: string
   readonly environment?: string | undefined
@@ -35,7 +35,7 @@ export interface DeploymentJob {
   readonly span: JobSpan
 }
 
-/** All that it takes to name the span of a job. */
+/** What identifies the span of a job. */
 export interface JobSpan {
   readonly trace: TraceContext
   readonly pipelineId: number
@@ -46,15 +46,14 @@ export interface JobSpan {
   readonly name?: string | undefined
 }
 
-/** All that it takes to name the span of a pipeline. */
+/** What identifies the span of a pipeline. */
 export type PipelineSpan = Pick<JobSpan, 'trace' | 'pipelineId'> & { readonly attempt: number }
 
-/** A report, or what all reports come to. At least one of `jobId` and `deploymentId` is known. */
+/** One report of a deployment, or all reports merged. At least one of `jobId` and `deploymentId` is known. */
 export interface Deployment {
   readonly instance: string
   readonly project: ProjectFacts
   readonly jobId?: number | undefined
-  /** The platform's own number of it. */
   readonly deploymentId?: number | undefined
   readonly event?: Versioned<DeploymentEvent> | undefined
   readonly job?: DeploymentJob | undefined
@@ -64,9 +63,9 @@ export interface Deployment {
 export interface DeploymentView {
   readonly environment?: string | undefined
   readonly tier?: string | undefined
-  /** The platform's word. */
+  /** As the platform names it. */
   readonly status: string
-  /** Undefined while it is under way, and where it ended otherwise. */
+  /** Undefined while it is under way, and if it was canceled or skipped. */
   readonly outcome?: 'succeeded' | 'failed' | undefined
   readonly startedAt?: Millis | undefined
   /** Of one that succeeded or failed. */
@@ -79,12 +78,12 @@ export interface DeploymentView {
 
 const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success: 'succeeded', failed: 'failed' }
 
-/** Undefined for a job that deploys and of which nobody has said that it did: one that failed may have failed before. */
+/** Undefined where no event is known and the job did not succeed: it may have failed before it began to deploy. */
 export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
   const event = reported?.facts
   const hasDeployed = job?.status === 'success'
   if (event === undefined && !hasDeployed) return undefined
-  // The end that an event reports stands; a job that succeeded has deployed, also where the event of it is late or lost.
+  // The end that an event reports wins. A job that succeeded has deployed, even if the event for it is late or lost.
   const isOver = event !== undefined && rankOf(event.status) === ended
   const status = isOver || !hasDeployed ? (event?.status ?? '') : 'success'
   const outcome = outcomes[status]
@@ -103,7 +102,7 @@ export function viewDeployment({ event: reported, job }: Deployment): Deployment
   }
 }
 
-/** Commutative, associative, idempotent, but for the project: it may be renamed, and the last report counts. */
+/** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */
 export function mergeDeployment(known: Deployment, reported: Deployment): Deployment {
   return knownOf({
     instance: known.instance,
@@ -115,7 +114,7 @@ export function mergeDeployment(known: Deployment, reported: Deployment): Deploy
   })
 }
 
-/** What a chunk's jobs report that deploy and have ended. */
+/** The deployments that the finished jobs of a chunk made. */
 export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
   const { key, project, trace, pipeline, jobs } = chunk
   const { sha, committedAt, ref } = pipeline.facts
@@ -136,17 +135,17 @@ export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
     }))
 }
 
-/** Jobs may also stop, prepare or verify an environment, or only have access to it. */
+/** Jobs may also stop, prepare, verify or only access an environment. */
 export function deploys({ environment }: Pick<JobSnapshot, 'environment'>): boolean {
   return environment !== undefined && (environment.action ?? 'start') === 'start'
 }
 
-/** A deployment to production: by its tier, and by the environment's name where no tier is known. */
+/** By the tier; by the environment's name where the tier is unknown. */
 export function isProduction({ environment = '', tier }: Pick<DeploymentView, 'environment' | 'tier'>): boolean {
   return tier === undefined ? /^prod(?:uction)?$/i.test(environment) : tier === 'production'
 }
 
-/** Times come at whole seconds or finer: of one second the later stage is the newer. */
+/** Some times come as whole seconds. Of two events in the same second the later stage is the newer one. */
 export function observedEvent(facts: DeploymentEvent): Versioned<DeploymentEvent> {
   return versioned(versionOf(second(facts.at), rankOf(facts.status), Math.round(facts.at)), facts)
 }
@@ -171,7 +170,7 @@ function rankOf(status: string): number {
   return ends.has(status) ? ended : (ranks[status] ?? 1)
 }
 
-/** A short revision says less than the whole one. */
+/** Events have short revisions, jobs have the full ones. */
 function longer(a: string | undefined, b: string | undefined): string | undefined {
   return (b?.length ?? 0) > (a?.length ?? 0) ? b : a
 }

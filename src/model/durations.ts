@@ -1,8 +1,8 @@
-// How long jobs ran, by themselves and stage by stage: what metrics are made from.
+// How long jobs ran, in all and by stage: the input of metrics.
 import { isFinished } from './status.ts'
 import type { JobView } from './job.ts'
 
-/** The jobs of one stage that ran to their end. */
+/** The finished jobs of one stage. */
 export interface StageDurations {
   /** Empty where the stage is unknown. */
   readonly stage: string
@@ -24,12 +24,12 @@ export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
   return [...stages].map(([stage, seconds]) => ({ stage, seconds }))
 }
 
-/** In which it took a runner's time; undefined for a bridge, which runs nowhere, and for a job that never ran or still runs. */
+/** How long it occupied a runner; undefined for a bridge, which needs none, and for a job that never ran or still runs. */
 export function computeSeconds(job: JobView): number | undefined {
   return job.kind === 'bridge' ? undefined : secondsOf(job)
 }
 
-/** As the platform reports it, else by its times; undefined for a job that never ran or still runs. */
+/** The duration that the platform reports, else the difference of its times; undefined for a job that never ran or still runs. */
 function secondsOf({ status, duration, startedAt, finishedAt }: JobView): number | undefined {
   if (!isFinished(status)) return undefined
   const timed = startedAt === undefined || finishedAt === undefined ? undefined : (finishedAt - startedAt) / 1000

@@ -1,4 +1,4 @@
-// A webhook event that is about no pipeline: what is exported of it, and by what it is known again. Pure.
+// A webhook event that is about no pipeline: what is exported of it, and what identifies it. Pure.
 import type { Chunk } from './chunk.ts'
 import type { ChangeFigures } from './change-figures.ts'
 import type { DeploymentFigures } from './deployment-figures.ts'
@@ -7,12 +7,12 @@ import type { JobSpan, PipelineSpan } from './deployment.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
-/** Version of what is stored of an event to be sent. A change that an older reader would misread gets a new number. */
+/** Version of the stored shape. A change that an older reader would misread gets a new number. */
 export const eventVersion = 1
 
 export type EventValue = string | number | boolean
 
-/** When what an event is about began, and when it ended. */
+/** When the object of an event began and ended. */
 export interface EventTimes {
   readonly createdAt?: Millis | undefined
   readonly endedAt?: Millis | undefined
@@ -21,33 +21,33 @@ export interface EventTimes {
 export interface PlatformEvent {
   /** Normalised base URL (see `instance.ts`). */
   readonly instance: string
-  /** The word that selects it: `deployment`, `change`, … */
+  /** The value of `PIPESPAN_EVENTS` that selects it: `deployment`, `change`, … */
   readonly kind: string
-  /** As OpenTelemetry has it, `platform.deployment`; `platform.` stands for the profile's namespace. */
+  /** The OpenTelemetry event name, such as `platform.deployment`; `platform.` stands for the profile's namespace. */
   readonly name: string
-  /** When it happened, by the platform; undefined where the platform does not say. */
+  /** When it happened; undefined where the platform does not report it. */
   readonly at?: Millis | undefined
-  /** Other times of what it is about. They are not exported. */
+  /** Not exported: metrics are computed from them. */
   readonly times?: EventTimes | undefined
   readonly severity: 'info' | 'warn' | 'error'
   /** A short display string. */
   readonly body: string
-  /** By the names of the contract, in its order. */
+  /** In the order of docs/EVENTS.md. */
   readonly attributes: Readonly<Record<string, EventValue>>
   readonly project?: ProjectFacts | undefined
-  /** Path of the group, where it is about no project. */
+  /** Path of the group, for an event of no project. */
   readonly group?: string | undefined
-  /** Whose span it is of, where that is known from the start. */
+  /** The span it belongs to, if that is known from the start. */
   readonly span?: JobSpan | PipelineSpan | undefined
-  /** What it is about: of all instances and kinds. */
+  /** What it is about; unique over all instances and kinds. */
   readonly object: string
-  /** Distinguishes it from all others, where the platform says enough for that; else `object` and `content` do, with the order of arrival. */
+  /** Identifies the event, if the platform reports enough for that; else the order of arrival decides (`event-order.ts`). */
   readonly key?: string | undefined
-  /** Digest of all that the platform said. */
+  /** Digest of the whole payload. */
   readonly content: string
 }
 
-/** An event as it is stored to be sent. */
+/** An event as it is stored and sent. */
 export interface EventChunk {
   readonly version: typeof eventVersion
   readonly kind: 'event'
@@ -57,20 +57,24 @@ export interface EventChunk {
   /** The profile under which it was received. */
   readonly trace: { readonly profile: string }
   readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes'>
-  /** The job whose span it is of, where that was known in time. */
+  /** The job whose span it belongs to, if that was known in time. */
   readonly job?: JobSpan | undefined
-  /** The pipeline whose span it is of. */
+  /** The pipeline whose span it belongs to. */
   readonly pipeline?: PipelineSpan | undefined
-  /** What was counted of a deployment: such a chunk goes out as metrics alone. */
+  /** A chunk with figures of a deployment, a change or an incident is sent as metrics only. */
   readonly deployment?: DeploymentFigures | undefined
-  /** What was counted of a change: the same. */
   readonly change?: ChangeFigures | undefined
-  /** What was counted of an incident: the same. */
   readonly incident?: IncidentFigures | undefined
-  /** When it happened: as the platform says, else when it was received. */
+  /** When it happened; where that is unknown, when it was received. */
   readonly at: Millis
   /** When it was received. */
   readonly observedAt: Millis
+}
+
+/** The id in an attribute of the event; undefined where there is no valid one. */
+export function idOf({ attributes }: PlatformEvent, attribute: string): number | undefined {
+  const id = Number(String(attributes[attribute]))
+  return Number.isSafeInteger(id) && id > 0 ? id : undefined
 }
 
 export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: string): EventChunk {
@@ -89,7 +93,7 @@ export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: st
   }
 }
 
-/** Whatever is stored to be sent. */
+/** Everything that is stored to be sent. */
 export type AnyChunk = Chunk | EventChunk
 
 export function isEvent(chunk: AnyChunk): chunk is EventChunk {

@@ -1,5 +1,5 @@
-// Families: which trace a pipeline belongs to and which span is its parent. Never guessed: where the chain to the root
-// cannot be known, the pipeline has a trace of its own and a link.
+// Families: the trace that a pipeline belongs to, and the span that is its parent. Nothing is guessed: where the chain to the root
+// is not known, the pipeline gets a trace of its own and a link.
 import type { Job } from './job.ts'
 import type { SourcePipeline } from './observation.ts'
 import type { LinkedPipeline, ParentSpan, RunHead, TraceContext } from './run.ts'
@@ -7,14 +7,14 @@ import type { LinkedPipeline, ParentSpan, RunHead, TraceContext } from './run.ts
 /** What the store knows of one ancestor. */
 export interface Ancestor {
   readonly head: RunHead
-  /** The job of it that triggered the pipeline below, where it is known. */
+  /** Its job that triggered the next pipeline of the chain, if it is known. */
   readonly trigger?: Job | undefined
 }
 
 export interface FamilyOptions {
   readonly scheme: TraceContext['scheme']
   readonly profile: string
-  /** True when REST completes parents with their bridges, so that a bridge's span will come though it is not known yet. */
+  /** REST adds the bridges of parents, so a bridge's span will be exported even if it is not known yet. */
   readonly bridgesWillCome: boolean
 }
 
@@ -28,13 +28,13 @@ export function parentOf(head: RunHead): { pipelineId: number; jobId?: number | 
   return { pipelineId: source.pipelineId, jobId: source.jobId }
 }
 
-/** True when another pipeline triggered this one, also where it is not known which. */
+/** True when another pipeline triggered this one, even if it is not known which. */
 export function isTriggered(head: RunHead): boolean {
   const source = head.pipeline?.record.facts.source
   return source === 'parent_pipeline' || source === 'pipeline' || parentOf(head) !== undefined
 }
 
-/** The run with what was found out of the pipeline that triggered it; what its own sources reported of that stays. */
+/** The run with what was found out about the pipeline that triggered it. What its own sources reported of it takes precedence. */
 export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R {
   const { pipeline } = run
   if (pipeline === undefined) return run
@@ -48,9 +48,8 @@ export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R 
 /**
  * The trace a run is exported in. `ancestors` is the chain as far as the store knows it, parent first.
  *
- * Whether a run joins the trace of its parent is decided by what its own sources say and by the configuration, never by which of them
- * was observed first. So the trace of a parent is known before its snapshot is taken, and whoever names it, as a parent or by a link,
- * names the trace in which it will be exported.
+ * Whether a run joins its parent's trace depends only on its own payloads and the configuration, never on which of the two was observed
+ * first. So the trace of a parent is known before its snapshot is taken, and a child or a link can already refer to it.
  */
 export function traceContextOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyOptions): TraceContext {
   const { scheme, profile } = options
@@ -63,7 +62,7 @@ export function traceContextOf(head: RunHead, ancestors: readonly Ancestor[], op
   return { ...alone, linked: linkTo(parent.pipelineId, above, scheme) }
 }
 
-/** Which trace it is. */
+/** What identifies a trace. */
 type Place = Pick<TraceContext, 'scheme' | 'rootPipelineId' | 'traceparent'>
 
 function placeOf({ scheme, rootPipelineId, traceparent }: Place): Place {
@@ -80,7 +79,7 @@ function ownTrace({ key, pipeline }: RunHead, scheme: TraceContext['scheme']): P
   return placeOf({ scheme, rootPipelineId: key.pipelineId, traceparent: pipeline?.record.facts.traceparent })
 }
 
-/** The trace that the parent is, or will be, exported in; undefined where that cannot be known. */
+/** The trace that the parent was or will be exported in; undefined where that is unknown. */
 function traceAbove(
   head: RunHead,
   [parent, ...others]: readonly Ancestor[],
@@ -98,11 +97,11 @@ function traceOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyO
   if (head.pipeline === undefined) return undefined
   if (!isTriggered(head)) return ownTrace(head, options.scheme)
   if (parentSpan(head, undefined, options) !== undefined) return traceAbove(head, ancestors, options)
-  // Enrichment may still find out who triggered it.
+  // Enrichment may still find out what triggered it.
   return parentOf(head) === undefined ? undefined : ownTrace(head, options.scheme)
 }
 
-/** By the root that the payloads name. A pipeline that names itself as its root is only the first of its project. */
+/** By the root that the payloads name. A pipeline that names itself may only be the first one of its project: its parent can be in another. */
 function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions): Place | undefined {
   for (const { key, pipeline } of family) {
     const root = pipeline?.record.facts.rootPipelineId
@@ -111,11 +110,11 @@ function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions):
   return undefined
 }
 
-/** The span that triggered the run, where it is certain to be exported; undefined where the run keeps to a trace of its own. */
+/** The span that triggered the run, if it is certain to be exported; undefined where the run gets a trace of its own. */
 function parentSpan(head: RunHead, parent: Ancestor | undefined, options: FamilyOptions): ParentSpan | undefined {
   const { sourcePipeline: source, rootPipelineId } = head.pipeline?.record.facts ?? {}
   if (source?.jobId === undefined) return undefined
-  // The scheme of the platform's own ids takes the named root as it stands, see the telemetry documentation.
+  // Scheme `platform` takes the root from the payload as it is, see docs/telemetry.md.
   if (options.scheme === 'platform' && rootPipelineId === head.key.pipelineId) return undefined
   const { jobId, bridgesAreListed, startedByJob } = source
   if (bridgesAreListed !== true && startedByJob !== true && !options.bridgesWillCome) return undefined

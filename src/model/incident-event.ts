@@ -1,16 +1,15 @@
 // What a webhook event reports of an incident. Pure.
+import { idOf, type PlatformEvent } from './event.ts'
 import { reportedIncident, type Incident } from './incident.ts'
 import type { Millis } from './instant.ts'
-import type { PlatformEvent } from './event.ts'
 
-/** What an event of an incident reports; undefined for any other. */
+/** Undefined for any other event: most issues are no incidents. */
 export function incidentOfEvent(event: PlatformEvent, receivedAt: Millis): Incident | undefined {
   const { attributes, instance, project, times = {}, at = receivedAt } = event
   if (event.kind !== 'issue' || project === undefined) return undefined
   const text = (key: string): string | undefined => attributes[key]?.toString()
-  const iid = Number(text('platform.issue.id'))
-  if (text('platform.issue.type')?.toLowerCase() !== 'incident' || !Number.isSafeInteger(iid) || iid <= 0)
-    return undefined
+  const iid = idOf(event, 'platform.issue.id')
+  if (text('platform.issue.type')?.toLowerCase() !== 'incident' || iid === undefined) return undefined
   const action = text('platform.issue.action')
   return reportedIncident({
     ...{ instance, project, iid, at, state: text('platform.issue.state'), severity: text('platform.issue.severity') },

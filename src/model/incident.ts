@@ -1,27 +1,26 @@
-// An incident, as webhook events and the platform's list of issues report it. Merging is pure and commutative; it is known by its project and its
-// number there.
+// An incident, as webhook events and the platform's list of issues report it. Its key is its project and its number (iid) there. Merging is
+// pure and commutative.
 import { earliest, later, second, type Millis } from './instant.ts'
 import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
 import type { ProjectFacts } from './observation.ts'
 
-/** What the newest report has. */
+/** What the newest report contains. */
 export interface IncidentFacts {
   readonly state: 'opened' | 'closed'
   readonly at: Millis
   readonly severity?: string | undefined
 }
 
-/** A report, or what all reports come to. */
+/** One report of an incident, or all reports merged. */
 export interface Incident {
   readonly instance: string
   readonly project: ProjectFacts
-  /** Its number within the project. */
   readonly iid: number
   readonly facts: Versioned<IncidentFacts>
   readonly openedAt?: Millis | undefined
-  /** When it was last reported to be open. */
+  /** When it was last reported as open. */
   readonly lastOpenAt?: Millis | undefined
-  /** When it was last closed, where that was reported. */
+  /** When it was last closed, if that was reported. */
   readonly closedAt?: Millis | undefined
 }
 
@@ -30,12 +29,12 @@ export interface IncidentView {
   readonly state: IncidentFacts['state']
   readonly severity?: string | undefined
   readonly openedAt?: Millis | undefined
-  /** Of one that is closed. */
+  /** Undefined while it is open. */
   readonly closedAt?: Millis | undefined
   readonly changedAt: Millis
 }
 
-/** What was counted of it: that it was opened, how long it was open, or both. */
+/** What one metric point counts: that it was opened, how long it was open, or both. */
 export interface IncidentFigures {
   readonly severity?: string | undefined
   readonly isOpening: boolean
@@ -52,12 +51,12 @@ export interface ReportedIssue extends Pick<Incident, 'instance' | 'project' | '
   readonly closedAt?: Millis | undefined
 }
 
-/** Undefined where its state is none of an incident's. */
+/** Undefined for an unknown state. */
 export function reportedIncident({ instance, project, iid, ...issue }: ReportedIssue): Incident | undefined {
   const { state, at, openedAt, closedAt } = issue
   if (state !== 'opened' && state !== 'closed') return undefined
   const isClosed = state === 'closed'
-  // Times come at whole seconds or finer: of one second the later state is the newer.
+  // Some times come as whole seconds. Of two reports in the same second that of the closed incident is the newer one.
   const version = versionOf(second(at), isClosed ? 1 : 0, Math.round(at))
   return knownOf({
     ...{ instance, project, iid, openedAt },
@@ -67,7 +66,7 @@ export function reportedIncident({ instance, project, iid, ...issue }: ReportedI
   })
 }
 
-/** Commutative, associative, idempotent, but for the project: it may be renamed, and the last report counts. */
+/** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */
 export function mergeIncident(known: Incident, reported: Incident): Incident {
   const { instance, iid } = known
   return knownOf({
@@ -81,13 +80,13 @@ export function mergeIncident(known: Incident, reported: Incident): Incident {
 
 export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt }: Incident): IncidentView {
   const { state, severity, at } = facts
-  // A close from before it was reopened is not that which closed it in the end.
+  // It may have been reopened after this close, and closed again.
   const isOfNow = closedAt !== undefined && (lastOpenAt === undefined || second(closedAt) >= second(lastOpenAt))
   const end = state === 'closed' ? (isOfNow ? closedAt : at) : undefined
   return { state, changedAt: at, ...knownOf({ severity, openedAt, closedAt: end }) }
 }
 
-/** What happened so long before an incident was first reported was there before anybody counted, ms. */
+/** What happened longer than this before the first report, ms, is not counted: the daemon was not there yet. */
 export const incidentLookback = 7 * 24 * 3_600_000
 
 export interface IncidentCounting {
@@ -97,7 +96,7 @@ export interface IncidentCounting {
   readonly isClosingCounted: boolean
 }
 
-/** What is to be counted of it now; undefined: nothing. */
+/** What is to be counted now; undefined: nothing. */
 export function incidentFigures(view: IncidentView, counting: IncidentCounting): IncidentFigures | undefined {
   const { severity, openedAt, closedAt } = view
   if (openedAt === undefined) return undefined

@@ -1,9 +1,9 @@
-// Chunks for what was read about the inside of a job: they continue the numbers of its attempt. Pure.
+// Makes chunks of what was read about the inside of a job; their numbers continue those of its attempt. Pure.
 import type { Chunk } from './chunk.ts'
 import type { JobInside } from './inside.ts'
 import type { Run } from './run.ts'
 
-/** The chunks, and the run with them counted; undefined where the job's attempt is not the run's. */
+/** The chunks, and the run with the attempt's new number of chunks; undefined if the run has no such attempt. */
 export function insideChunks(
   run: Run,
   of: Chunk,

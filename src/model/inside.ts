@@ -1,12 +1,12 @@
-// What was read about the inside of a job: the sections of its log, the log's lines, its tests and other reports. It goes out in chunks of its own, under the job's
-// span, after the chunk that has this span (`inside-chunks.ts`).
+// The inside of a job: sections and lines of its log, its tests and other reports, its own spans. It is sent after the job's span, in chunks of its
+// own (`inside-chunks.ts`).
 import type { JobFacts } from './observation.ts'
 import type { JobReport } from './job-reports.ts'
 import type { JobTests } from './job-tests.ts'
 import type { OwnSpan } from './own-span.ts'
 import type { Millis } from './instant.ts'
 
-/** What is needed of the job for ids, times and names: as the chunk with its span has it. */
+/** The job as the chunk with its span has it: what ids, times and names are derived from. */
 export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
   readonly id: number
   readonly start: Millis
@@ -14,7 +14,7 @@ export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
   readonly salt?: string | undefined
 }
 
-/** What one chunk has of the inside of one job. */
+/** The part of a job's inside that one chunk has. */
 export interface JobInside {
   readonly job: InsideJob
   readonly sections?: readonly Section[] | undefined
@@ -24,32 +24,32 @@ export interface JobInside {
   readonly ownSpans?: readonly OwnSpan[] | undefined
 }
 
-/** A part of a job's log, between its two markers. Instants may have fractions of a millisecond. */
+/** A part of a job's log, between its two markers. Times may have fractions of a millisecond. */
 export interface Section {
-  /** From 1, by start; counted before any is left out. */
+  /** From 1, by start; sections that are not exported are counted, too. */
   readonly ordinal: number
-  /** The ordinal of the section around it; undefined: the job itself. */
+  /** The ordinal of the enclosing section; undefined: the job itself. */
   readonly parent?: number | undefined
   readonly name: string
   readonly title?: string | undefined
-  /** Whose it is: the runner's own, one of the script's steps, or one that the script marked itself. */
+  /** A section of the runner, a step of the script, or one that the script marked itself. */
   readonly kind: 'runner' | 'script' | 'custom'
-  /** By which clock its times are: the stamps of the log's lines, or the numbers in its markers. */
+  /** Where its times are from: the timestamps of the log's lines, or the numbers in its markers. */
   readonly clock: 'line' | 'marker'
   readonly start: Millis
   readonly end: Millis
-  /** By how much its times had to be moved into the job's, ms; undefined up to a second. */
+  /** By how much its times were moved to lie within the job's, ms; undefined up to a second. */
   readonly clockShift?: number | undefined
   /** The job failed in it. */
   readonly failed?: true | undefined
 }
 
-/** A line of a job's log, without control sequences and without its stamp, redacted. */
+/** A line of a job's log, without control sequences and timestamp, redacted. */
 export interface LogLine {
   /** From 1. */
   readonly number: number
   readonly at: Millis
-  /** The line has no stamp: `at` is estimated from the lines around it. */
+  /** The line has no timestamp: `at` is estimated from the lines around it. */
   readonly estimated?: true | undefined
   readonly text: string
   readonly stream?: 'stdout' | 'stderr' | undefined

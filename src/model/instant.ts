@@ -1,16 +1,16 @@
-// Points in time as the model keeps them: whole milliseconds of Unix time. It knows nothing of how the wire spells them.
+// Points in time as the model has them.
 
-/** Milliseconds since 1970-01-01T00:00:00Z. */
+/** Unix time in milliseconds, or a duration in milliseconds. */
 export type Millis = number
 
-/** The whole second an instant lies in; an unknown instant lies before every known one. */
+/** The whole second of an instant; an unknown instant counts as earlier than every known one. */
 export function second(at: Millis | undefined): number {
   return at === undefined ? 0 : Math.floor(at / 1000)
 }
 
 /**
- * The later of two instants. Webhooks cut times to the second and REST does not, so of two that are equal at the second
- * the later is also the more precise.
+ * The later of two instants. Webhooks truncate times to the second and REST does not, so of two in the same second the later one
+ * is also the more precise one.
  */
 export function later(a: Millis | undefined, b: Millis | undefined): Millis | undefined {
   if (a === undefined) return b

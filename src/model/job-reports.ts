@@ -1,6 +1,6 @@
-// What one chunk has of the reports that a job left behind, besides that of its tests: one report each. Pure.
+// The reports of a job other than that of its tests: metrics, dotenv, coverage, findings. Pure.
 
-/** Switches of what is read, each with the types of artifacts that it is about, as the platform names them. */
+/** Each switch of the configuration, with the types of artifacts that it lets the daemon read, as the platform names them. */
 export const reportTypes = {
   metrics: ['metrics'],
   dotenv: ['dotenv'],
@@ -25,7 +25,7 @@ export const reportSwitches = Object.keys(reportTypes) as ReportSwitch[]
 export type ReportType = (typeof reportTypes)[ReportSwitch][number]
 export const allReportTypes: readonly ReportType[] = Object.values(reportTypes).flat()
 
-/** One of these. */
+/** One of these: a chunk has one report. */
 export interface JobReport {
   readonly metrics?: readonly ReportedMetric[] | undefined
   /** By key; redacted. */
@@ -46,10 +46,10 @@ export interface CoverageTotals {
   readonly branches?: number | undefined
 }
 
-/** How many of a report's findings are of one severity. */
+/** The number of a report's findings of one severity. */
 export interface Findings {
   readonly type: ReportType
-  /** In small letters, as the report has it; `unknown` where it has none. */
+  /** In lower case; `unknown` where the report has none. */
   readonly severity: string
   readonly count: number
 }

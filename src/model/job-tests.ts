@@ -1,9 +1,10 @@
-// What one chunk has of a job's tests: a report is divided so that each part fits one request. Pure.
+// Splits a job's test report so that each part fits into one chunk. Pure.
+import { defaultChunkBytes } from './chunk-size.ts'
 import type { TestSpan } from './test-layout.ts'
 import type { TestFailure, TestName, TestReport } from './test-report.ts'
 
 export interface JobTests {
-  /** In the first part only: it is what is counted. */
+  /** In the first chunk only: metrics are made from it. */
   readonly summary?: TestSummary | undefined
   readonly failures?: readonly TestFailure[] | undefined
   readonly spans?: readonly TestSpan[] | undefined
@@ -11,48 +12,49 @@ export interface JobTests {
 }
 
 export interface TestSummary extends Pick<TestReport, 'totals' | 'dropped' | 'fault'> {
-  /** Of each suite. */
+  /** One for each suite. */
   readonly suiteSeconds: readonly number[]
 }
 
-/** A test that was found to fail and to pass on the same code. */
+/** A test that both failed and passed on the same code. */
 export interface FlakyTest extends TestName {
-  /** What it was seen in: repeated within one report, or in several of the same revision. */
+  /** Where that was seen: in one report that repeats it, or in several reports of one revision. */
   readonly within: 'report' | 'revision'
 }
 
-/** A backend that takes a megabyte takes every part. */
-const partBytes = 512 * 1024
-/** What a record or a span costs besides its texts: ids, the names of its attributes. */
+/** Bytes of a log record or a span without its texts: ids, names of attributes. */
 const bytesOfOne = 700
 
-/** At least one part, the first with the summary. */
-export function dividedTests(
+/** One for each chunk, at least one; the first has the summary. */
+export function splitTests(
   summary: TestSummary,
   { failures, spans, flaky }: { readonly [K in 'failures' | 'spans' | 'flaky']: NonNullable<JobTests[K]> },
 ): JobTests[] {
-  const parts: { summary?: TestSummary; failures: TestFailure[]; spans: TestSpan[]; flaky: FlakyTest[] }[] = []
-  let bytes = 0
-  const begin = () => {
-    const part = { failures: [], spans: [], flaky: [] }
-    bytes = 0
-    parts.push(part)
-    return part
+  interface Split {
+    summary?: TestSummary
+    failures: TestFailure[]
+    spans: TestSpan[]
+    flaky: FlakyTest[]
   }
-  let part: (typeof parts)[number] = Object.assign(begin(), { summary })
-  const room = (size: number) => {
-    if (bytes > 0 && bytes + size > partBytes) part = begin()
+  let last: Split = { summary, failures: [], spans: [], flaky: [] }
+  let bytes = bytesOfOne + summary.suiteSeconds.length * 20
+  const all = [last]
+  const roomFor = (size: number): Split => {
+    if (bytes > 0 && bytes + size > defaultChunkBytes) {
+      last = { failures: [], spans: [], flaky: [] }
+      bytes = 0
+      all.push(last)
+    }
     bytes += size
-    return part
+    return last
   }
-  room(bytesOfOne + summary.suiteSeconds.length * 20)
-  for (const failure of failures) room(bytesOf(failure)).failures.push(failure)
-  for (const test of flaky) room(bytesOf(test)).flaky.push(test)
-  for (const span of spans) room(bytesOf({ name: span.name, suite: '' })).spans.push(span)
-  return parts
+  for (const failure of failures) roomFor(bytesOf(failure)).failures.push(failure)
+  for (const test of flaky) roomFor(bytesOf(test)).flaky.push(test)
+  for (const span of spans) roomFor(bytesOf({ name: span.name, suite: '' })).spans.push(span)
+  return all
 }
 
-/** In UTF-8, roughly: too high rather than too low. */
+/** In UTF-8; an estimate that is rather too high than too low. */
 function bytesOf(test: TestName & Partial<TestFailure>): number {
   const { suite, name, file = '', type = '', message = '', stack = '' } = test
   return bytesOfOne + 2 * (suite.length + name.length + file.length + type.length + message.length + stack.length)

@@ -1,4 +1,4 @@
-// One job of a run as known so far: how observations of it merge, and how it looks once they have.
+// One job of a run: how observations of it are merged, and the view of the result.
 import {
   newestSecondOf,
   knownOf,
@@ -9,11 +9,11 @@ import {
   type Version,
   type Versioned,
 } from './versioned.ts'
-import { later, latest, second, type Millis } from './instant.ts'
+import { later, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
-/** The job as its last snapshot has it: by this a later run of the same job id (a manual job played again) is known as new work. */
+/** The job as its last snapshot has it. When the same job id runs again (a manual job that is played again), the difference shows it. */
 export interface SnapshotMark {
   readonly attempt: number
   /** How many spans of this job are in snapshots. */
@@ -23,15 +23,12 @@ export interface SnapshotMark {
   readonly finishedAt?: Millis | undefined
 }
 
-/**
- * A job's facts as they are merged. REST has no runner tags: they are merged apart from their runner, and shown again
- * with that runner only.
- */
+/** A job's facts as they are merged. The runner's tags are a field of their own, so that an answer of REST, which lacks them, does not delete them. */
 export interface JobRecord extends JobFacts {
   readonly runnerTags?: { readonly runner: number; readonly tags: readonly string[] } | undefined
 }
 
-/** A job as the store keeps it. */
+/** A job as it is stored. */
 export interface Job {
   readonly id: number
   readonly record: Versioned<JobRecord>
@@ -39,19 +36,19 @@ export interface Job {
   readonly snapshot?: SnapshotMark | undefined
 }
 
-/** A job as all other code reads it: facts and times of its latest run. */
+/** A job as all other code reads it: facts and times of the last time it ran. */
 export interface JobView extends JobFacts, JobTimes {
   readonly id: number
 }
 
-/** The version of a job's facts: later times win over the rank of the status, the rank over the origin. */
+/** Of two versions the one with the later times wins, then the one with the higher rank of the status, then REST. */
 export function observedJob(observed: ObservedJob, origin: Observation['origin']): Job {
   const newest = second(later(observed.times.startedAt, observed.times.finishedAt))
   const version = versionOf(newest, rankOf(observed.facts.status), origin === 'rest' ? 1 : 0, observed.facts.status)
   return { id: observed.id, record: versioned(version, recordOf(observed.facts)), times: knownOf(observed.times) }
 }
 
-/** Where the newest facts of a job came from. */
+/** The origin of a job's newest facts: the third part of their version. */
 export function originOf(version: Version): Observation['origin'] {
   return Number(version.slice(26, 38)) === 1 ? 'rest' : 'webhook'
 }
@@ -62,7 +59,7 @@ function recordOf(facts: JobFacts): JobRecord {
   return { ...facts, runner: { ...runner, tags: undefined }, runnerTags: { runner: runner.id, tags: runner.tags } }
 }
 
-/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. The snapshot's mark stays as the store has it (a's). */
+/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. `snapshot` is that of `a`, the stored job. */
 export function mergeJob(a: Job, b: Job): Job {
   const record = mergeVersioned(a.record, b.record)
   const times = mergeTimes(a.times, b.times)
@@ -70,7 +67,7 @@ export function mergeJob(a: Job, b: Job): Job {
   return { ...a, record, times }
 }
 
-/** A job's times only move forward: a later run has later times, and the more precise of two equal times is the later one. */
+/** A job's times only move forward: when it runs again its times are later, and the more precise of two equal times is the later one. */
 function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   const createdAt = later(a.createdAt, b.createdAt)
   const startedAt = later(a.startedAt, b.startedAt)
@@ -79,7 +76,7 @@ function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   return isKnown ? a : knownOf({ createdAt, startedAt, finishedAt })
 }
 
-/** What belongs to one run of a job and must not survive into its next (a retried skipped job, a played manual job). */
+/** Fields that must not survive when the same job id runs again (a retried skipped job, a manual job played again). */
 const ofOneRun = [
   'duration',
   'queuedDuration',
@@ -91,14 +88,13 @@ const ofOneRun = [
   'downstream',
 ] as const
 
-/** The job as of its latest run. */
 export function viewJob(job: Job): JobView {
-  const { version: version, facts, older } = job.record
+  const { version, facts, older } = job.record
   const { runnerTags } = facts
   const { createdAt, startedAt, finishedAt } = job.times
   const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
   if (runnerTags !== undefined) view.runnerTags = undefined
-  // Unless some field is older than the rest, all are of the newest observation.
+  // Only a field older than the job's last start can be left over from an earlier run of it.
   if (older !== undefined || newestSecondOf(version) < second(startedAt)) {
     for (const field of ofOneRun) {
       const from = versionOfField(job.record, field)
@@ -115,17 +111,12 @@ export function viewJob(job: Job): JobView {
   return view as unknown as JobView
 }
 
-/** The latest instant at which this job is known to have done anything. */
-export function workedAt(job: Job): Millis | undefined {
-  return latest([job.times.startedAt, job.times.finishedAt])
-}
-
-/** True when a job has run (again) since its snapshot: it needs a second span. */
+/** True when a job has run since its snapshot: it needs another span. */
 export function hasMoved(job: Job): boolean {
   const { snapshot, times } = job
   if (snapshot === undefined) return false
   if (second(times.startedAt) > second(snapshot.startedAt)) return true
   if (second(times.finishedAt) <= second(snapshot.finishedAt)) return false
-  // A finish time that arrives late for a job whose snapshot has it as finished is a detail of the same run, not new work.
+  // The snapshot has it as finished, without the time: the time that arrives now is no new work.
   return !(isFinished(snapshot.status) && snapshot.finishedAt === undefined)
 }

@@ -1,4 +1,4 @@
-// An observation: what one source saw of a pipeline, in normal form, without wire words and vendor words.
+// An observation: what one source reports of a pipeline, in normal form, without names of the wire format or of a vendor.
 import type { Millis } from './instant.ts'
 import type { Status } from './status.ts'
 
@@ -29,7 +29,7 @@ export interface Environment {
   readonly deploymentTier?: string | undefined
 }
 
-/** The facts of a job or a bridge besides its times. Undefined means: this source did not say. */
+/** The facts of a job or a bridge besides its times. Undefined: not reported by this source. */
 export interface JobFacts {
   readonly kind: 'job' | 'bridge'
   readonly status: Status
@@ -46,9 +46,9 @@ export interface JobFacts {
   readonly user?: Person | undefined
   readonly runner?: Runner | undefined
   readonly artifacts?: { readonly filename: string; readonly size?: number | undefined } | undefined
-  /** Bytes by type, as the platform names the types; `logArtifact` is the job's log. */
+  /** Bytes by the platform's type of artifact; `logArtifact` is the job's log. */
   readonly artifactSizes?: Readonly<Record<string, number>> | undefined
-  /** The tags that it asks of its runner. */
+  /** The tags that it requires of a runner. */
   readonly tags?: readonly string[] | undefined
   readonly environment?: Environment | undefined
   /** Percent. */
@@ -58,11 +58,9 @@ export interface JobFacts {
   readonly downstream?: { readonly pipelineId: number; readonly projectId?: number | undefined } | undefined
 }
 
-/** The type under which the platform lists a job's log among its artifacts. */
+/** The platform's types of artifacts: a job's log, the archive of its files, its JUnit reports. */
 export const logArtifact = 'trace'
-/** The type under which it lists the archive of a job's other files. */
 export const archiveArtifact = 'archive'
-/** The type under which it lists a job's JUnit reports. */
 export const testArtifact = 'junit'
 
 export interface JobTimes {
@@ -81,11 +79,11 @@ export interface ObservedJob {
 export interface SourcePipeline {
   readonly pipelineId: number
   readonly projectId?: number | undefined
-  /** The bridge (or the job, for a trigger by job token) that started it, where the source names it. */
+  /** The bridge that started it, or the job that did so with its job token. */
   readonly jobId?: number | undefined
-  /** True where the platform is new enough to list the parent's bridges in its own payload. */
+  /** The platform is new enough to list the parent's bridges in the parent's payload. */
   readonly bridgesAreListed?: boolean | undefined
-  /** True where the platform is as new and names no bridge: a job started it with its token, and jobs are listed too. */
+  /** On such a platform, no bridge is named: a job started it with its token. */
   readonly startedByJob?: boolean | undefined
 }
 
@@ -98,13 +96,13 @@ export interface MergeRequest {
   readonly sourceBranch?: string | undefined
   readonly targetBranch?: string | undefined
   readonly url?: string | undefined
-  /** Its source branch is another project's. */
+  /** Its source branch belongs to another project. */
   readonly fork?: boolean | undefined
-  /** The project that it is to be merged into, of one from a fork. */
+  /** Only for a merge request from a fork. */
   readonly targetProjectId?: number | undefined
 }
 
-/** The facts of the pipeline besides its times. Undefined means: this source did not say. */
+/** The facts of the pipeline besides its times. Undefined: not reported by this source. */
 export interface PipelineFacts {
   readonly status: Status
   readonly iid?: number | undefined
@@ -129,11 +127,11 @@ export interface PipelineFacts {
   readonly mergeRequest?: MergeRequest | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
-  /** True where the source lists the pipeline's own bridges too: then nobody need be asked for them. */
+  /** This source lists the pipeline's bridges, so REST need not be asked for them. */
   readonly bridgesAreListed?: boolean | undefined
   /** Percent. */
   readonly coverage?: number | undefined
-  /** Why no job could be made of the pipeline's configuration. */
+  /** Why the pipeline's configuration is invalid. */
   readonly yamlErrors?: string | undefined
   /** A validated W3C traceparent the pipeline was started with (only under `PIPESPAN_TRACEPARENT=true`). */
   readonly traceparent?: string | undefined
@@ -157,9 +155,10 @@ export interface ProjectFacts {
 
 export interface Observation {
   readonly key: RunKey
-  /** Decides ties between observations of the same second. An event of a job has jobs only, and no pipeline. */
+  /** Decides between observations of the same second. */
   readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
+  /** Absent in a job event. */
   readonly pipeline?: { readonly facts: PipelineFacts; readonly times: PipelineTimes } | undefined
   readonly jobs: readonly ObservedJob[]
 }

@@ -1,5 +1,5 @@
-// A pipeline's own fields as known so far: which observation is the newest, and which source owns the fields that sources spell differently.
-import { mergeVersioned, versioned, versionOf, type Owner, type Version, type Versioned } from './versioned.ts'
+// A pipeline's own fields: which observation of them is the newest, and which source owns the fields that sources spell differently.
+import { knownOf, mergeVersioned, versioned, versionOf, type Owner, type Version, type Versioned } from './versioned.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
 import type { MergeRequest, Observation, PipelineFacts, PipelineTimes, ProjectFacts } from './observation.ts'
@@ -9,21 +9,21 @@ export interface Pipeline {
   readonly times: PipelineTimes
 }
 
-/** How REST names a merge request pipeline's ref, where webhooks name the source branch. */
+/** REST reports such a ref for a merge request pipeline, where webhooks report the source branch. */
 const mergeRequestRefs = 'refs/merge-requests/'
 
 /**
- * Fields that sources spell differently, and who owns them. All others, `detailedStatus` and `duration` among them, belong
- * to the newest observation, where REST stands above a webhook of the same second.
+ * Fields that sources spell differently, with the rule which value wins. Of all others the newest observation wins, and of the
+ * same second that of REST.
  */
-export const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
-  /** The source branch, where known. */
+const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
+  /** The source branch, where it is known. */
   ref: (a, b) => {
     const aIsBranch = !String(a).startsWith(mergeRequestRefs)
     const bIsBranch = !String(b).startsWith(mergeRequestRefs)
     return aIsBranch === bIsBranch ? undefined : aIsBranch
   },
-  /** REST has no more than the iid, which its ref names. */
+  /** REST reports no more than the iid, as part of the ref. */
   mergeRequest: (a, b) => {
     const aIsWhole = isWhole(a)
     return aIsWhole === isWhole(b) ? undefined : aIsWhole
@@ -41,26 +41,25 @@ export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undef
 }
 
 /**
- * The newest observation is the one that names the latest time, of the pipeline or of one of its jobs (from REST also
- * `updated_at`). Ties: terminal, then REST, then the status by name.
+ * The newest observation is the one with the latest time, of the pipeline or of one of its jobs. Of the same second: the terminal
+ * one, then that of REST, then by the name of the status.
  */
 export function observedPipeline(observation: Observation): Pipeline | undefined {
-  const { pipeline, origin: origin, jobs } = observation
+  const { pipeline, origin } = observation
   if (pipeline === undefined) return undefined
   const { facts, times } = pipeline
-  const newest = second(
-    latest([
-      times.createdAt,
-      times.finishedAt,
-      origin === 'rest' ? times.updatedAt : undefined,
-      ...jobs.flatMap(job => [job.times.createdAt, job.times.startedAt, job.times.finishedAt]),
-    ]),
-  )
-  const version = versionOf(newest, isTerminal(facts.status) ? 1 : 0, origin === 'rest' ? 1 : 0, facts.status)
-  return { record: versioned(version, facts), times: known(times) }
+  const isRest = origin === 'rest' ? 1 : 0
+  const version = versionOf(newestSecond(observation), isTerminal(facts.status) ? 1 : 0, isRest, facts.status)
+  return { record: versioned(version, facts), times: knownOf(times) }
 }
 
-/** True where the newest observation of a pipeline's record is an answer of REST. */
+function newestSecond({ pipeline, origin, jobs }: Observation): number {
+  const { createdAt, finishedAt, updatedAt } = pipeline?.times ?? {}
+  const jobTimes = jobs.flatMap(({ times }) => [times.createdAt, times.startedAt, times.finishedAt])
+  return second(latest([createdAt, finishedAt, origin === 'rest' ? updatedAt : undefined, ...jobTimes]))
+}
+
+/** True if the newest observation of a pipeline is an answer of REST. */
 export function isFromRest(version: Version): boolean {
   return Number(version.split(':')[2]) === 1
 }
@@ -79,24 +78,12 @@ function mergeTimes(a: PipelineTimes, b: PipelineTimes): PipelineTimes {
   const finishedAt = later(a.finishedAt, b.finishedAt)
   const updatedAt = later(a.updatedAt, b.updatedAt)
   const isKnown = createdAt === a.createdAt && finishedAt === a.finishedAt && updatedAt === a.updatedAt
-  return isKnown ? a : known({ createdAt, finishedAt, updatedAt })
+  return isKnown ? a : knownOf({ createdAt, finishedAt, updatedAt })
 }
 
-/** A project's name and path follow the newest observation that names them: a renamed project shows its latest path. */
+/** Name and path are those of the newest observation: a renamed project gets its latest path. */
 export function observedProject(observation: Observation): Versioned<ProjectFacts> {
-  const { pipeline, jobs } = observation
-  const newest = second(
-    latest([
-      pipeline?.times.createdAt,
-      pipeline?.times.finishedAt,
-      pipeline?.times.updatedAt,
-      ...jobs.flatMap(job => [job.times.createdAt, job.times.startedAt, job.times.finishedAt]),
-    ]),
-  )
-  // A pipeline's payload spells the project out; a job's may not ("Owner / project").
-  return versioned(versionOf(pipeline === undefined ? 0 : 1, newest), observation.project)
-}
-
-function known(times: PipelineTimes): PipelineTimes {
-  return Object.fromEntries(Object.entries(times).filter(([, time]) => time !== undefined))
+  // A pipeline's payload has the full name of the project, a job's may have "Owner / project".
+  const hasPipeline = observation.pipeline === undefined ? 0 : 1
+  return versioned(versionOf(hasPipeline, newestSecond(observation)), observation.project)
 }

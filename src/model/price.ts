@@ -1,4 +1,4 @@
-// What the time of jobs costs, by a table of prices. Pure: which rate holds for a job is asked of whoever has the table.
+// What a job costs, by a table of prices. Pure: the rate of a job comes from a function that knows the table.
 import { computeSeconds } from './durations.ts'
 import type { JobView } from './job.ts'
 import type { ProjectFacts } from './observation.ts'
@@ -6,20 +6,20 @@ import type { ProjectFacts } from './observation.ts'
 export interface Rate {
   readonly name: string
   readonly perMinute: number
-  /** By which the minutes are multiplied. */
+  /** The minutes are multiplied by it. */
   readonly factor: number
 }
 
-/** The rate of a job; undefined where no price holds for it. */
+/** The rate of a job; undefined where the table has none for it. */
 export type RateOf = (job: JobView, project: ProjectFacts) => Rate | undefined
 
-/** The name of a job's rate, and its cost: never rounded. */
+/** The cost is not rounded. */
 export interface Price {
   readonly rate: string
   readonly cost: number
 }
 
-/** Undefined for a job that took no runner's time, and where no price holds for it. */
+/** Undefined for a job that occupied no runner, and where the table has no rate for it. */
 export function priceOf(job: JobView, project: ProjectFacts, rateOf: RateOf | undefined): Price | undefined {
   const seconds = computeSeconds(job)
   const rate = seconds === undefined ? undefined : rateOf?.(job, project)

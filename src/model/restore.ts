@@ -1,17 +1,17 @@
-// A job restored from its snapshot: what a chunk has of a job is not stored a second time in a row of its own, until the job changes. Pure.
+// Restores a job from its snapshot. Data of a job that a chunk contains is not stored a second time in the job's row until the job changes. Pure.
 import { observedJob, originOf, type SnapshotMark, type Job } from './job.ts'
-import { newestSecondOf } from './versioned.ts'
+import { knownOf, newestSecondOf } from './versioned.ts'
 import { later, second } from './instant.ts'
 import type { JobSnapshot } from './chunk.ts'
 
-/** What can be restored from a job's snapshot: nothing, the mark that there is one, or the whole job. */
+/** What can be restored from a job's snapshot: nothing, its `SnapshotMark`, or the whole job. */
 export type Restorable = 'nothing' | 'mark' | 'job'
 
-/** `job`: as it is after the snapshot. Nothing of a job's second span: which of them was the last is stored with the job. */
+/** `job`: as it is after the snapshot. Nothing can be restored from a second span, as only the job's row says which span was the last. */
 export function restorableOf(job: Job, snapshot: JobSnapshot): Restorable {
   const { record, times } = job
   if (job.snapshot?.spans !== 1 || snapshot.finishedAt !== times.finishedAt) return 'nothing'
-  const { version: version, facts, older } = record
+  const { version, facts, older } = record
   const isOfOneObservation =
     older === undefined && newestSecondOf(version) === second(later(times.startedAt, times.finishedAt))
   const tags = facts.runnerTags
@@ -20,18 +20,12 @@ export function restorableOf(job: Job, snapshot: JobSnapshot): Restorable {
   return isOfOneObservation && isShown && originOf(version) === 'webhook' ? 'job' : 'mark'
 }
 
-/** The mark of a job whose only span is this one. */
+/** The mark of a job that has this span only. */
 export function restoreMark({ status, startedAt, finishedAt }: JobSnapshot, attempt: number): SnapshotMark {
-  return {
-    attempt,
-    spans: 1,
-    status,
-    ...(startedAt === undefined ? {} : { startedAt }),
-    ...(finishedAt === undefined ? {} : { finishedAt }),
-  }
+  return knownOf({ attempt, spans: 1, status, startedAt, finishedAt })
 }
 
-/** The job that this snapshot has whole. */
+/** For a snapshot of which `restorableOf` says `job`. */
 export function restoreJob(snapshot: JobSnapshot, attempt: number): Job {
   const { id, createdAt, startedAt, finishedAt, start, end, retried, critical, slack, ...others } = snapshot
   const { rate, cost, salt, deploymentId, ...facts } = others

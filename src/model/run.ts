@@ -1,11 +1,11 @@
-// The run: what is known of one pipeline. Merging is pure and commutative; `settle.ts` decides when a snapshot is taken of it.
+// The run: what is known of one pipeline. Merging is pure and commutative; `settle.ts` decides when its snapshot is taken.
 import { observedJob, mergeJob, type Job } from './job.ts'
 import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
 import type { Observation, ProjectFacts, RunKey } from './observation.ts'
 
-/** What is remembered of an attempt once its snapshot was taken: enough to know new work from old and to link to it. */
+/** What is remembered of an attempt after its snapshot: enough to tell new work from old, and to link to it. */
 export interface Attempt {
   readonly attempt: number
   readonly status: string
@@ -16,28 +16,27 @@ export interface Attempt {
   readonly incomplete: boolean
   /** Number of its chunks so far, supplements included. */
   readonly chunks: number
-  /** The ids it went out under: every later send of this attempt and its supplements uses them. */
+  /** What its ids are derived from, for every later send of this attempt and its supplements. */
   readonly trace: TraceContext
 }
 
 /**
- * All that trace and span ids are derived from, fixed with the snapshot of the first attempt. Ids themselves are a matter of
- * `telemetry/otlp/ids.ts`.
+ * Everything that trace and span ids are derived from (`telemetry/otlp/ids.ts`), fixed with the snapshot of the first attempt.
  */
 export interface TraceContext {
   readonly scheme: 'instance' | 'platform'
   readonly profile: string
-  /** The trace is this pipeline's: the run itself, or the root of its family. */
+  /** The pipeline that the trace is named after: the run itself, or the root of its family. */
   readonly rootPipelineId: number
-  /** Takes the trace id and the pipeline span's parent from here, where a TRACEPARENT variable is honoured. */
+  /** Trace id and parent span from a TRACEPARENT variable, if these are allowed. */
   readonly traceparent?: string | undefined
-  /** The pipeline span's parent: the bridge that triggered it. */
+  /** The bridge that triggered the pipeline. */
   readonly parent?: ParentSpan | undefined
-  /** A pipeline that triggered this one where it cannot be the parent: joined by a link. */
+  /** The pipeline that triggered this one, if it cannot be the parent: the span gets a link to it. */
   readonly linked?: LinkedPipeline | undefined
 }
 
-/** Where its span is. An undefined `scheme` is that of the trace that links to it; an undefined `traceparent` means none. */
+/** An undefined `scheme` is that of the linking trace. */
 export interface LinkedPipeline {
   readonly pipelineId: number
   readonly rootPipelineId: number
@@ -54,17 +53,17 @@ export interface ParentSpan {
 export interface RunHead {
   readonly key: RunKey
   readonly project: Versioned<ProjectFacts>
-  /** Undefined while only events of its jobs were observed. */
+  /** Undefined as long as only job events were observed. */
   readonly pipeline?: Pipeline | undefined
   readonly attempts: readonly Attempt[]
 }
 
-/** A run with the jobs that were loaded: all of them, or those that an observation names. */
+/** A run with the jobs that were loaded: all, or only those that an observation names. */
 export interface Run extends RunHead {
   readonly jobs: ReadonlyMap<number, Job>
 }
 
-/** The run as one observation alone has it. */
+/** The run as a single observation reports it. */
 export function observedRun(observation: Observation): Run {
   const pipeline = observedPipeline(observation)
   const jobs = new Map<number, Job>()
@@ -102,7 +101,7 @@ export function mergeRun(known: Run, observed: Run): Run {
   return { ...known, project, ...(pipeline === undefined ? {} : { pipeline }), jobs }
 }
 
-/** The last attempt of which a snapshot was taken, undefined before the first. */
+/** The last attempt that has a snapshot; undefined before the first. */
 export function lastAttempt(run: RunHead): Attempt | undefined {
   return run.attempts.at(-1)
 }

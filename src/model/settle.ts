@@ -1,4 +1,4 @@
-// When a run is settled, and what its snapshot holds then. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
+// Decides when a run is settled and its snapshot is taken. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
 import { snapshotAttempt, snapshotSupplements, type Snapshot, type SnapshotOptions } from './snapshot.ts'
 import { isBlocked } from './status.ts'
@@ -15,14 +15,14 @@ export interface SettleRules extends SnapshotOptions {
   readonly staleAfter: number
 }
 
-/** What the store remembers of a run's timing, on the database's clock. */
+/** What is stored of a run's timing, on the database's clock. */
 export interface RunClock {
   readonly now: Millis
   /** The last change. */
   readonly changedAt: Millis
   /** When the open attempt was first seen at its end; undefined while it is not. */
   readonly endedAt?: Millis | undefined
-  /** Enrichment is under way; it may delay until then at most. Undefined: done, off or given up. */
+  /** Enrichment is under way, and may delay the snapshot until then. Undefined: done, off or given up. */
   readonly enrichingUntil?: Millis | undefined
 }
 
@@ -37,7 +37,7 @@ export type Plan =
       readonly snapshot: Snapshot
     }
 
-/** `trace` is the context for a first attempt; later attempts keep that of the first. */
+/** `trace` is for the first attempt; later ones keep that of the first. */
 export function plan(run: Run, trace: TraceContext, rules: SettleRules, clock: RunClock): Plan {
   if (run.pipeline === undefined) return { step: 'rest' }
   const open = isOpen(run) ? planAttempt(run, run.attempts[0]?.trace ?? trace, rules, clock) : undefined
@@ -68,7 +68,7 @@ function planAttempt(
   }
   const blocked = isBlocked(status) && !hasActiveJobs(run)
   const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)
-  // The run was marked as ended though no source says so: it was deleted on the platform.
+  // Marked as ended though its status is not terminal: it was deleted on the platform.
   const isGone = clock.endedAt !== undefined
   if (clock.now < due && !isGone) return { step: 'wait', due }
   const jobs = jobsOfAttempt(run, { withActive: true })

@@ -1,14 +1,13 @@
-// What an event is on the timeline: the few that people look for when something has changed. Most are nothing there: they are exported alone. Pure.
+// Which events the timeline shows: the few that people look for when something has changed. Most are only exported. Pure.
 import type { PlatformEvent } from './event.ts'
 
-/** Deployments stand beside these: what is known of them is more than their events. */
+/** The timeline also shows deployments, from their own table. */
 export const shownKinds = ['merge', 'release', 'flag', 'incident', 'audit'] as const
 export type ShownKind = (typeof shownKinds)[number]
 
-/** Of an incident what changes its state; of a merge request that it was merged. */
 const incidentActions: ReadonlySet<unknown> = new Set(['open', 'close', 'reopen'])
 
-/** Undefined: it does not stand there. */
+/** Undefined: it is not shown. */
 export function shownAs({ kind, attributes }: Pick<PlatformEvent, 'kind' | 'attributes'>): ShownKind | undefined {
   switch (kind) {
     case 'change':

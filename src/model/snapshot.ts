@@ -1,9 +1,10 @@
-// Taking a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
+// Takes a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
 import { computeSeconds, durationsByStage } from './durations.ts'
 import { criticalPath } from './critical-path.ts'
 import { finishOf, newestByName } from './attempt.ts'
+import { defaultChunkBytes } from './chunk-size.ts'
 import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
-import { newestSecondOf } from './versioned.ts'
+import { knownOf, newestSecondOf } from './versioned.ts'
 import { isTerminal } from './status.ts'
 import { priceOf, type RateOf } from './price.ts'
 import { earliest, type Millis } from './instant.ts'
@@ -13,18 +14,18 @@ import { viewJob, type Job, type JobView } from './job.ts'
 export interface Snapshot {
   readonly run: Run
   readonly chunks: readonly Chunk[]
-  /** The jobs whose marks changed. */
+  /** The jobs whose `SnapshotMark` changed. */
   readonly jobs: readonly Job[]
 }
 
 export interface SnapshotOptions {
-  /** Jobs in one chunk: what one OTLP request must be able to carry. */
+  /** Jobs in one chunk, at most. */
   readonly chunkSize: number
-  /** Bytes of one chunk, estimated; 512 KiB by default. A single larger job is a chunk by itself. */
+  /** Estimated bytes of one chunk, at most. A larger job gets a chunk by itself. */
   readonly chunkBytes?: number | undefined
-  /** The table of prices; without it nothing has a cost. */
+  /** Undefined without a table of prices: then nothing has a cost. */
   readonly rateOf?: RateOf | undefined
-  /** It was canceled when a newer pipeline of its ref existed. */
+  /** The pipeline was canceled when a newer one of its ref existed already. */
   readonly superseded?: boolean | undefined
 }
 
@@ -45,12 +46,12 @@ export function snapshotAttempt(
   const start = startOf(run, views, attempt, finish)
   const taken = withSlack(jobSnapshots(run, jobs, views, attempt, finish, options))
   const pipelineSnapshot: PipelineSnapshot = {
-    ...portrait(run, start, finish, incomplete, options),
+    ...pipelineBase(run, start, finish, incomplete, options),
     jobCount: views.length,
     computeMs: Math.round(views.reduce((sum, view) => sum + (computeSeconds(view) ?? 0), 0) * 1_000),
     ...(options.rateOf === undefined ? {} : { cost: taken.reduce((sum, { cost = 0 }) => sum + cost, 0) }),
   }
-  const groups = dividedByBytes(taken, options)
+  const groups = splitIntoChunks(taken, options)
   const first = groups.length > 1 ? { ...pipelineSnapshot, durations: durationsByStage(views) } : pipelineSnapshot
   const chunks = groups.map((group, index) =>
     chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? first : pipelineSnapshot, group),
@@ -68,19 +69,19 @@ export function snapshotAttempt(
   return { run: withJobs({ ...run, attempts: [...run.attempts, taking] }, marked), chunks, jobs: marked }
 }
 
-/** The snapshot of supplements: each job goes to the earliest attempt that its work belongs to. */
+/** The snapshot of supplements: each job goes to the attempt that was under way when it ran. */
 export function snapshotSupplements(run: Run, jobs: readonly Job[], options: SnapshotOptions): Snapshot {
   const chunks: Chunk[] = []
   const marked: Job[] = []
   const attempts = run.attempts.map(attempt => {
-    const own = jobs.filter(job => homeOf(run, job) === attempt.attempt)
+    const own = jobs.filter(job => attemptOf(run, job) === attempt.attempt)
     if (own.length === 0) return attempt
     const pipeline: PipelineSnapshot = {
-      ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete, options),
+      ...pipelineBase(run, attempt.finish, attempt.finish, attempt.incomplete, options),
       jobCount: own.length,
     }
     const taken = jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish, options)
-    const groups = dividedByBytes(taken, options)
+    const groups = splitIntoChunks(taken, options)
     groups.forEach((group, index) => {
       const number = attempt.chunks + index + 1
       chunks.push(chunkOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, group))
@@ -91,7 +92,7 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
   return { run: withJobs({ ...run, attempts }, marked), chunks, jobs: marked }
 }
 
-function homeOf(run: Run, job: Job): number {
+function attemptOf(run: Run, job: Job): number {
   const worked = job.times.finishedAt ?? job.times.startedAt ?? job.times.createdAt ?? 0
   return run.attempts.find(attempt => attempt.finish >= worked)?.attempt ?? lastAttempt(run)?.attempt ?? 1
 }
@@ -102,7 +103,7 @@ function startOf(run: Run, jobs: readonly JobView[], attempt: number, finish: Mi
   return created ?? earliest(jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt])) ?? finish
 }
 
-function portrait(
+function pipelineBase(
   run: Run,
   start: Millis,
   finish: Millis,
@@ -136,10 +137,13 @@ function decisiveFailures(run: Run): string[] {
     .map(({ failureReason }) => failureReason ?? '')
 }
 
-/** Set one by one: an object that gets many fields from `Object.assign` becomes a table of hashes, which takes three times as long to read. */
-type Taken = { -readonly [Field in keyof JobSnapshot]: JobSnapshot[Field] }
+/**
+ * For setting fields one by one: V8 turns an object that gets many fields from `Object.assign` into a dictionary, which takes three
+ * times as long to read.
+ */
+type Mutable = { -readonly [Field in keyof JobSnapshot]: JobSnapshot[Field] }
 
-/** `views`: of the jobs, in their order. They themselves become the snapshots: a copy of each would double the memory of a large run. */
+/** Turns the views themselves, one for each job, into the snapshots: copies would double the memory of a large run. */
 function jobSnapshots(
   run: Run,
   jobs: readonly Job[],
@@ -154,7 +158,7 @@ function jobSnapshots(
     const end = view.finishedAt ?? finish
     const start = ran ? view.startedAt : end
     const retried = view.name !== undefined && newest.get(view.name) !== view.id
-    const taken = view as Taken
+    const taken = view as Mutable
     taken.start = start
     taken.end = Math.max(start, end)
     taken.retried = retried
@@ -169,20 +173,20 @@ function jobSnapshots(
   })
 }
 
-/** The jobs themselves, those that ran with their place in the attempt's course. */
+/** Adds slack and critical path to the jobs that ran, in place. */
 function withSlack(jobs: JobSnapshot[]): JobSnapshot[] {
   const ran = jobs.filter(job => job.startedAt !== undefined)
   const { ids, slack } = criticalPath(ran)
   const critical = new Set(ids)
   for (const job of ran) {
-    const taken: Taken = job
+    const taken: Mutable = job
     taken.slack = slack.get(job.id)
     taken.critical = critical.has(job.id) || undefined
   }
   return jobs
 }
 
-/** A later span of a job is salted by its attempt; a second span within one attempt also by its own number. */
+/** `2` for the first span of a job in attempt 2, `2.3` if it is the job's third span and the one before is in attempt 2, too. */
 function saltOf(job: Job, attempt: number): string {
   const { snapshot } = job
   return snapshot === undefined || snapshot.attempt < attempt ? String(attempt) : `${attempt}.${snapshot.spans + 1}`
@@ -192,13 +196,12 @@ function mark(job: Job, attempt: number): Job {
   const { startedAt, finishedAt } = job.times
   return {
     ...job,
-    snapshot: {
+    snapshot: knownOf({
       attempt: Math.max(attempt, job.snapshot?.attempt ?? 0),
       spans: (job.snapshot?.spans ?? 0) + 1,
       status: job.record.facts.status,
-      ...(startedAt === undefined ? {} : { startedAt }),
-      ...(finishedAt === undefined ? {} : { finishedAt }),
-    },
+      ...{ startedAt, finishedAt },
+    }),
   }
 }
 
@@ -230,15 +233,13 @@ function withJobs(run: Run, changed: readonly Job[]): Run {
   return { ...run, jobs }
 }
 
-/** A backend that takes a megabyte takes every chunk. */
-const usualChunkBytes = 512 * 1024
-/** What a span costs besides its job's values: ids, the names of its attributes. */
+/** Bytes of a span besides its job's values: ids, names of attributes. */
 const bytesOfSpan = 700
 
-/** At least one group, also of nothing. */
-function dividedByBytes(
+/** The jobs of each chunk. At least one chunk, even without jobs: it carries the pipeline. */
+function splitIntoChunks(
   jobs: readonly JobSnapshot[],
-  { chunkSize, chunkBytes = usualChunkBytes }: SnapshotOptions,
+  { chunkSize, chunkBytes = defaultChunkBytes }: SnapshotOptions,
 ): JobSnapshot[][] {
   const groups: JobSnapshot[][] = [[]]
   let bytes = 0
@@ -256,7 +257,7 @@ function dividedByBytes(
   return groups
 }
 
-/** An estimate that is too high rather than too low: texts that can be long, and some hundred bytes for the rest of its JSON. */
+/** An estimate that is rather too high than too low: the texts that can be long, and 330 bytes for the rest of its JSON. */
 function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
   const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
   const places =

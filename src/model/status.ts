@@ -1,6 +1,6 @@
 // The platform's CI statuses and what they mean for merging and settling. Statuses of a newer platform pass through as strings.
 
-/** Every status the platform documents for a pipeline or a job (REST document, "Pipeline"). */
+/** Every status that the platform documents for pipelines and jobs. */
 export const knownStatuses = [
   'created',
   'preparing',
@@ -19,12 +19,12 @@ export const knownStatuses = [
 
 export type KnownStatus = (typeof knownStatuses)[number]
 
-/** A status as the platform says it; a status this version does not know is kept as it came. */
+/** A status as the platform reports it; an unknown one is kept. */
 export type Status = KnownStatus | (string & {})
 
 /**
- * How far along a job is: not run < running < canceling < finished. Between two observations of equal times the higher
- * rank is the newer truth. An unknown status ranks just below running: it is neither finished nor provably idle.
+ * How far along a job is: not run < running < canceling < finished. Of two observations with equal times that of the higher
+ * rank is the newer one. An unknown status ranks just below running: it is neither finished nor certainly idle.
  */
 const ranks: Record<KnownStatus, number> = {
   created: 0,
@@ -51,19 +51,19 @@ export function rankOf(status: Status): number {
   return isKnownStatus(status) ? ranks[status] : unknownRank
 }
 
-/** A pipeline that will not change any more unless somebody retries it. Read from the status alone. */
+/** A pipeline that will not change any more unless somebody retries it. */
 export function isTerminal(status: Status): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }
 
-/** Has run, or was stopped: its times are final. */
+/** It has run or was canceled: its times are final. */
 export function isFinished(status: Status): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled'
 }
 
 /**
- * Work that is under way or queued: it delays settling. `created`, `manual`, `scheduled` and `skipped` wait for something
- * else or for nothing, and so does not (the platform's own notion of an active job; a decision record says why).
+ * Work that is running or queued, which delays settling. `created`, `manual`, `scheduled` and `skipped` do not: they wait for
+ * something else (the platform's own definition of an active job).
  */
 export function isActive(status: Status): boolean {
   switch (status) {
@@ -80,12 +80,12 @@ export function isActive(status: Status): boolean {
   }
 }
 
-/** Will go on by itself: it has not ended, and waits for no person and no clock. */
+/** It goes on by itself: it has not ended, and waits for no person and no schedule. */
 export function isUnderWay(status: Status): boolean {
   return !isTerminal(status) && !isBlocked(status)
 }
 
-/** Waits for a person or a clock: such a pipeline may rest like this for ever. */
+/** It waits for a person or a schedule, perhaps for ever. */
 export function isBlocked(status: Status): boolean {
   return status === 'manual' || status === 'scheduled'
 }

@@ -1,7 +1,7 @@
-// Which canceled pipelines a newer one of their ref has made superfluous. Pure.
+// Which canceled pipelines were superseded by a newer one of their ref. Pure.
 import type { Run, RunHead } from './run.ts'
 
-/** True where it matters: a job was canceled of which there is no snapshot yet. */
+/** True if it needs to be found out: a canceled job awaits its snapshot. */
 export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
   if (pipeline?.record.facts.ref === undefined) return false
   for (const { record, snapshot } of jobs.values()) {
@@ -11,8 +11,8 @@ export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
 }
 
 /**
- * `newer`: pipelines of its project with greater ids. One of the same ref must have existed when this one ended; a child of another pipeline has
- * its ref too, and is no newer pipeline of it.
+ * `newer`: pipelines of its project with greater ids. One of the same ref must have existed when this one ended. Child pipelines have their
+ * parent's ref and do not count.
  */
 export function isSuperseded({ pipeline }: RunHead, newer: readonly RunHead[]): boolean {
   const end = pipeline?.times.finishedAt ?? Infinity

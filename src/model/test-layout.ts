@@ -1,20 +1,21 @@
-// Where the spans of a report's suites and cases lie: at their own times, where they are honest, else one after another inside of the script. Pure.
+// Start and end of the spans of a report's suites and cases: their own times where they are plausible, else one after another within the
+// script section. Pure.
 import type { Millis } from './instant.ts'
 import type { TestResult, TestSuite } from './test-report.ts'
 
 /** The span of a suite, or of a case. */
 export interface TestSpan {
-  /** From 1, over suites and cases in the report's order, whichever of them are exported. */
+  /** From 1, over suites and cases in the report's order; those that are not exported are counted, too. */
   readonly ordinal: number
   /** The ordinal of a case's suite; a suite has none. */
   readonly suite?: number | undefined
   readonly name: string
-  /** Of a case. */
+  /** Of a case only. */
   readonly result?: TestResult | undefined
   readonly failed: boolean
   readonly start: Millis
   readonly end: Millis
-  /** The report does not say when it was: only how long it took. */
+  /** The report has only its duration, not its start. */
   readonly estimated: boolean
 }
 
@@ -23,10 +24,10 @@ export interface Window {
   readonly end: Millis
 }
 
-/** How far a clock of a test may be off, ms. */
+/** How far the clock of a test may be off, ms. */
 const tolerance = 1_000
 
-/** `job`: its span; `script`: the section in which the tests ran, where it is known. Suites come before cases when there are more than `most` of them. */
+/** `job`: its span; `script`: the section in which the tests ran, if it is known. At most `most` spans: suites first, then cases. */
 export function testSpans(suites: readonly TestSuite[], job: Window, script: Window = job, most = 1_000): TestSpan[] {
   const place = placing(script)
   let ordinal = 0
@@ -50,7 +51,7 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
   return [...spans, ...cases].sort((a, b) => a.ordinal - b.ordinal)
 }
 
-/** A suite's own times, if they lie within the job. */
+/** A suite's own times, if it has them and they lie within the job. */
 function ownTimes({ startedAt, seconds }: TestSuite, job: Window): Window | undefined {
   if (startedAt === undefined) return undefined
   const endedAt = startedAt + seconds * 1_000
@@ -59,7 +60,7 @@ function ownTimes({ startedAt, seconds }: TestSuite, job: Window): Window | unde
   return { start, end: Math.min(Math.max(endedAt, start), job.end) }
 }
 
-/** One after another; what does not fit any more ran beside the others, and begins where they began. */
+/** One after another. What does not fit any more must have run in parallel, and begins again at the start. */
 function placing(within: Window): (seconds: number) => Window {
   let at = within.start
   return seconds => {

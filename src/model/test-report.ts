@@ -1,30 +1,30 @@
-// What the tests of one job did, as its report says: totals, suites, the failures with their words, and what of it could not be read.
+// The test report of one job: totals, suites, failures with their messages, and what could not be read.
 
 export type TestResult = 'pass' | 'fail' | 'error' | 'skip'
 
 export interface TestTotals {
-  /** Cases; one that was repeated within its suite counts once. */
+  /** A case that was repeated within its suite counts once. */
   readonly total: number
   readonly passed: number
   readonly failed: number
   readonly errored: number
   readonly skipped: number
-  /** Of all these: cases that were repeated after a failure. */
+  /** How many of all these were repeated after a failure. */
   readonly flaky: number
-  /** The suites' own times added up, seconds. */
+  /** Sum of the suites' times. */
   readonly seconds: number
 }
 
 export interface TestSuite {
   readonly name: string
-  /** Its own time, else that of its cases added up, seconds. */
+  /** Its own time, else the sum of its cases. */
   readonly seconds: number
   /** When it began, ms; a report without a zone is read as UTC. */
   readonly startedAt?: number | undefined
   readonly failed: boolean
-  /** Its own cases. */
+  /** Number of its cases. */
   readonly count: number
-  /** Only where cases are to have spans of their own. */
+  /** Only if cases are to have spans of their own. */
   readonly cases?: readonly TestCase[] | undefined
 }
 
@@ -34,10 +34,9 @@ export interface TestCase {
   readonly seconds: number
 }
 
-/** A test by its name. */
 export interface TestName {
   readonly suite: string
-  /** With its class, where there is one. */
+  /** With the class, if there is one. */
   readonly name: string
 }
 
@@ -69,12 +68,12 @@ export const reportFaultReasons = [
   'too_deep',
   'too_many',
 ] as const
-/** `foreign`: a report of another kind, that has another format than its type says. */
+/** `foreign`: the report has another format than its type says. */
 export type ReportFaultReason = (typeof reportFaultReasons)[number] | 'foreign'
 
 export interface ReportFaultFacts {
   readonly reason: ReportFaultReason
-  /** A sentence for people; never the report's own words. */
+  /** A sentence for people, without text from the report. */
   readonly detail: string
 }
 
@@ -82,20 +81,19 @@ export interface TestReport {
   readonly totals: TestTotals
   readonly suites: readonly TestSuite[]
   readonly failures: readonly TestFailure[]
-  /** Names of flaky cases. */
   readonly flaky: readonly TestName[]
-  /** What was in the report and is not in these lists, as there is a bound for each. */
+  /** How many of the report's entries are not in these lists, as each has a limit. */
   readonly dropped: { readonly cases: number; readonly suites: number; readonly failures: number }
   /** Undefined for a report that was read whole. */
   readonly fault?: ReportFaultFacts | undefined
 }
 
-/** Which tests failed, passed and were flaky within one report, by hash: for comparing it with others. */
+/** Which tests of a report passed, failed and were flaky, by hash, to be compared with other reports. */
 export interface TestOutcomes {
   readonly passed: ReadonlySet<number>
   readonly failed: ReadonlyMap<number, TestName>
   readonly flaky: ReadonlyMap<number, TestName>
-  /** The slowest tests, the slowest first. */
+  /** The slowest first. */
   readonly slowest: readonly SlowTest[]
 }
 

@@ -1,6 +1,6 @@
-// What is remembered of a run once it is pruned: enough to know new work from old when it is observed again. Pure.
+// What is remembered of a run after it was pruned: enough to tell new work from old when it is observed again. Pure.
 //
-// Only a run at rest is pruned: everything observed of it was exported, and counts as part of the last snapshot.
+// A run is pruned only when everything that was observed of it has been exported. So all of it counts as part of the last snapshot.
 import { observedJob, type Job } from './job.ts'
 import { newestSecondOf, versioned } from './versioned.ts'
 import type { Attempt, Run } from './run.ts'
@@ -14,17 +14,17 @@ export interface Tombstone {
   readonly jobs: readonly RememberedJob[]
 }
 
-/** As it was last observed: an older observation of it proves nothing, only a later run of the job does. */
+/** As it was last observed. Only if it has run since then is an observation of it new work. */
 export interface RememberedJob extends Omit<JobTimes, 'createdAt'> {
   readonly id: number
   readonly kind: JobFacts['kind']
   readonly status: string
-  /** The last attempt whose snapshot has it, and how many spans of it there are; both 0 where there is none. */
+  /** The last attempt whose snapshot has it, and the number of its spans; both 0 if no snapshot has it. */
   readonly attempt: number
   readonly spans: number
 }
 
-/** Undefined when there is no snapshot of the run. */
+/** Undefined for a run without a snapshot. */
 export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombstone | undefined {
   const last = attempts.at(-1)
   if (last === undefined) return undefined
@@ -41,7 +41,7 @@ export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombs
   }
 }
 
-/** The run as a tombstone knows it. It has no pipeline, so nothing is exported before one is observed. */
+/** The run that a tombstone stands for. It has no pipeline, so nothing is exported before one is observed. */
 export function revive({ key, projectId, attempts, jobs }: Tombstone): Run {
   return {
     key,

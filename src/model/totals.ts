@@ -1,14 +1,13 @@
-// Running totals of a project's metrics: what one attempt adds, and how it is added. Knows no metric by name.
+// Running totals of a project's metrics: what one attempt adds, and how it is added. It knows no metric by name.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
-/** Whose total it is. */
 export interface ProjectKey {
   readonly instance: string
   readonly projectId: number
 }
 
-/** One of the pipelines behind a number, to look at: what it added, and its span. */
+/** An OpenTelemetry exemplar: one measurement, with the span that it came from. */
 export interface Exemplar {
   readonly at: Millis
   readonly value: number
@@ -16,12 +15,12 @@ export interface Exemplar {
   readonly spanId: string
 }
 
-/** What one measurement adds to a series. Of a sum or a histogram one exemplar is kept, the latest. */
+/** What one measurement adds to a series. A sum or a histogram has one exemplar, the latest. */
 export type Amount =
   | { readonly kind: 'sum'; readonly by: number; readonly exemplar?: Exemplar | undefined }
-  /** The latest by the time it is true of: an old pipeline's value does not replace a newer one's. */
+  /** A gauge. `at` is the time that the value is true of: an older pipeline's value does not replace a newer one's. */
   | { readonly kind: 'last'; readonly value: number; readonly at: Millis }
-  /** `counts` has one more than `bounds`: the last is what lies above all of them. */
+  /** `counts` has one entry more than `bounds`, for what lies above all of them. */
   | {
       readonly kind: 'histogram'
       readonly bounds: readonly number[]
@@ -30,7 +29,7 @@ export type Amount =
       readonly exemplar?: Exemplar | undefined
     }
 
-/** One metric's attributes as sorted JSON: a series is known by both. */
+/** The attributes are sorted JSON, so that equal ones are equal as text. */
 export interface SeriesName {
   readonly metric: string
   readonly attributes: string
@@ -38,24 +37,24 @@ export interface SeriesName {
 
 export interface Increment extends SeriesName {
   readonly amount: Amount
-  /** An attribute was folded into a coarser value to keep the number of series small. */
+  /** An attribute was replaced by a coarser value, to limit the number of series. */
   readonly folded?: true | undefined
-  /** Series that the metric may have, where these are fewer than of the project's other metrics. */
+  /** The metric's own limit of series, if it is lower than that of the project's other metrics. */
   readonly maxSeries?: number | undefined
 }
 
 /** What one attempt adds to its project's totals. */
 export interface ProjectIncrements {
   readonly key: ProjectKey
-  /** As known now: the totals follow a renamed project. */
+  /** The latest facts: the totals of a renamed project get its new name. */
   readonly project: ProjectFacts
   readonly profile: string
-  /** Series that one metric of the project may have, the overflow series included. */
+  /** How many series each metric of the project may have, including the overflow series. */
   readonly maxSeries: number
   readonly increments: readonly Increment[]
 }
 
-/** A series since `startedAt`. */
+/** The total since `startedAt`. */
 export interface SeriesTotal extends SeriesName {
   readonly amount: Amount
   readonly startedAt: Millis
@@ -68,7 +67,7 @@ export interface ProjectTotals {
   readonly series: readonly SeriesTotal[]
 }
 
-/** Runs under way, of one name and status. */
+/** Number of runs under way with one pipeline name and status. */
 export interface ActiveRuns {
   readonly key: ProjectKey
   readonly project: ProjectFacts
@@ -78,15 +77,15 @@ export interface ActiveRuns {
   readonly count: number
 }
 
-/** The attributes of the one series that takes what a metric's limit of series leaves out (OpenTelemetry metrics SDK, "Cardinality limits"). */
+/** The attributes of the series that collects everything beyond a metric's limit of series (OpenTelemetry metrics SDK, "Cardinality limits"). */
 export const overflowAttributes = '{"otel.metric.overflow":true}'
 
-/** The series an increment belongs to. Other bounds make another series: counts of different buckets cannot be added. */
+/** The series of an increment. Histograms with other bounds are other series, as counts of different buckets cannot be added. */
 export function seriesId({ metric, attributes, amount }: Increment | SeriesTotal): string {
   return JSON.stringify([metric, attributes, shapeOf(amount)])
 }
 
-/** What two amounts must share to be added. */
+/** Only amounts of the same shape can be added. */
 export function shapeOf(amount: Amount): string {
   return amount.kind === 'histogram' ? `histogram ${amount.bounds.join(' ')}` : amount.kind
 }

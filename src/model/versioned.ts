@@ -1,10 +1,9 @@
-// Merging of records, last writer wins by field: each field keeps the version of the observation that it came from, so that any order of
-// merging ends the same.
+// Merges records field by field, last writer wins: each field keeps the version of the observation that it came from, so that any order
+// of merging gives the same result.
 //
-// A version is a string that sorts by how new an observation is, such as `001479310008:000000000001:…`. Of two observations of one
-// record the greater version wins
-// each field that it knows; a field that it does not know keeps its older value and that value's version. Of two equal
-// versions the greater value (as JSON) wins. So merging is commutative, associative and idempotent.
+// A version is a string that sorts by how new an observation is, such as `001479310008:000000000001:…`. Of each field the value with
+// the greater version wins; an unknown value never replaces a known one. Of two equal versions the greater value (as JSON) wins. So merging is
+// commutative, associative and idempotent.
 
 export type Version = string
 
@@ -18,7 +17,7 @@ export interface Versioned<F extends object> {
 /** A rule for one field: true when `a` must be kept over `b`, undefined when the versions decide. */
 export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
-/** Builds a version from its parts, the most important first; numbers are padded so that they sort as numbers. */
+/** Joins the parts of a version, the most important first; numbers are padded so that they sort as numbers. */
 export function versionOf(...parts: readonly (number | string)[]): Version {
   let version = ''
   for (const [at, part] of parts.entries()) {
@@ -28,7 +27,7 @@ export function versionOf(...parts: readonly (number | string)[]): Version {
   return version
 }
 
-/** `String(number).padStart(12, '0')`, for most numbers without a look at their digits. */
+/** `String(number).padStart(12, '0')`, cached for small numbers: they are most of them. */
 function padded(number: number): string {
   if (Number.isInteger(number) && number >= 0 && number < 100)
     return (small[number] ??= String(number).padStart(12, '0'))
@@ -37,7 +36,7 @@ function padded(number: number): string {
 
 const small: string[] = []
 
-/** The first part of a version: the newest time that the observation named, in whole seconds of Unix time. */
+/** The first part of a version: the newest time in the observation, in seconds of Unix time. */
 export function newestSecondOf(version: Version): number {
   return Number(version.slice(0, 12))
 }
@@ -48,9 +47,9 @@ export function versionOfField<F extends object>(record: Versioned<F>, field: ke
   return record.older?.[field] ?? record.version
 }
 
-/** One observation's facts with their version. Fields that are undefined are dropped: they are unknown. */
+/** One observation's facts with their version, without undefined fields: they are unknown. */
 export function versioned<F extends object>(version: Version, facts: F): Versioned<F> {
-  return { version: version, facts: knownOf(facts) }
+  return { version, facts: knownOf(facts) }
 }
 
 /** The record without its undefined fields; itself where it has none. */
@@ -81,14 +80,14 @@ export function mergeVersioned<F extends object>(
     const bVersion = versionOfField(observed, field)
     if (aVersion === undefined && bVersion === undefined) continue
     const keepA = aVersion !== undefined && (bVersion === undefined || wins(a, aVersion, b, bVersion, owners?.[field]))
-    // `b` only wins with a greater version or another value, and so always brings something.
+    // `b` wins only with a greater version or another value, so it always adds something.
     isNew ||= !keepA
     facts[field] = keepA ? a : b
     const from = (keepA ? aVersion : bVersion) ?? version
     if (from !== version) older[field] = from
   }
   if (!isNew) return known
-  return { version: version, facts: facts as F, ...(Object.keys(older).length > 0 ? { older } : {}) }
+  return { version, facts: facts as F, ...(Object.keys(older).length > 0 ? { older } : {}) }
 }
 
 function wins(a: unknown, aVersion: Version, b: unknown, bVersion: Version, owner: Owner | undefined): boolean {
@@ -99,7 +98,7 @@ function wins(a: unknown, aVersion: Version, b: unknown, bVersion: Version, owne
   return canonical(a) >= canonical(b)
 }
 
-/** True only for equal values, and for nearly all of them: a shortcut, as most observations repeat what is known. */
+/** A cheap check before comparing JSON, as most observations repeat what is known. True only for equal values. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -1,4 +1,4 @@
-// A run that ended, as it is judged and as its causes are looked for: of a project's pipeline, or of one job of it. Pure.
+// A finished run, of a pipeline or of one of its jobs, with what is needed to judge it and to find a cause. Pure.
 import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../model/chunk.ts'
 import { trendJob } from '../store/ports/trends.ts'
@@ -10,27 +10,27 @@ export interface EndedRun {
   readonly job: string
   readonly outcome: Outcome
   readonly queuedMs?: number | undefined
-  /** Of a job. */
+  /** These three are known for jobs only. */
   readonly runner?: string | undefined
   readonly runnerType?: string | undefined
   readonly reason?: string | undefined
   readonly of: EndedPipeline
-  /** All that names the span of a job. */
+  /** What identifies the job and its span. */
   readonly snapshot?: Pick<JobSnapshot, 'id' | 'kind' | 'salt' | 'name'> | undefined
 }
 
-/** What its jobs share. */
-export interface EndedPipeline extends Pick<Chunk, 'key' | 'project' | 'attempt' | 'trace'> {
+/** What the runs of one pipeline share. */
+interface EndedPipeline extends Pick<Chunk, 'key' | 'project' | 'attempt' | 'trace'> {
   readonly sha?: string | undefined
   readonly ref?: string | undefined
   readonly user?: string | undefined
   readonly change?: number | undefined
   readonly url?: string | undefined
-  /** Durations of its jobs that ended well, by name, ms. */
+  /** Durations of its successful jobs by name, ms. */
   readonly jobs: ReadonlyMap<string, number>
 }
 
-/** What the trends count, run by run: canceled and skipped ones say nothing. */
+/** The same runs that trends count. Canceled and skipped ones are left out: they show neither speed nor reliability. */
 export function endedRuns(chunk: Chunk): EndedRun[] {
   const { key, project, attempt, trace, pipeline } = chunk
   const { facts } = pipeline
@@ -49,8 +49,8 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
   }
   const found: EndedRun[] = []
   if (carriesPipeline(chunk) && !pipeline.incomplete && isOutcome(facts.status)) {
-    // Attempts of a pipeline are runs of their own; jobs have ids of their own.
-    const id = key.pipelineId * attempts + Math.min(attempt, attempts - 1)
+    // Each attempt is a run: attempt 2 of pipeline 7 has the id 702.
+    const id = key.pipelineId * 100 + Math.min(attempt, 99)
     const outcome = outcomeOf(id, pipeline.start, pipeline.end, facts.status)
     found.push({ branch, job: '', outcome, queuedMs: inMs(facts.queuedDuration), of })
   }
@@ -65,8 +65,6 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
   }
   return found
 }
-
-const attempts = 100
 
 function changeOf({ change, ref }: EndedPipeline): string | undefined {
   return change === undefined ? ref : `!${change}`

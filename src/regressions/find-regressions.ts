@@ -1,27 +1,27 @@
-// Finds in a series of runs what became slower or less reliable, from which run on, and when it was over. Pure, and the same whatever the
-// order in which runs are handed in.
+// Finds where a series of runs became slower or less reliable, from which run on, and when that was over. Pure; the order in which
+// runs are passed does not matter.
 //
-//   usual ──(evidence of a change adds up, run by run)──► flagged ──(evidence that it is as before adds up)──► resolved ──► usual
-//     ▲                                                      └──(four weeks)──► settled: the new usual ──┐
-//     └──────────────────────────────────────────────────────────────────────────────────────────────────┘
+//   normal ──(evidence of a change adds up, run by run)──► flagged ──(evidence of recovery adds up)──► resolved ──► normal
+//     ▲                                                       └──(four weeks)──► settled: the new normal ──┐
+//     └────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// A run counts as bad or good by a yardstick made of the days before (yardstick.ts). Each adds to the evidence how much likelier it is
-// with a change than without (CUSUM): where bad runs are rare a few in a row will do, where they are usual, as with a cache that is
-// missed now and then, it takes many. A good run halves the evidence of bad ones, or nearly.
+// A run is bad or good by a baseline made of the days before (yardstick.ts). Each run adds to the evidence how much likelier it is with a
+// change than without (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
+// now and then, it takes many. A good run takes back about half of the evidence.
 import { day, evidence, holdsFor, settlesAfter, type Rule } from './rule.ts'
 import { mostLikely, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
 import type { Episode, Outcome, RegressionKind, Series } from './series.ts'
 import type { Millis } from '../model/instant.ts'
 
-/** What was found before, where not all runs since then are at hand. */
+/** What earlier judgements found: not all runs of that time need be stored any more. */
 export interface Past {
-  /** Goes on: the runs after it was flagged decide whether it is over. */
+  /** Still going on: the runs after it was flagged decide whether it is over. */
   readonly open?: Episode | undefined
-  /** Were worse, and are over: their runs are not judged again. */
+  /** Resolved: their runs are not judged again. */
   readonly over: readonly Episode[]
 }
 
-/** In their order; the last may still go on. With a past: what goes on, and what came after it. */
+/** In order of time; the last may still go on. With a past: the open one, and what came after. */
 export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule, past?: Past): Episode[] {
   const found: Episode[] = []
   const without: Stretch[] = (past?.over ?? []).flatMap(episode => stretchOf(episode))
@@ -39,7 +39,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
   if (past?.open !== undefined) {
     const { first } = past.open
     const yardstick = yardstickOf(kind, days, first.at - (first.at % day), without, rule)
-    // Without figures from before it nobody can say when it is over, until it has lasted long enough.
+    // Without figures from before it there is no yardstick: it can only settle.
     open = new Open(past.open, [], yardstick)
   }
 
@@ -56,7 +56,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
       known = undefined
       continue
     }
-    // What is usual is not looked up again while something may be wrong: it would soon count itself in.
+    // The yardstick stays while there is a suspicion: a newer one would soon include the suspicious runs.
     const yardstick: Yardstick | undefined = suspicion?.yardstick ?? yardstickAt(run.at)
     if (yardstick === undefined) continue
     suspicion = suspicion ?? new Suspicion(kind, yardstick, rule)
@@ -68,6 +68,7 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
   return open === undefined ? found : [...found, open.episode]
 }
 
+/** Runs that may be the beginning of a regression. */
 class Suspicion {
   readonly yardstick: Yardstick
   readonly #kind: RegressionKind
@@ -75,7 +76,7 @@ class Suspicion {
   readonly #likely: number
   #evidence = 0
   #runs: Outcome[] = []
-  /** The runs that it was certain by. */
+  /** The runs since the first bad one, once it is certain. */
   since: readonly Outcome[] = []
 
   constructor(kind: RegressionKind, yardstick: Yardstick, rule: Rule) {
@@ -93,14 +94,14 @@ class Suspicion {
   add(run: Outcome): void {
     const { isBad, usual } = this.yardstick.flag
     const bad = isBad(run)
-    // A change that fails again and again until it is right is one failure.
+    // A merge request that fails several times until it is right is one failure.
     if (bad && this.#kind === 'failing' && this.#runs.some(one => isSameChange(one, run) && isBad(one))) return
     const more = bad ? Math.log(this.#likely / usual) : Math.log((1 - this.#likely) / (1 - usual))
     this.#evidence = Math.min(2 * evidence.flag, this.#evidence + more)
     if (this.#evidence > 0) this.#runs.push(run)
   }
 
-  /** Once the evidence is enough, the change holds, and its effect is worth an alarm. */
+  /** The episode, once there is enough evidence, the change has lasted for some runs, and its effect is worth an alarm. */
   certain(flagged: Outcome): Episode | undefined {
     if (this.#evidence < evidence.flag) return undefined
     const since = this.#sinceFirst()
@@ -110,17 +111,17 @@ class Suspicion {
     const { before, limit, runs, flag, isFar } = this.yardstick
     const isSlower = this.#kind === 'slower'
     const share = (of: (run: Outcome) => boolean): number => since.filter(of).length / since.length
-    // Of durations the half, so that the median of the runs is beyond the limit.
+    // If more than half of the runs are beyond the limit, their median is.
     const enough = isSlower ? 0.5 : before + this.#rule.failing
     if (share(flag.isBad) <= enough) return undefined
-    // A busy afternoon makes many runs a little worse: what is small is there on the next day, too.
+    // A busy afternoon makes many runs a little worse: a small effect must also be there on the next day.
     const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
     if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
     const after = isSlower ? median(since) : share(flag.isBad)
     return { kind: this.#kind, before, after, limit, runs: { before: runs, after: since.length }, first, flagged }
   }
 
-  /** From the run on from which the change explains the runs best, were it as great as they say: a slow run long before is none of it. */
+  /** From the run on for which a change explains the runs best (maximum likelihood), so that a slow run long before does not count. */
   #sinceFirst(): Outcome[] {
     const { isBad, usual } = this.yardstick.flag
     const late = this.#runs.slice(-2 * holdsFor)
@@ -141,11 +142,12 @@ class Open {
   readonly episode: Episode
   readonly #yardstick: Yardstick | undefined
   #evidence = 0
-  /** Runs that were worse, of all before the good ones. */
+  /** Runs before those in `#good`. */
   readonly #before = { bad: 0, all: 0 }
+  /** The runs that may be the beginning of its end. */
   #good: Outcome[] = []
 
-  /** `since`: the runs that it was certain by; without them it is taken for what it was found to be. */
+  /** `since`: the runs of `Suspicion.since`; without them they are estimated from the episode. */
   constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
     this.episode = episode
     this.#yardstick = yardstick
@@ -155,13 +157,13 @@ class Open {
     this.#before = { bad: Math.round(runs.after * (kind === 'slower' ? mostLikely : after)), all: runs.after }
   }
 
-  /** How it ends with this run, if it does. */
+  /** How it ends with this run; undefined: it goes on. */
   add(run: Outcome): 'recovered' | 'settled' | undefined {
     if (run.at - this.episode.first.at >= settlesAfter) return 'settled'
     if (this.#yardstick === undefined) return undefined
     const { isBad, usual } = this.#yardstick.back
     const { bad, all } = this.#before
-    // What fails now and then looks well for a while: how much evidence a good run is depends on how bad it was.
+    // A job that fails now and then also looks good for a while: the worse it was, the more a good run proves.
     const likely = Math.max(shareAtLeast(bad, all), usual + (1 - usual) / 5)
     this.#evidence += isBad(run) ? Math.log(usual / likely) : Math.log((1 - usual) / (1 - likely))
     this.#good.push(run)
@@ -179,7 +181,7 @@ class Open {
   }
 }
 
-/** What was worse for a while is not usual; what stayed is, and what was before is not. */
+/** The days that say nothing of what is normal: those of an episode that recovered, or those before one that became the new normal. */
 function stretchOf({ first, resolved }: Episode): Stretch[] {
   if (resolved === undefined) return []
   return [resolved.how === 'settled' ? { from: -Infinity, to: first.at - day } : { from: first.at, to: resolved.by.at }]

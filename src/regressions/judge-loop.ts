@@ -1,7 +1,7 @@
-// Judges, in the background, the projects of which something is new: one replica does, by a lease. It takes a hundredth of one processor at most:
-// after each project it rests for a hundred times as long as that took.
+// Judges the projects with new runs in the background, on the replica that has the lease. It takes at most a hundredth of one processor: after
+// each project it pauses for a hundred times as long as that took.
 //
-//   judged ─► document (flagged) ─► event ─► document (announced)        a kill in between: the event is known by its key, and not doubled
+//   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { day, type Rule } from './rule.ts'
 import { documentOf, pastOf, pipelineOf } from './regression-document.ts'
@@ -25,27 +25,27 @@ export interface JudgeOptions {
   readonly rule: Rule
   /** Whether sections of jobs are read. */
   readonly readsSections: boolean
-  /** Exports events, each once; undefined: they are not selected. */
+  /** Exports events, each once; undefined if they are not selected. */
   readonly take?: ((events: readonly PlatformEvent[]) => Promise<void>) | undefined
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Between two looks for what is new, and how much longer than a judgement the rest after it is, ms. */
-const pause = { idle: 10_000, longest: 600_000, times: 100 }
-/** Resolved ones are remembered for so long, ms. */
+/** ms: between two looks for new runs; and after a project `factor` times as long as judging it took, at most `max`. */
+const pause = { idle: 10_000, max: 600_000, factor: 100 }
+/** How long resolved ones are remembered, ms. */
 const rememberedFor = 100 * day
-/** Runs of a job whose sections are read, before and since. */
-const sectionsOf = 5
+/** From how many runs before and since the change sections are read. */
+const runsWithSections = 5
 
 export interface Judge extends Loop {
-  /** Judges all projects of which something is new, whoever has the lease; answers how many. */
+  /** Judges all projects with new runs, even without the lease; returns how many. */
   judgeAll(): Promise<number>
 }
 
 export function createJudge(options: JudgeOptions): Judge {
   const { views, regressions, lease, rule, clock, log } = options
-  /** How many pipelines of a project had ended when it was judged. */
+  /** How many pipelines of each project had ended when it was last judged. */
   const judged = new Map<string, number>()
   let waiting: (JudgedProject & { readonly runs: number })[] = []
   let prunedAt = -Infinity
@@ -69,7 +69,7 @@ export function createJudge(options: JudgeOptions): Judge {
   async function resolve(found: Found, known: readonly Regression[], now: Millis): Promise<void> {
     const document = known.find(one => one.resolved === undefined && isOf(one, found))
     const { resolved } = found.episode
-    // What was over before anybody saw it is no news.
+    // It was over before it was ever flagged: no news.
     if (document === undefined || resolved === undefined) return
     const pipelineId = pipelineOf(found, resolved.by) ?? document.flagged.pipelineId
     const over = { pipelineId, at: resolved.by.at, how: resolved.how, resolvedAt: now }
@@ -90,7 +90,7 @@ export function createJudge(options: JudgeOptions): Judge {
     if (names.length > 0) await regressions.put({ ...document, also: [...document.also, ...names].slice(0, 20) })
   }
 
-  /** Written first, then sent, then written that it was: whoever dies in between, the next one goes on, and the key keeps it one event. */
+  /** Stored, sent, then stored as sent: after a crash in between the next replica goes on here, and the key keeps it one event. */
   async function announce(document: Regression): Promise<void> {
     const { announced, resolved } = document
     const due = { detected: !announced.detected, resolved: resolved !== undefined && !announced.resolved }
@@ -115,7 +115,7 @@ export function createJudge(options: JudgeOptions): Judge {
         return [sums]
       })
     }
-    return { before: await read(before.slice(-sectionsOf)), since: await read(since.slice(0, sectionsOf)) }
+    return { before: await read(before.slice(-runsWithSections)), since: await read(since.slice(0, runsWithSections)) }
   }
 
   async function prune(): Promise<void> {
@@ -123,7 +123,7 @@ export function createJudge(options: JudgeOptions): Judge {
     prunedAt = elapsed(clock)
   }
 
-  /** What is new since each project was last judged; all that had runs since yesterday, when this process has just begun. */
+  /** Finds the projects with new runs since they were last judged; after a start, those with runs since yesterday. */
   async function look(): Promise<void> {
     for (const one of await regressions.all()) await announce(one)
     if (elapsed(clock) - prunedAt > 3_600_000) await prune()
@@ -131,7 +131,7 @@ export function createJudge(options: JudgeOptions): Judge {
     waiting = (await views.judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
   }
 
-  /** Answers whether there was one. */
+  /** False if no project waits. */
   async function judgeNext(): Promise<boolean> {
     const next = waiting.shift()
     if (next === undefined) return false
@@ -149,7 +149,7 @@ export function createJudge(options: JudgeOptions): Judge {
       const from = performance.now()
       if (waiting.length === 0) await look()
       await judgeNext()
-      const rest = Math.min(pause.longest, (performance.now() - from) * pause.times)
+      const rest = Math.min(pause.max, (performance.now() - from) * pause.factor)
       return waiting.length === 0 ? Math.max(pause.idle, rest) : rest
     },
   })
@@ -176,7 +176,7 @@ function isOf(one: Regression, { branch, job, kind }: Found): boolean {
   return one.branch === branch && one.job === job && one.kind === kind
 }
 
-/** It is flagged already: of another class of branch, as one that changed with it, or as its pipeline. */
+/** True if the same cause is flagged already: for another class of branch, a job that changed with this one, or its pipeline. */
 function isSameCause(open: Regression, { job, kind, episode }: Found): boolean {
   if (open.kind !== kind) return false
   if (job === open.job || open.also.includes(job)) return true

@@ -1,5 +1,5 @@
-// Judges one project: figures of days say what looks worse, and only then single runs are read. What has one cause is one finding. Pure but for
-// the reading, which is handed in.
+// Judges one project: daily figures show what looks worse, and only then single runs are read. All that has one cause is one finding. Pure except
+// for the reads of `judging`.
 import { day, type Rule } from './rule.ts'
 import { endedRuns, type EndedRun } from './ended-run.ts'
 import { findRegressions, type Past } from './find-regressions.ts'
@@ -19,20 +19,20 @@ export interface Subject {
 
 export interface Found extends Subject {
   readonly episode: Episode
-  /** In the order of time: some before the first bad one, and those since. */
+  /** In order of time: the last runs before the first bad one, and the first since. */
   readonly before: readonly EndedRun[]
   readonly since: readonly EndedRun[]
 }
 
-/** What is known of a subject from before; undefined: nothing. */
+/** What earlier judgements found of a subject. */
 export type PastOf = (subject: Subject) => Past | undefined
 
-/** Read to judge a project: pipelines; and runs of each subject, where there are so many. Judged where everything is: those that ran most. */
+/** Reading stops after so many pipelines, or when every subject has so many runs. With `everything`, only the subjects with the most runs are judged. */
 const most = { pipelines: 400, runs: 120, subjects: 200 }
-/** Shown of what was before and what is since. */
-const beside = 10
+/** How many runs a finding has of those before, and of those since. */
+const shownRuns = 10
 
-/** `everything`: also what looks as usual by the figures. */
+/** `everything`: also judges subjects whose daily figures look normal. */
 export async function judgeProject(
   judging: Judging,
   project: JudgedProject,
@@ -83,8 +83,8 @@ function withRuns(subject: Subject, episode: Episode, runs: readonly EndedRun[])
   const since = sorted.slice(start).filter(({ outcome }) => outcome.at <= (resolved?.by.at ?? Infinity))
   return {
     ...{ ...subject, episode },
-    before: sorted.slice(0, start).filter(isGood).slice(-beside),
-    since: since.filter(isGood).slice(0, beside),
+    before: sorted.slice(0, start).filter(isGood).slice(-shownRuns),
+    since: since.filter(isGood).slice(0, shownRuns),
   }
 }
 
@@ -98,7 +98,7 @@ function keyOf({ branch, job }: Pick<Subject, 'branch' | 'job'>): string {
   return `${branch} ${job}`
 }
 
-/** Of pipelines those of several names and sources are one. */
+/** Rows of one day are added up: pipelines have one for each name and source. */
 function daysOf(rows: Rows): DayOfRuns[] {
   return [...Map.groupBy(rows, ({ bucket }) => bucket)].map(([bucket, some]) => ({
     day: bucket,
@@ -108,7 +108,7 @@ function daysOf(rows: Rows): DayOfRuns[] {
   }))
 }
 
-/** By hours where they are stored, else by days: whether the last runs are worth reading. Lets too much pass rather than too little. */
+/** Whether the last runs are worth reading, by hours where they are stored, else by days. Rather too often than not often enough. */
 function looksWorse(kind: RegressionKind, days: Rows, hours: Rows, today: Millis, rule: Rule): boolean {
   const all = daysOf(days)
   const yardstick = yardstickOf(kind, all, today, [], rule)
@@ -150,7 +150,7 @@ async function readRuns(
   return { runs, pipelines: seen.size, backTo }
 }
 
-/** What began together has one cause: of each project's jobs and pipelines that changed at about the same time the one with the greatest effect. */
+/** What began at about the same time has one cause. Of each such group: the finding with the greatest effect, and the names of the other jobs. */
 export function oneOfEach(found: readonly Found[]): { readonly main: Found; readonly also: readonly string[] }[] {
   const groups: Found[][] = []
   for (const one of found.toSorted((a, b) => a.episode.first.at - b.episode.first.at)) {
@@ -159,7 +159,7 @@ export function oneOfEach(found: readonly Found[]): { readonly main: Found; read
     else group.push(one)
   }
   return groups.flatMap(group => {
-    // A pipeline is slow because a job of it is: the job is named.
+    // A pipeline is slow because one of its jobs is: the job is named.
     const [main] = group.toSorted((a, b) => Number(a.job === '') - Number(b.job === '') || effectOf(b) - effectOf(a))
     if (main === undefined) return []
     const others = new Set(group.map(({ job }) => job).filter(job => job !== '' && job !== main.job))

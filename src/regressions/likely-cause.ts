@@ -1,9 +1,9 @@
-// What likely made it worse: what changed with the first bad run, by nothing but what the store has of the runs before and since. One sentence
-// on that, and one on the commit with which it began. Pure.
+// The likely cause: what changed with the first bad run, found by comparing the stored runs before and since. One sentence on that, and one
+// on the commit with which it began. Pure.
 import type { EndedRun } from './ended-run.ts'
 import type { Found } from './judge-project.ts'
 
-/** How long the sections of a job's runs took, by name, ms: of some runs before, and of some since. */
+/** How long each section took, ms by name: one map for each of some runs before, and some since. */
 export interface SectionTimes {
   readonly before: readonly ReadonlyMap<string, number>[]
   readonly since: readonly ReadonlyMap<string, number>[]
@@ -28,7 +28,7 @@ export function likelyCause(found: Found, sections?: SectionTimes): LikelyCause 
   return { cause, section: section?.name }
 }
 
-/** What explains half of it explains it. */
+/** The section that explains at least half of the difference. */
 function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): Change | undefined {
   if (kind !== 'slower' || before.length === 0 || since.length === 0) return undefined
   return greatest(changesOf(before, since), (episode.after - episode.before) / 2)
@@ -88,7 +88,7 @@ function reasonOf({ before, since }: Found): string | undefined {
   return `${now.count} of ${failed.length} fail with ${now.what}${differs}.`
 }
 
-/** Nearly all runs since are where hardly any were before. */
+/** A runner, or type of runners, on which at least 80 % of the runs since were, and at most 20 % of those before. */
 function runnerOf({ before, since, kind }: Found): string | undefined {
   const bad = kind === 'failing' ? since.filter(({ outcome }) => outcome.failed) : since
   for (const [noun, of] of kinds) {

@@ -1,4 +1,4 @@
-// What a rule would have flagged: judged anew over the runs of one project that are stored, nothing of which is written down.
+// What a rule would have flagged: judges the stored runs of one project, and writes nothing.
 import { documentOf, pipelineOf } from './regression-document.ts'
 import { judgeProject, oneOfEach } from './judge-project.ts'
 import { likelyCause } from './likely-cause.ts'
@@ -9,14 +9,14 @@ import type { Regression } from '../store/ports/regression-documents.ts'
 
 export interface Preview {
   readonly project: string
-  /** So many of its pipelines were read; the oldest ended then. */
+  /** How many of its pipelines were read, and when the oldest of them ended. */
   readonly pipelines: number
   readonly backTo?: Millis | undefined
   /** The newest first. */
   readonly found: readonly Regression[]
 }
 
-/** Undefined for a project without figures of the last month. Reads a bounded number of pipelines. */
+/** Undefined for a project without figures of the last 30 days. Reads a limited number of pipelines. */
 export async function previewRegressions(
   judging: Judging,
   projectId: number,

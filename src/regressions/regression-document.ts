@@ -1,4 +1,4 @@
-// How a finding is remembered, and how what is remembered is handed to the next judgement. Pure.
+// Turns a finding into the document that is stored, and stored documents into the past for the next judgement. Pure.
 import { hash } from 'node:crypto'
 import type { Episode, Outcome } from './series.ts'
 import type { Found, PastOf } from './judge-project.ts'
@@ -43,7 +43,7 @@ export function pipelineOf({ before, since }: Found, { id }: Outcome): number | 
   return [...before, ...since].find(({ outcome }) => outcome.id === id)?.of.key.pipelineId
 }
 
-/** What was flagged of the subject itself, whether or not it goes on. */
+/** The regressions of the subject itself. */
 export function pastOf(regressions: readonly Regression[]): PastOf {
   return ({ branch, job, kind }) => {
     const own = regressions.filter(one => one.branch === branch && one.job === job && one.kind === kind)

@@ -1,31 +1,29 @@
-// The table of the events of regressions, and the events themselves: one when a regression was flagged, one when it was over.
+// The events of regressions and their table of attributes: one event when a regression was flagged, one when it was over.
 import type { PlatformEvent } from '../model/event.ts'
 import { took } from './likely-cause.ts'
 import type { JobSpan, PipelineSpan } from '../model/deployment.ts'
 import type { Regression } from '../store/ports/regression-documents.ts'
 
-const kind = 'regression'
-export const regressionNames = {
+const names = {
   detected: 'platform.cicd.regression.detected',
   resolved: 'platform.cicd.regression.resolved',
 } as const
 
-type Named = readonly [
+type Attribute = readonly [
   key: string,
   type: 'string' | 'int',
   note: string,
   of: (regression: Regression) => string | number | undefined,
 ]
 
-const whole = (value: number): number => Math.round(value)
 const ofDuration = (value: (one: Regression) => number) => (one: Regression) =>
-  one.kind === 'slower' ? whole(value(one)) : undefined
+  one.kind === 'slower' ? Math.round(value(one)) : undefined
 const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
-  one.kind === 'failing' ? whole(value(one) * 100) : undefined
+  one.kind === 'failing' ? Math.round(value(one) * 100) : undefined
 
 /** Prettier would give each row six lines. */
 // prettier-ignore
-export const regressionAttributes: readonly Named[] = [
+const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.id', 'string', 'the same when it is resolved', one => one.id],
   ['platform.cicd.regression.kind', 'string', '`slower` or `failing`', one => one.kind],
   ['platform.cicd.regression.duration.before', 'int', 'ms, the median; where it is slower', ofDuration(one => one.before)],
@@ -45,20 +43,20 @@ export const regressionAttributes: readonly Named[] = [
   ['platform.cicd.regression.resolution', 'string', 'of a resolved one: `recovered`, or `settled`: it has lasted for four weeks', one => one.resolved?.how],
 ]
 
-/** The part of docs/EVENTS.md on them. */
+/** Their part of docs/EVENTS.md. */
 export function regressionReference(): string {
-  const rows = regressionAttributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
+  const rows = attributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
     '## Regressions',
-    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${regressionNames.detected}\` (WARN) when a pipeline or job became slower or less reliable, and
-\`${regressionNames.resolved}\` (INFO) when that was over: each once, whichever replica found it. No webhook reports them; they are found in what was reported
+    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${names.detected}\` (WARN) when a pipeline or job became slower or less reliable, and
+\`${names.resolved}\` (INFO) when that was over: each once, whichever replica found it. No webhook reports them; they are found in what was reported
 ([how](regressions.md)). Their time is the end of the run with which it was certain; their trace and span are those of the first bad run. What was
 flagged while they were not selected is not sent later.`,
     ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
   ].join('\n\n')
 }
 
-/** `which`: what is said of it; undefined where that has not happened. */
+/** Undefined for `resolved` while it is not. */
 export function regressionEvent(regression: Regression, which: 'detected' | 'resolved'): PlatformEvent | undefined {
   const { instance, projectId, project, webUrl, id, resolved, flagged } = regression
   const over = which === 'resolved' ? resolved : undefined
@@ -66,15 +64,10 @@ export function regressionEvent(regression: Regression, which: 'detected' | 'res
   const given = which === 'detected' ? { ...regression, resolved: undefined } : regression
   const key = `regression ${instance} ${projectId} ${id} ${which}`
   return {
-    ...{
-      instance,
-      kind,
-      name: regressionNames[which],
-      severity: which === 'detected' ? 'warn' : 'info',
-    },
+    ...{ instance, kind: 'regression', name: names[which], severity: which === 'detected' ? 'warn' : 'info' },
     ...{ at: (over ?? flagged).at, body: bodyOf(given), object: key, key, content: key },
     attributes: Object.fromEntries(
-      regressionAttributes.flatMap(([name, , , of]) => {
+      attributes.flatMap(([name, , , of]) => {
         const value = of(given)
         return value === undefined ? [] : [[name, value]]
       }),

@@ -1,12 +1,12 @@
-// From when on a change is worth an alarm: what the operator decides, and what the method fixes. docs/regressions.md explains each of
-// them and has the figures that decided.
+// When a change is worth an alarm: what the operator decides (`Rule`), and what the method fixes. docs/regressions.md explains each
+// constant, with the figures that decided it.
 
 export interface Rule {
-  /** So much longer than before, as a share of it: 0.25. */
+  /** Slower: longer than before by this share (0.25: a quarter) and by `slowerBy`. */
   readonly slower: number
-  /** And so much longer than before, ms. */
+  /** ms. */
   readonly slowerBy: number
-  /** So many more runs fail than before, as a share of all runs: 0.2. */
+  /** Less reliable: the share of failed runs grew by this much (0.2: from 5 % to 25 %). */
   readonly failing: number
 }
 
@@ -14,13 +14,13 @@ export const usualRule: Rule = { slower: 0.25, slowerBy: 30_000, failing: 0.2 }
 
 export const day = 86_400_000
 
-/** So many runs, and the oldest so long ago, ms, before anything can be said of what is usual: each day of the week has been. */
+/** What the days before must have at least: so many runs, the oldest of them a week ago, so that each day of the week is included. */
 export const least = { runs: 20, age: 7 * day }
-/** How far back is looked for what is usual: further than this only until there were enough runs. */
+/** Which days before are looked at: those of four weeks, and where these have fewer runs, up to 90 days. */
 export const baseline = { days: 28, runs: 50, daysAtMost: 90 }
-/** A change holds for so many runs before it is flagged, a small one on the next day too, and for as many before it is resolved. */
+/** How many runs a change must last before it is flagged, a small one on the next day too; and a recovery before it is resolved. */
 export const holdsFor = 5
-/** Evidence, as the logarithm of how much likelier the runs are with a change than without. */
+/** Log-likelihood ratio: the runs must be 30,000 times likelier with a change than without it. */
 export const evidence = { flag: Math.log(30_000), resolve: Math.log(1_000) }
-/** What has lasted for so long is the new usual, ms. */
+/** What has lasted this long is the new normal, ms. */
 export const settlesAfter = 28 * day

@@ -1,22 +1,21 @@
-// What is judged: runs of one job, or of a project's pipelines, on one class of branch. Single runs where they are stored, and figures of
-// days for what was before. Pure.
+// What is judged: the runs of one job, or of a project's pipelines, on one class of branch. Recent runs are single ones, older ones are daily
+// figures. Pure.
 import type { Bins } from '../lib/log-bins.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface Outcome {
   /** When it ended. */
   readonly at: Millis
-  /** Of its pipeline: distinguishes runs that ended at once. */
+  /** Distinguishes runs that ended at the same time: the job's id, or one made of pipeline and attempt. */
   readonly id: number
-  /** ms. */
   readonly tookMs: number
   readonly failed: boolean
-  /** Runs of one merge request or branch are tries of one change; undefined on the default branch, where each is a change of its own. */
+  /** The merge request or branch; undefined on the default branch, where each run is a change of its own. */
   readonly change?: string | undefined
 }
 
 export interface DayOfRuns {
-  /** Its start, UTC. */
+  /** Start of the day, UTC. */
   readonly day: Millis
   readonly runs: number
   readonly failed: number
@@ -24,7 +23,7 @@ export interface DayOfRuns {
 }
 
 export interface Series {
-  /** Of all runs, also of those that are stored; in any order. */
+  /** Of all runs, including those in `runs`; in any order. */
   readonly days: readonly DayOfRuns[]
   /** In any order. */
   readonly runs: readonly Outcome[]
@@ -33,19 +32,19 @@ export interface Series {
 export const regressionKinds = ['slower', 'failing'] as const
 export type RegressionKind = (typeof regressionKinds)[number]
 
-/** What became worse, from when on, and until when. */
+/** One regression in time, from its first bad run until it was over. */
 export interface Episode {
   readonly kind: RegressionKind
-  /** Median, ms; or the share of runs that failed. */
+  /** The median, ms; for `failing` the share of failed runs. */
   readonly before: number
   readonly after: number
-  /** A run beyond this is counted as slow, ms; 0 where failures are counted. */
+  /** Runs that took longer are slow, ms; 0 for `failing`. */
   readonly limit: number
-  /** Runs that `before` and `after` were taken of. */
+  /** How many runs `before` and `after` were computed from. */
   readonly runs: { readonly before: number; readonly after: number }
   readonly first: Outcome
-  /** The run with which it was certain. */
+  /** The run with which it became certain. */
   readonly flagged: Outcome
-  /** With which it was over: `recovered`, or it has lasted for so long that it is the new usual (`settled`). */
+  /** The run with which it was over: it `recovered`, or it lasted so long that it is the new normal (`settled`). */
   readonly resolved?: { readonly by: Outcome; readonly how: 'recovered' | 'settled' } | undefined
 }

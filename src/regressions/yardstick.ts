@@ -1,36 +1,38 @@
-// What is usual, by the figures of days: from what duration on a run counts as slow, and how many such runs, or failed ones, there were
-// anyway. Robust: medians and shares, no averages. Pure.
+// What is normal, by the daily figures: from what duration on a run counts as slow, and how many slow or failed runs there are anyway.
+// Medians and shares instead of averages, so that single outliers do not matter. Pure.
 import { baseline, day, holdsFor, least, type Rule } from './rule.ts'
 import { middleOf, percentileOf, plusBins, type Bins } from '../lib/log-bins.ts'
 import type { DayOfRuns, Outcome, RegressionKind } from './series.ts'
 import type { Millis } from '../model/instant.ts'
 
+/** `before`, `limit` and `runs` are those of an `Episode`. */
 export interface Yardstick {
   readonly before: number
   readonly limit: number
   readonly runs: number
-  /** Whether a run counts against it, and the share of runs that did: to flag, and, stricter, to be back. */
+  /** For flagging a regression. */
   readonly flag: Measure
-  /** Whether a run is twice as far off. */
+  /** True for a run that is twice as far off as the limit. */
   readonly isFar: (run: Outcome) => boolean
+  /** For noticing a recovery: with a stricter limit. */
   readonly back: Measure
 }
 
-export interface Measure {
-  /** How many runs of a day, or of an hour, count, as far as bins say it. */
+interface Measure {
+  /** How many runs of a day, or of an hour, are bad, as exact as the bins are. */
   readonly countBad: (those: DayOfRuns) => number
   readonly isBad: (run: Outcome) => boolean
-  /** Of the runs before; never none, for what never happened may happen. */
+  /** The share of bad runs before. Never 0: what never happened may still happen. */
   readonly usual: number
 }
 
-/** A stretch of days that says nothing of what is usual. */
+/** Days that are excluded. */
 export interface Stretch {
   readonly from: Millis
   readonly to: Millis
 }
 
-/** Of the days before this one; undefined where these are too few to say anything. */
+/** Made of the days before `before`; undefined if there are too few. */
 export function yardstickOf(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -45,7 +47,7 @@ export function yardstickOf(
   return kind === 'slower' ? ofDurations(those, runs, rule) : ofFailures(those, runs, rule)
 }
 
-/** The newest first; of four weeks, so that each day of the week is among them, and of more where runs are rare. */
+/** The newest first; four weeks, so that each day of the week is included, and more where runs are rare. */
 function usualDays(
   kind: RegressionKind,
   days: readonly DayOfRuns[],
@@ -57,7 +59,7 @@ function usualDays(
   for (const one of days.toSorted((a, b) => b.day - a.day)) {
     if (one.day >= before || one.runs === 0) continue
     if (without.some(({ from, to }) => one.day + day > from && one.day <= to)) continue
-    // Of a day on which much failed durations say little: what fails ends early.
+    // On a day with many failures durations say little, as failed runs end early.
     if (kind === 'slower' && one.failed * 4 > one.runs) continue
     const age = before - one.day
     if (age > baseline.daysAtMost * day || (age > baseline.days * day && runs >= baseline.runs)) break
@@ -69,7 +71,7 @@ function usualDays(
 
 function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick {
   const before = medianOf(days)
-  // A day of the week that is slow every week is compared with its like.
+  // A Monday that is slow every week is compared with Mondays.
   const ofWeek = weekdays.map(weekday => {
     const those = days.filter(one => weekdayOf(one.day) === weekday)
     const usual = those.reduce((sum, one) => sum + one.runs, 0) < holdsFor ? before : Math.max(before, medianOf(those))
@@ -89,7 +91,7 @@ function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yard
   }
 }
 
-/** `limits`: by day of the week, ms. */
+/** `limits`: ms, one for each day of the week. */
 function beyond(limits: readonly number[]): (run: Outcome) => boolean {
   return ({ at, tookMs }) => tookMs > (limits[weekdayOf(at)] ?? 0)
 }
@@ -115,15 +117,16 @@ function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yards
   return { before: failed / runs, limit: 0, runs, flag: measure, isFar: measure.isBad, back: measure }
 }
 
-/** No share is taken for certain, however many runs there were. */
+/** Probabilities stay within these bounds, however many runs there were: nothing is certain. */
 const leastLikely = 0.02
 export const mostLikely = 0.95
 
-/** How great, and how small, a share may really be of which so many runs have shown so much: Wilson's bounds, one-sided, 95 %. */
-export function shareAtMost(some: number, all: number): number {
+/** Upper bound of the true share, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
+function shareAtMost(some: number, all: number): number {
   return within(wilson(some, all, 1))
 }
 
+/** The lower bound of the same interval. */
 export function shareAtLeast(some: number, all: number): number {
   return within(wilson(some, all, -1))
 }

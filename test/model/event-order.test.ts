@@ -1,12 +1,12 @@
 // Events without a version: the same ones come out, whatever the order in which deliveries are processed.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { placeBetween, sameWithin, timeAfter, type ToldState } from '../../src/model/event-order.ts'
+import { placeBetween, sameWithin, timeAfter, type ReportedState } from '../../src/model/event-order.ts'
 import { runs } from '../full.ts'
 
 /** How many events come of an object's deliveries, processed in this order; each by its place of arrival. */
-function eventsOf(reported: readonly ToldState[], order: readonly number[]): number {
-  const seen = new Map<number, ToldState>()
+function eventsOf(reported: readonly ReportedState[], order: readonly number[]): number {
+  const seen = new Map<number, ReportedState>()
   let events = 0
   for (const place of order) {
     const places = [...seen.keys()].sort((a, b) => a - b)
@@ -33,7 +33,7 @@ it('a repetition is distinguished from what comes again after something else, in
 })
 
 it('equal contents are one within ten minutes, and two beyond', () => {
-  const at = (receivedAt: number): ToldState => ({ content: 'expires', receivedAt })
+  const at = (receivedAt: number): ReportedState => ({ content: 'expires', receivedAt })
   expect(placeBetween(at(0), undefined, at(sameWithin))).toBe('again')
   expect(placeBetween(at(0), undefined, at(sameWithin + 1))).toBe('event')
   expect(placeBetween(undefined, at(0), at(-sameWithin))).toBe('again')

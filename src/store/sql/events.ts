@@ -1,7 +1,7 @@
 // How an event is written, for both databases: each statement is handed to whoever runs it, and its rows come back. Within the transaction
 // that erases its delivery from the inbox. An event that is known already writes nothing but its arrival.
 import { number, optional, record, text } from './columns.ts'
-import { placeBetween, timeAfter, type ToldState } from '../../model/event-order.ts'
+import { placeBetween, timeAfter, type ReportedState } from '../../model/event-order.ts'
 import { shownAs } from '../../model/shown-event.ts'
 import { storedJson } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
@@ -34,7 +34,7 @@ function* writeState(
   const place = order === 'last' ? Number.MAX_SAFE_INTEGER : arrival
   const [before] = (yield [neighbour('<', 'DESC'), [object, place]]).map(state)
   const [after] = (yield [neighbour('>', 'ASC'), [object, place]]).map(state)
-  const own: ToldState = { content, receivedAt: chunk.observedAt }
+  const own: ReportedState = { content, receivedAt: chunk.observedAt }
   const at = order === 'last' ? (before?.arrival ?? 0) + 1 : arrival
   const is = placeBetween(before, after, own)
   const same = before?.content === content ? before : after
@@ -121,7 +121,7 @@ const state = record({
   creator: optional(number, 'creator'),
 })
 
-function stateOf(object: string, arrival: number, { content, receivedAt }: ToldState, chunkId: number): StepOf {
+function stateOf(object: string, arrival: number, { content, receivedAt }: ReportedState, chunkId: number): StepOf {
   const values = [object, arrival, content, receivedAt, chunkId]
   return [
     'INSERT INTO event_states (object, arrival, content, received_at, chunk_id) VALUES (?1, ?2, ?3, ?4, ?5)',
@@ -129,6 +129,6 @@ function stateOf(object: string, arrival: number, { content, receivedAt }: ToldS
   ]
 }
 
-function identity(object: string, arrival: number, { receivedAt }: ToldState): Identity {
+function identity(object: string, arrival: number, { receivedAt }: ReportedState): Identity {
   return { key: `${object} ${arrival} ${receivedAt}`, arrival }
 }
