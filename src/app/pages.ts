@@ -1,6 +1,7 @@
 // Connects the pages with the parts of the daemon whose state they show.
 import picomatch from 'picomatch'
 import { createPages } from '../pages/routes.ts'
+import { judgesSections } from './regressions.ts'
 import { previewRegressions } from '../regressions/preview.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { legacyNameOf } from '../telemetry/legacy-names.ts'
@@ -93,7 +94,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       failureDomain: reason => meaningOf(reason ?? '').domain,
       preview: async (projectId, { slower, slowerBy, failing }) => {
         const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
-        return previewRegressions(views.judging, projectId, rule, clock.now())
+        return previewRegressions(views.judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
       },
       setup: () => setupOf(config, shown, enforcement?.()),
       tryNow: async destination => {

@@ -16,6 +16,11 @@ export function ruleOf({ regressions }: Pick<Config, 'regressions'>): Rule {
   return { slower: slower / 100, slowerBy, failing: failing / 100 }
 }
 
+/** Of some jobs nobody knows what is usual. */
+export function judgesSections({ job }: Pick<Config, 'job'>): boolean {
+  return job.sections.includes('all')
+}
+
 /** The part is undefined if it is switched off. */
 export function startRegressions(
   context: Context,
@@ -29,7 +34,7 @@ export function startRegressions(
   const part = createJudge({
     ...{ views: store.views, regressions: store.repositories.regressions, rule: ruleOf(config), clock, log },
     lease: createSingleton('regressions', store.leases, clock),
-    readsSections: config.job.sections.length > 0,
+    readsSections: judgesSections(config) ? 'all' : config.job.sections.length > 0 ? 'some' : 'none',
     ...(config.events.includes(regressionWord) && { take: async events => takeEvents(events, taking) }),
   })
   return startLoop(part, why)

@@ -6,7 +6,7 @@ export const regressionOptions = {
   enabled: setting(boolean, {
     variable: 'PIPESPAN_REGRESSIONS_ENABLED',
     default: 'true',
-    says: 'Find pipelines and jobs that became slower or less reliable, in the background, with a hundredth of one processor at most; docs/regressions.md says how. With `regression` in PIPESPAN_EVENTS they are exported as events, too.',
+    says: 'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with a hundredth of one processor at most; docs/regressions.md says how. With `regression` in PIPESPAN_EVENTS they are exported as events, too.',
   }),
   slower: setting(integer({ min: 5, max: 1000 }), {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER',

@@ -119,7 +119,7 @@ class OpenLog {
   }
 }
 
-/** The fields of a job that its spans and log records need. */
-export function ownerOf({ id, kind, name, start, end, salt }: JobSnapshot): InsideJob {
-  return { id, kind, name, start, end, ...(salt !== undefined && { salt }) }
+/** The fields of a job that its spans, its log records and figures of its sections need. */
+export function ownerOf({ id, kind, name, start, end, status, salt }: JobSnapshot): InsideJob {
+  return { id, kind, name, start, end, status, ...(salt !== undefined && { salt }) }
 }

@@ -12,6 +12,8 @@ export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
   readonly start: Millis
   readonly end: Millis
   readonly salt?: string | undefined
+  /** As its span has it: `success`, `failed`, … */
+  readonly status?: string | undefined
 }
 
 /** The part of a job's inside that one chunk has. */

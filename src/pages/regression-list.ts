@@ -48,9 +48,10 @@ export function regressionRows(regressions: readonly ShownRegression[], { base, 
   </ul>`
 }
 
-export function subjectOf({ job, section }: ShownRegression): string {
+/** The section that explains what its job does is named as its cause. */
+export function subjectOf({ job, section, ofSection }: ShownRegression): string {
   const name = job === '' ? 'Pipeline' : job
-  return section === undefined ? name : `${name} › ${section}`
+  return ofSection === true && section !== undefined ? `${name} › ${section}` : name
 }
 
 function alsoOf({ also }: ShownRegression): string {

@@ -1,13 +1,19 @@
-// A finished run, of a pipeline or of one of its jobs, with what is needed to judge it and to find a cause. Pure.
+// A finished run, of a pipeline, of one of its jobs or of a section of a job, with what is needed to judge it and to find a cause. Pure.
 import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../model/chunk.ts'
+import { sectionTimes } from '../model/section-times.ts'
 import { trendJob } from '../store/ports/trends.ts'
+import type { JobInside } from '../model/inside.ts'
 import type { Outcome } from './series.ts'
 
 export interface EndedRun {
   readonly branch: BranchClass
   /** Empty: the pipeline itself. */
   readonly job: string
+  /** Of the job; empty: the job itself. */
+  readonly section: string
+  /** How many sections are around it. */
+  readonly depth?: number | undefined
   readonly outcome: Outcome
   readonly queuedMs?: number | undefined
   /** These three are known for jobs only. */
@@ -52,18 +58,25 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
     // Each attempt is a run: attempt 2 of pipeline 7 has the id 702.
     const id = key.pipelineId * 100 + Math.min(attempt, 99)
     const outcome = outcomeOf(id, pipeline.start, pipeline.end, facts.status)
-    found.push({ branch, job: '', outcome, queuedMs: inMs(facts.queuedDuration), of })
+    found.push({ branch, job: '', section: '', outcome, queuedMs: inMs(facts.queuedDuration), of })
   }
   for (const job of jobs) {
     if (!isOutcome(job.status)) continue
     const { id, kind, salt, name, runner, failureReason: reason } = job
     found.push({
-      ...{ branch, job: trendJob(name ?? ''), of, reason, snapshot: { id, kind, salt, name } },
+      ...{ branch, job: trendJob(name ?? ''), section: '', of, reason, snapshot: { id, kind, salt, name } },
       outcome: outcomeOf(id, job.start, job.end, job.status),
       ...{ queuedMs: inMs(job.queuedDuration), runner: runner?.description, runnerType: runner?.type },
     })
   }
   return found
+}
+
+/** The sections of a job's run, each as a run of its own. */
+export function sectionRuns(run: EndedRun, inside: JobInside): EndedRun[] {
+  return sectionTimes(inside).map(({ name, tookMs, failed, depth }) => {
+    return { ...run, section: trendJob(name), depth, outcome: { ...run.outcome, tookMs, failed } }
+  })
 }
 
 function changeOf({ change, ref }: EndedPipeline): string | undefined {

@@ -4,10 +4,12 @@
 //   judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { day, type Rule } from './rule.ts'
-import { documentOf, pastOf, pipelineOf } from './regression-document.ts'
+import { documentOf, isOf, pastOf, pipelineOf } from './regression-document.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
-import { judgeProject, oneOfEach, type Found } from './judge-project.ts'
+import { isSameCause, oneOfEach, type Group } from './one-of-each.ts'
+import { judgeProject, type Found } from './judge-project.ts'
 import { likelyCause, type SectionTimes } from './likely-cause.ts'
+import { sectionTimes, type SectionTime } from '../model/section-times.ts'
 import { regressionEvent } from './regression-event.ts'
 import type { JudgedProject } from '../store/ports/judging.ts'
 import type { Log } from '../lib/log.ts'
@@ -23,8 +25,8 @@ export interface JudgeOptions {
   readonly regressions: Repositories['regressions']
   readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
   readonly rule: Rule
-  /** Whether sections of jobs are read. */
-  readonly readsSections: boolean
+  /** Of which jobs sections are read. If of all, sections are judged; if only of some, they are used to explain their job. */
+  readonly readsSections: 'none' | 'some' | 'all'
   /** Exports events, each once; undefined if they are not selected. */
   readonly take?: ((events: readonly PlatformEvent[]) => Promise<void>) | undefined
   readonly clock: Clock
@@ -55,14 +57,18 @@ export function createJudge(options: JudgeOptions): Judge {
     const known = (await regressions.all()).filter(
       one => one.instance === project.instance && one.projectId === project.projectId,
     )
-    const { found } = await judgeProject(views.judging, project, now, rule, { pastOf: pastOf(known) })
+    const settings = { rule, pastOf: pastOf(known), sections: options.readsSections === 'all' }
+    const { found } = await judgeProject(views.judging, project, now, settings)
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
     const open = known.filter(({ resolved }) => resolved === undefined)
+    // A job may be over some runs before its pipeline is: that is no new regression.
+    const over = known.filter(({ resolved }) => resolved !== undefined)
     for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {
-      const same = open.find(other => isSameCause(other, group.main))
+      const same =
+        open.find(other => isSameCause(other, group.main)) ?? over.find(other => isSameCause(other, group.main))
       if (same === undefined) await flag(group, now)
-      else await join(same, [group.main.job, ...group.also])
+      else if (same.resolved === undefined) await join(same, [group.main.job, ...group.also])
     }
   }
 
@@ -76,13 +82,15 @@ export function createJudge(options: JudgeOptions): Judge {
     await announce({ ...document, resolved: over })
   }
 
-  async function flag(group: { readonly main: Found; readonly also: readonly string[] }, now: Millis): Promise<void> {
-    const sections = options.readsSections && group.main.job !== '' ? await sectionTimes(group.main) : undefined
+  async function flag(group: Group, now: Millis): Promise<void> {
+    const { job: its, section } = group.main
+    const mayExplain = options.readsSections !== 'none' && its !== '' && section === ''
+    const sections = mayExplain ? await timesOfSections(group.main) : undefined
     const document = documentOf(group, likelyCause(group.main, sections), now)
     if (document === undefined) return
     await announce(document)
     const { project, job, kind, before, after, cause } = document
-    log.warn({ project, job, kind, before, after, cause }, 'a regression was flagged')
+    log.warn({ project, job, section: document.section, kind, before, after, cause }, 'a regression was flagged')
   }
 
   async function join(document: Regression, jobs: readonly string[]): Promise<void> {
@@ -104,15 +112,12 @@ export function createJudge(options: JudgeOptions): Judge {
     await regressions.put({ ...document, announced: done })
   }
 
-  async function sectionTimes({ before, since }: Found): Promise<SectionTimes> {
-    const read = async (runs: readonly EndedRun[]): Promise<ReadonlyMap<string, number>[]> => {
+  async function timesOfSections({ before, since }: Found): Promise<SectionTimes> {
+    const read = async (runs: readonly EndedRun[]): Promise<SectionTime[][]> => {
       const found = await Promise.all(runs.map(async ({ of, snapshot }) => views.sections(of.key, 4, snapshot?.id)))
       return found.flatMap(insides => {
-        const sections = insides.findLast(one => one.sections !== undefined)?.sections
-        if (sections === undefined) return []
-        const sums = new Map<string, number>()
-        for (const { name, start, end } of sections) sums.set(name, (sums.get(name) ?? 0) + end - start)
-        return [sums]
+        const inside = insides.findLast(one => one.sections !== undefined)
+        return inside === undefined ? [] : [sectionTimes(inside)]
       })
     }
     return { before: await read(before.slice(-runsWithSections)), since: await read(since.slice(0, runsWithSections)) }
@@ -170,15 +175,4 @@ export function createJudge(options: JudgeOptions): Judge {
 
 function keyOf({ instance, projectId }: JudgedProject): string {
   return `${projectId} ${instance}`
-}
-
-function isOf(one: Regression, { branch, job, kind }: Found): boolean {
-  return one.branch === branch && one.job === job && one.kind === kind
-}
-
-/** True if the same cause is flagged already: for another class of branch, a job that changed with this one, or its pipeline. */
-function isSameCause(open: Regression, { job, kind, episode }: Found): boolean {
-  if (open.kind !== kind) return false
-  if (job === open.job || open.also.includes(job)) return true
-  return Math.abs(open.first.at - episode.first.at) <= 6 * 3_600_000
 }

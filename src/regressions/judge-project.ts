@@ -1,21 +1,14 @@
-// Judges one project: daily figures show what looks worse, and only then single runs are read. All that has one cause is one finding. Pure except
-// for the reads of `judging`.
+// Judges one project: daily figures show what looks worse, and only then single runs are read. Pure except for the reads of `judging`.
 import { day, type Rule } from './rule.ts'
-import { endedRuns, type EndedRun } from './ended-run.ts'
 import { findRegressions, type Past } from './find-regressions.ts'
-import { regressionKinds, type DayOfRuns, type Episode, type RegressionKind } from './series.ts'
+import { keyOf, readRuns } from './read-runs.ts'
+import { regressionKinds, type DayOfRuns, type Episode, type RegressionKind, type Subject } from './series.ts'
 import { yardstickOf } from './yardstick.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { plusBins } from '../lib/log-bins.ts'
-import type { BranchClass } from '../model/branch-class.ts'
+import { middleOf, plusBins } from '../lib/log-bins.ts'
+import type { EndedRun } from './ended-run.ts'
 import type { JudgedProject, JudgedRow, Judging } from '../store/ports/judging.ts'
 import type { Millis } from '../model/instant.ts'
-
-export interface Subject {
-  readonly branch: BranchClass
-  readonly job: string
-  readonly kind: RegressionKind
-}
 
 export interface Found extends Subject {
   readonly episode: Episode
@@ -27,45 +20,121 @@ export interface Found extends Subject {
 /** What earlier judgements found of a subject. */
 export type PastOf = (subject: Subject) => Past | undefined
 
-/** Reading stops after so many pipelines, or when every subject has so many runs. With `everything`, only the subjects with the most runs are judged. */
-const most = { pipelines: 400, runs: 120, subjects: 200 }
+export interface Judgement {
+  readonly found: readonly Found[]
+  /** How many were read, and when the oldest of them ended. */
+  readonly pipelines: number
+  readonly backTo: Millis | undefined
+}
+
+export interface JudgeSettings {
+  readonly rule: Rule
+  readonly pastOf?: PastOf | undefined
+  /** Also judges subjects whose daily figures look normal. */
+  readonly everything?: boolean
+  /** Also judges sections of jobs. Only useful if those of all jobs are read: otherwise nobody knows what is usual. */
+  readonly sections?: boolean
+}
+
+/** With `everything`, only the jobs with the most runs and the sections that take the most time are judged. Of sections that look worse, so many. */
+const most = { subjects: 200, sections: { everything: 120, worse: 400 } }
 /** How many runs a finding has of those before, and of those since. */
 const shownRuns = 10
 
-/** `everything`: also judges subjects whose daily figures look normal. */
+interface Wanted {
+  readonly subject: Subject
+  readonly days: readonly DayOfRuns[]
+  readonly past: Past | undefined
+}
+
 export async function judgeProject(
   judging: Judging,
   project: JudgedProject,
   now: Millis,
-  rule: Rule,
-  { pastOf = () => undefined, everything = false }: { readonly pastOf?: PastOf; readonly everything?: boolean } = {},
-): Promise<{ readonly found: Found[]; readonly pipelines: number; readonly backTo: Millis | undefined }> {
+  settings: JudgeSettings,
+): Promise<Judgement> {
+  const wanted = await wantedOf(judging, project, now, settings)
+  if (settings.sections === true) wanted.push(...(await wantedSections(judging, project, now, { settings, wanted })))
+  if (wanted.length === 0) return { found: [], pipelines: 0, backTo: undefined }
+  const subjects = wanted.map(({ subject }) => subject)
+  const { runs, pipelines, backTo } = await readRuns(judging, project, subjects)
+  const found: Found[] = []
+  for (const { subject, days, past } of wanted) {
+    const its = runs.get(keyOf(subject)) ?? []
+    const series = { days, runs: its.map(({ outcome }) => outcome) }
+    const episodes = findRegressions(subject.kind, series, settings.rule, past)
+    found.push(...episodes.map(episode => withRuns(subject, episode, its)))
+    await breathe()
+  }
+  return { found, pipelines, backTo }
+}
+
+/** The pipelines and jobs that look worse. */
+async function wantedOf(
+  judging: Judging,
+  project: JudgedProject,
+  now: Millis,
+  { rule, pastOf, everything = false }: JudgeSettings,
+): Promise<Wanted[]> {
   const today = now - (now % day)
   const rows = await judging.figures(project, day, today - 100 * day, today - (everything ? 30 : 1) * day)
   const hours = everything ? [] : await judging.figures(project, 3_600_000, today - day, today - day)
   const subjects = subjectsOf(rows)
   const recent = subjectsOf(hours)
-  const wanted = mostRun(subjects, everything ? most.subjects : Infinity).flatMap(([key, days]) =>
-    regressionKinds.flatMap(kind => {
-      const [first] = days
-      if (first === undefined) return []
-      const subject = { branch: first.branch, job: first.job, kind }
-      const past = pastOf(subject)
-      const looks = past?.open !== undefined || looksWorse(kind, days, recent.get(key) ?? [], today, rule)
-      return everything || looks ? [{ subject, key, days: daysOf(days), past }] : []
-    }),
-  )
-  if (wanted.length === 0) return { found: [], pipelines: 0, backTo: undefined }
-  const { runs, pipelines, backTo } = await readRuns(judging, project, new Set(wanted.map(({ key }) => key)))
-  const found: Found[] = []
-  for (const { subject, key, days, past } of wanted) {
-    const its = runs.get(key) ?? []
-    const series = { days, runs: its.map(({ outcome }) => outcome) }
-    const episodes = findRegressions(subject.kind, series, rule, past)
-    found.push(...episodes.map(episode => withRuns(subject, episode, its)))
-    await breathe()
+  return mostRun(subjects, everything ? most.subjects : Infinity).flatMap(([key, its]) => {
+    const days = daysOf(its)
+    const latest = daysOf(recent.get(key) ?? [])
+    return kindsOf(its, '', subject => ({ days, past: pastOf?.(subject) })).filter(
+      ({ subject, past }) =>
+        everything || past?.open !== undefined || looksWorse(subject.kind, days, latest, today, rule),
+    )
+  })
+}
+
+/** The sections that look worse, and all sections of jobs that do. */
+async function wantedSections(
+  judging: Judging,
+  project: JudgedProject,
+  now: Millis,
+  { settings, wanted }: { readonly settings: JudgeSettings; readonly wanted: readonly Wanted[] },
+): Promise<Wanted[]> {
+  const { rule, pastOf, everything = false } = settings
+  const today = now - (now % day)
+  const worse = new Set(wanted.map(({ subject: { kind, branch, job } }) => `${kind} ${branch} ${job}`))
+  const found: (Wanted & { readonly tookMs: number })[] = []
+  for await (const rows of judging.sections(project, today - 100 * day, today - (everything ? 30 : 1) * day)) {
+    for (const its of Map.groupBy(rows, keyOf).values()) {
+      const days = daysOf(its)
+      const latest = days.filter(one => one.day >= today - day)
+      const looked = kindsOf(its, its[0]?.section ?? '', subject => ({ days, past: pastOf?.(subject) })).filter(
+        ({ subject: { kind, branch, job }, past }) =>
+          everything ||
+          past?.open !== undefined ||
+          worse.has(`${kind} ${branch} ${job}`) ||
+          looksWorse(kind, days, latest, today, rule),
+      )
+      const tookMs = looked.length === 0 ? 0 : timeOf(days)
+      found.push(...looked.map(one => ({ ...one, tookMs })))
+    }
+    found.sort((a, b) => Number(b.past?.open !== undefined) - Number(a.past?.open !== undefined) || b.tookMs - a.tookMs)
+    found.splice(everything ? most.sections.everything : most.sections.worse)
   }
-  return { found, pipelines, backTo }
+  return found
+}
+
+/** Both questions of one subject. */
+function kindsOf(rows: Rows, section: string, its: (subject: Subject) => Omit<Wanted, 'subject'>): Wanted[] {
+  const [first] = rows
+  if (first === undefined) return []
+  return regressionKinds.map(kind => {
+    const subject = { branch: first.branch, job: first.job, section, kind }
+    return { subject, ...its(subject) }
+  })
+}
+
+function timeOf(days: readonly DayOfRuns[]): number {
+  const bins = days.flatMap(({ durations }) => Object.entries(durations))
+  return bins.reduce((sum, [bin, count]) => sum + count * middleOf(bin), 0)
 }
 
 function mostRun(subjects: ReadonlyMap<string, Rows>, limit: number): (readonly [string, Rows])[] {
@@ -91,11 +160,7 @@ function withRuns(subject: Subject, episode: Episode, runs: readonly EndedRun[])
 type Rows = readonly JudgedRow[]
 
 function subjectsOf(rows: Rows): Map<string, JudgedRow[]> {
-  return Map.groupBy(rows, keyOf)
-}
-
-function keyOf({ branch, job }: Pick<Subject, 'branch' | 'job'>): string {
-  return `${branch} ${job}`
+  return Map.groupBy(rows, ({ branch, job }) => keyOf({ branch, job, section: '' }))
 }
 
 /** Rows of one day are added up: pipelines have one for each name and source. */
@@ -108,73 +173,25 @@ function daysOf(rows: Rows): DayOfRuns[] {
   }))
 }
 
-/** Whether the last runs are worth reading, by hours where they are stored, else by days. Rather too often than not often enough. */
-function looksWorse(kind: RegressionKind, days: Rows, hours: Rows, today: Millis, rule: Rule): boolean {
-  const all = daysOf(days)
-  const yardstick = yardstickOf(kind, all, today, [], rule)
+/** Whether the last runs are worth reading. `latest`: those of today and yesterday, by hours where they are stored. Rather too often than not often enough. */
+function looksWorse(
+  kind: RegressionKind,
+  days: readonly DayOfRuns[],
+  latest: readonly DayOfRuns[],
+  today: Millis,
+  rule: Rule,
+): boolean {
+  const yardstick = yardstickOf(kind, days, today, [], rule)
   if (yardstick === undefined) return false
-  const latest = [...daysOf(hours), ...all.filter(one => one.day < today - day)].sort((a, b) => b.day - a.day)
   const { usual, countBad } = yardstick.flag
   let runs = 0
   let bad = 0
-  for (const one of latest) {
+  for (const one of [...latest, ...days.filter(one => one.day < today - day)].sort((a, b) => b.day - a.day)) {
     if (runs >= 5 || one.day < today - 14 * day) break
     runs += one.runs
     bad += countBad(one)
+    // Where a day has many runs, only its last ones may be bad.
+    if (bad >= 8 && bad > 2 * usual * runs) return true
   }
   return bad >= 2 && bad / runs > Math.min(0.3, 2 * usual + 0.05)
-}
-
-async function readRuns(
-  judging: Judging,
-  project: JudgedProject,
-  keys: ReadonlySet<string>,
-): Promise<{ runs: Map<string, EndedRun[]>; pipelines: number; backTo: Millis | undefined }> {
-  const runs = new Map<string, EndedRun[]>()
-  const seen = new Set<number>()
-  let backTo: Millis | undefined
-  for await (const chunks of judging.newest(project, most.pipelines)) {
-    for (const chunk of chunks) {
-      seen.add(chunk.key.pipelineId)
-      backTo = Math.min(backTo ?? Infinity, chunk.pipeline.end)
-      for (const run of endedRuns(chunk)) {
-        const key = keyOf(run)
-        if (!keys.has(key)) continue
-        const its = runs.get(key) ?? []
-        its.push(run)
-        runs.set(key, its)
-      }
-    }
-    if ([...keys].every(key => (runs.get(key)?.length ?? 0) >= most.runs)) break
-  }
-  return { runs, pipelines: seen.size, backTo }
-}
-
-/** What began at about the same time has one cause. Of each such group: the finding with the greatest effect, and the names of the other jobs. */
-export function oneOfEach(found: readonly Found[]): { readonly main: Found; readonly also: readonly string[] }[] {
-  const groups: Found[][] = []
-  for (const one of found.toSorted((a, b) => a.episode.first.at - b.episode.first.at)) {
-    const group = groups.find(([first]) => first !== undefined && belongTogether(first, one))
-    if (group === undefined) groups.push([one])
-    else group.push(one)
-  }
-  return groups.flatMap(group => {
-    // A pipeline is slow because one of its jobs is: the job is named.
-    const [main] = group.toSorted((a, b) => Number(a.job === '') - Number(b.job === '') || effectOf(b) - effectOf(a))
-    if (main === undefined) return []
-    const others = new Set(group.map(({ job }) => job).filter(job => job !== '' && job !== main.job))
-    return [{ main, also: [...others].sort() }]
-  })
-}
-
-const together = 6 * 3_600_000
-
-function belongTogether(a: Found, b: Found): boolean {
-  if (a.kind !== b.kind) return false
-  const apart = Math.abs(a.episode.first.at - b.episode.first.at)
-  return apart <= together || a.episode.first.id === b.episode.first.id
-}
-
-function effectOf({ episode: { before, after } }: Found): number {
-  return after - before
 }

@@ -1,12 +1,13 @@
 // The likely cause: what changed with the first bad run, found by comparing the stored runs before and since. One sentence on that, and one
 // on the commit with which it began. Pure.
 import type { EndedRun } from './ended-run.ts'
+import type { SectionTime } from '../model/section-times.ts'
 import type { Found } from './judge-project.ts'
 
-/** How long each section took, ms by name: one map for each of some runs before, and some since. */
+/** How long the sections of a job took: one list for each of some runs before, and some since. */
 export interface SectionTimes {
-  readonly before: readonly ReadonlyMap<string, number>[]
-  readonly since: readonly ReadonlyMap<string, number>[]
+  readonly before: readonly (readonly SectionTime[])[]
+  readonly since: readonly (readonly SectionTime[])[]
 }
 
 export interface LikelyCause {
@@ -28,10 +29,20 @@ export function likelyCause(found: Found, sections?: SectionTimes): LikelyCause 
   return { cause, section: section?.name }
 }
 
-/** The section that explains at least half of the difference. */
+/** The innermost section that explains at least half of the difference: a part of the script rather than the script. */
 function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): Change | undefined {
   if (kind !== 'slower' || before.length === 0 || since.length === 0) return undefined
-  return greatest(changesOf(before, since), (episode.after - episode.before) / 2)
+  const timesOf = (runs: SectionTimes['since']): ReadonlyMap<string, number>[] =>
+    runs.map(run => new Map(run.map(({ name, tookMs }) => [name, tookMs])))
+  const depths = new Map(since.flat().map(({ name, depth }) => [name, depth]))
+  const enough = changesOf(timesOf(before), timesOf(since)).filter(one => isGreat(one, episode))
+  const deepest = Math.max(...enough.map(({ name }) => depths.get(name) ?? 0))
+  return greatest(enough.filter(({ name }) => (depths.get(name) ?? 0) === deepest))
+}
+
+/** Half of what it is about, and something at all. */
+function isGreat({ before, since }: Change, { before: usual, after }: Found['episode']): boolean {
+  return since - before >= Math.max(1, (after - usual) / 2)
 }
 
 interface Change {
@@ -52,21 +63,15 @@ function changesOf(
   }))
 }
 
-function greatest(changes: readonly Change[], atLeast: number): Change | undefined {
-  const [first] = changes.toSorted((a, b) => b.since - b.before - (a.since - a.before))
-  return first !== undefined && first.since - first.before >= Math.max(1, atLeast) ? first : undefined
+function greatest(changes: readonly Change[]): Change | undefined {
+  return changes.toSorted((a, b) => b.since - b.before - (a.since - a.before))[0]
 }
 
 function ofPipeline({ kind, before, since, episode }: Found): string | undefined {
   if (kind !== 'slower' || before.length === 0) return undefined
   const half = (episode.after - episode.before) / 2
-  const grown = greatest(
-    changesOf(
-      before.map(({ of }) => of.jobs),
-      since.map(({ of }) => of.jobs),
-    ),
-    half,
-  )
+  const timesOf = (runs: readonly EndedRun[]): ReadonlyMap<string, number>[] => runs.map(({ of }) => of.jobs)
+  const grown = greatest(changesOf(timesOf(before), timesOf(since)).filter(one => isGreat(one, episode)))
   if (grown !== undefined) {
     return grown.before === 0
       ? `Job ${grown.name} is new in it and takes ${took(grown.since)}.`

@@ -1,6 +1,7 @@
 // What a rule would have flagged: judges the stored runs of one project, and writes nothing.
 import { documentOf, pipelineOf } from './regression-document.ts'
-import { judgeProject, oneOfEach } from './judge-project.ts'
+import { judgeProject } from './judge-project.ts'
+import { oneOfEach } from './one-of-each.ts'
 import { likelyCause } from './likely-cause.ts'
 import { day, type Rule } from './rule.ts'
 import type { Judging } from '../store/ports/judging.ts'
@@ -16,16 +17,16 @@ export interface Preview {
   readonly found: readonly Regression[]
 }
 
-/** Undefined for a project without figures of the last 30 days. Reads a limited number of pipelines. */
+/** Undefined for a project without figures of the last 30 days. Reads a limited number of pipelines. `sections`: also judges sections of jobs. */
 export async function previewRegressions(
   judging: Judging,
   projectId: number,
-  rule: Rule,
+  { rule, sections }: { readonly rule: Rule; readonly sections: boolean },
   now: Millis,
 ): Promise<Preview | undefined> {
   const project = (await judging.projects(now - 30 * day)).find(one => one.projectId === projectId)
   if (project === undefined) return undefined
-  const { found, pipelines, backTo } = await judgeProject(judging, project, now, rule, { everything: true })
+  const { found, pipelines, backTo } = await judgeProject(judging, project, now, { rule, sections, everything: true })
   const documents = oneOfEach(found).flatMap(group => {
     const { main } = group
     const { resolved, flagged } = main.episode

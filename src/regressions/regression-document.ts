@@ -1,6 +1,6 @@
 // Turns a finding into the document that is stored, and stored documents into the past for the next judgement. Pure.
 import { hash } from 'node:crypto'
-import type { Episode, Outcome } from './series.ts'
+import type { Episode, Outcome, Subject } from './series.ts'
 import type { Found, PastOf } from './judge-project.ts'
 import type { LikelyCause } from './likely-cause.ts'
 import type { Millis } from '../model/instant.ts'
@@ -11,7 +11,7 @@ export function documentOf(
   { cause, section }: LikelyCause,
   flaggedAt: Millis,
 ): Regression | undefined {
-  const { kind, branch, job, episode, since } = main
+  const { kind, branch, job, section: own, episode, since } = main
   const [first] = since
   if (first === undefined) return undefined
   const { of, outcome, snapshot } = first
@@ -19,11 +19,12 @@ export function documentOf(
   const its = { trace, pipelineId: key.pipelineId }
   return {
     ...{ instance: key.instance, projectId: project.id, kind, branch, job, cause, flaggedAt },
-    id: hash('sha256', [branch, job, kind, outcome.id].join('\n'), 'hex').slice(0, 16),
+    id: hash('sha256', [branch, job, kind, outcome.id, ...(own === '' ? [] : [own])].join('\n'), 'hex').slice(0, 16),
     project: project.path ?? project.name ?? String(project.id),
     webUrl: project.webUrl,
     ...{ before: episode.before, after: episode.after, limit: episode.limit },
-    ...{ runsBefore: episode.runs.before, runsAfter: episode.runs.after, section, also: also.slice(0, mostNamed) },
+    ...{ runsBefore: episode.runs.before, runsAfter: episode.runs.after, also: also.slice(0, mostNamed) },
+    ...(own === '' ? { section } : { section: own, ofSection: true }),
     first: {
       ...{ pipelineId: key.pipelineId, at: outcome.at, id: outcome.id, attempt },
       ...{ jobId: snapshot?.id, sha, ref, user, change, url },
@@ -43,10 +44,16 @@ export function pipelineOf({ before, since }: Found, { id }: Outcome): number | 
   return [...before, ...since].find(({ outcome }) => outcome.id === id)?.of.key.pipelineId
 }
 
+/** Whether it is about just this subject. */
+export function isOf(one: Regression, { branch, job, section, kind }: Subject): boolean {
+  const own = one.ofSection === true ? one.section : ''
+  return one.branch === branch && one.job === job && one.kind === kind && own === section
+}
+
 /** The regressions of the subject itself. */
 export function pastOf(regressions: readonly Regression[]): PastOf {
-  return ({ branch, job, kind }) => {
-    const own = regressions.filter(one => one.branch === branch && one.job === job && one.kind === kind)
+  return subject => {
+    const own = regressions.filter(one => isOf(one, subject))
     const open = own.find(({ resolved }) => resolved === undefined)
     return { open: open && episodeOf(open), over: own.filter(({ resolved }) => resolved).map(episodeOf) }
   }

@@ -26,6 +26,7 @@ const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
 const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.id', 'string', 'the same when it is resolved', one => one.id],
   ['platform.cicd.regression.kind', 'string', '`slower` or `failing`', one => one.kind],
+  ['platform.cicd.regression.subject', 'string', 'what became worse, and has the figures: `pipeline`, `job` or `section`', subjectOf],
   ['platform.cicd.regression.duration.before', 'int', 'ms, the median; where it is slower', ofDuration(one => one.before)],
   ['platform.cicd.regression.duration.after', 'int', 'ms, the median since the first bad run', ofDuration(one => one.after)],
   ['platform.cicd.regression.failures.before', 'int', '% of the runs; where more fail', ofShare(one => one.before)],
@@ -33,7 +34,7 @@ const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.branch', 'string', 'class of branch: `default`, `merge_request`, `tag`, `other`', one => one.branch],
   ['platform.cicd.regression.cause', 'string', 'what else changed with the first bad run', one => one.cause],
   ['cicd.pipeline.task.name', 'string', 'the job; absent where it is the pipeline', one => one.job || undefined],
-  ['platform.cicd.pipeline.task.section.name', 'string', 'the section that explains it, where sections are read', one => one.section],
+  ['platform.cicd.pipeline.task.section.name', 'string', 'the section itself, or the one that explains what its job does, where sections are read', one => one.section],
   ['cicd.pipeline.run.id', 'string', 'the first bad run', one => String(one.first.pipelineId)],
   ['cicd.pipeline.task.run.id', 'string', 'its job', one => one.first.jobId === undefined ? undefined : String(one.first.jobId)],
   ['vcs.ref.head.revision', 'string', 'its commit', one => one.first.sha],
@@ -43,12 +44,17 @@ const attributes: readonly Attribute[] = [
   ['platform.cicd.regression.resolution', 'string', 'of a resolved one: `recovered`, or `settled`: it has lasted for four weeks', one => one.resolved?.how],
 ]
 
+function subjectOf({ job, ofSection }: Regression): 'pipeline' | 'job' | 'section' {
+  if (ofSection === true) return 'section'
+  return job === '' ? 'pipeline' : 'job'
+}
+
 /** Their part of docs/EVENTS.md. */
 export function regressionReference(): string {
   const rows = attributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
     '## Regressions',
-    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${names.detected}\` (WARN) when a pipeline or job became slower or less reliable, and
+    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${names.detected}\` (WARN) when a pipeline, a job or a section of one became slower or less reliable, and
 \`${names.resolved}\` (INFO) when that was over: each once, whichever replica found it. No webhook reports them; they are found in what was reported
 ([how](regressions.md)). Their time is the end of the run with which it was certain; their trace and span are those of the first bad run. What was
 flagged while they were not selected is not sent later.`,
@@ -78,8 +84,10 @@ export function regressionEvent(regression: Regression, which: 'detected' | 'res
 }
 
 /** `Job e2e takes 8 m 02 s, before 5 m 00 s`. */
-export function bodyOf({ kind, job, before, after, resolved }: Regression): string {
-  const subject = job === '' ? 'The pipeline' : `Job ${job}`
+export function bodyOf(regression: Regression): string {
+  const { kind, job, section, before, after, resolved } = regression
+  const subjects = { pipeline: 'The pipeline', job: `Job ${job}`, section: `Section ${section} of job ${job}` }
+  const subject = subjects[subjectOf(regression)]
   const percent = (share: number): string => `${Math.round(share * 100)} %`
   if (resolved?.how === 'recovered') {
     return kind === 'slower'

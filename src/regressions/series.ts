@@ -1,5 +1,6 @@
-// What is judged: the runs of one job, or of a project's pipelines, on one class of branch. Recent runs are single ones, older ones are daily
-// figures. Pure.
+// What is judged: the runs of one job, of a section of it, or of a project's pipelines, on one class of branch. Recent runs are single ones, older
+// ones are daily figures. Pure.
+import type { BranchClass } from '../model/branch-class.ts'
 import type { Bins } from '../lib/log-bins.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -31,6 +32,15 @@ export interface Series {
 
 export const regressionKinds = ['slower', 'failing'] as const
 export type RegressionKind = (typeof regressionKinds)[number]
+
+export interface Subject {
+  readonly branch: BranchClass
+  /** Empty: the project's pipelines. */
+  readonly job: string
+  /** Of the job; empty: the job itself. */
+  readonly section: string
+  readonly kind: RegressionKind
+}
 
 /** One regression in time, from its first bad run until it was over. */
 export interface Episode {

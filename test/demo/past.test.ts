@@ -22,7 +22,7 @@ it('the past of the demo has one regression, with its cause', async () => {
   await until(async () => (await runs.count()).open === 0)
   while ((await views.trends.takeIn(100)) > 0);
   const judge = createJudge({
-    ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: false },
+    ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: 'none' as const },
     lease: { isMine: async () => true, release: async () => undefined },
     ...{ clock: systemClock, log: silentLog() },
   })

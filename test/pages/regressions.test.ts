@@ -56,7 +56,7 @@ beforeAll(async () => {
   while ((await views.trends.takeIn(100)) > 0);
   // The daemon's own looks every ten seconds.
   const judge = createJudge({
-    ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: false },
+    ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: 'none' as const },
     lease: { isMine: async () => true, release: async () => undefined },
     ...{ clock: systemClock, log: silentLog() },
   })

@@ -77,7 +77,12 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
 
     function judge(of: Store = store, take = takes(of)): Judge {
       return createJudge({
-        ...{ views: of.views, regressions: of.repositories.regressions, rule: usualRule, readsSections: false },
+        ...{
+          views: of.views,
+          regressions: of.repositories.regressions,
+          rule: usualRule,
+          readsSections: 'none' as const,
+        },
         lease: { isMine: async () => true, release: async () => undefined },
         ...{ take, clock: systemClock, log: silentLog() },
       })

@@ -10,6 +10,7 @@ import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { regressionExercise } from '../regressions/regression-exercise.ts'
+import { sectionExercise } from '../regressions/section-exercise.ts'
 import { restoredJobsExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
@@ -41,6 +42,7 @@ settlerExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)
 viewsExercise('PostgreSQL', bench)
 regressionExercise('PostgreSQL', bench)
+sectionExercise('PostgreSQL', bench)
 
 it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
   const url = await server.newDatabase()

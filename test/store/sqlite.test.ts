@@ -11,6 +11,7 @@ import { exercise, delivery } from './exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { regressionExercise } from '../regressions/regression-exercise.ts'
+import { sectionExercise } from '../regressions/section-exercise.ts'
 import { restoredJobsExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
@@ -28,6 +29,7 @@ settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
 regressionExercise('SQLite', sqliteBench)
+sectionExercise('SQLite', sqliteBench)
 jobReadsExercise('SQLite', sqliteBench)
 
 describe('an SQLite file', () => {

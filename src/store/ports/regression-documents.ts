@@ -41,8 +41,10 @@ export const regression = z.object({
   flaggedAt: z.number(),
   /** A sentence: what else changed with the first bad run. */
   cause: z.string(),
-  /** The section that explains it, where sections are read. */
+  /** The section that became worse itself, or that explains what became of its job, where sections are read. */
   section: z.string().optional(),
+  /** It is about the section itself: its figures are those of the section. */
+  ofSection: z.literal(true).optional(),
   /** Other jobs that changed with it. */
   also: z.array(z.string()),
   resolved: times.extend({ how: z.enum(['recovered', 'settled']), resolvedAt: z.number() }).optional(),

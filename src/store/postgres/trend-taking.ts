@@ -13,6 +13,16 @@ import {
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { addingCosts, costTypes, costValues, pruneCosts } from '../read-models/costs-sql.ts'
 import { PipelineNames } from '../read-models/pipeline-names.ts'
+import {
+  sectionDayColumns,
+  sectionDayKey,
+  sectionDayTypes,
+  sectionsForgottenBefore,
+  sectionSql,
+  sectionTypes,
+  sectionValues,
+  writingSections,
+} from '../read-models/section-figures-sql.ts'
 import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { idOf, runId } from './run-rows.ts'
@@ -20,6 +30,7 @@ import { number, type Row } from '../sql/columns.ts'
 import { placed } from './statements.ts'
 import type { Database, Session } from './database.ts'
 import type { Chunk } from '../../model/chunk.ts'
+import type { SectionsOfDay } from '../read-models/section-sums.ts'
 import type { Ask } from '../read-models/ask.ts'
 import { day, type TrendViews } from '../ports/trends.ts'
 
@@ -49,7 +60,8 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
     prune: async keep =>
       db.transaction(async (session, now) => {
         const old = await session.query(`${placed(pruneCosts)} RETURNING 1`, [forgottenBefore(day, now, keep)])
-        let gone = old.length
+        const sections = [sectionsForgottenBefore(now, keep)]
+        let gone = old.length + (await session.query(`${placed(sectionSql.prune)} RETURNING 1`, sections)).length
         for (const step of trendSteps) {
           const sql = `${placed(takeInSql.prune)} RETURNING 1`
           gone += (await session.query(sql, [step, forgottenBefore(step, now, keep)])).length
@@ -99,6 +111,10 @@ async function takeIn(session: Session, { names, until, limit }: Taking): Promis
     if (row.content === null) continue
     const chunk = chunkOf(row)
     if (chunk === undefined) continue
+    if (chunk.inside !== undefined) {
+      sums.sections.add(chunk)
+      continue
+    }
     const run = runId(row)
     if (failures.isMissing(run, chunk)) {
       for (const before of await ask(takeInSql.earlier, [run, last])) {
@@ -118,6 +134,7 @@ async function takeIn(session: Session, { names, until, limit }: Taking): Promis
   for (let first = 0; first < costs.length; first += rowsAtOnce) {
     await session.query(writeCosts, columnsOf(costs.slice(first, first + rowsAtOnce).map(costValues)))
   }
+  await addSections(session, sums.sections.days())
   await ask(takeInSql.move, [last])
   return count
 }
@@ -152,6 +169,22 @@ async function add(session: Session, additions: readonly Addition[]): Promise<vo
   const written = additions.map((addition, at) => rowValues(addition, before.get(at + 1), session.damaged))
   await session.query(writeRows, columnsOf(written))
 }
+
+/** A round trip for what is known of all of them, and one to write them. */
+async function addSections(session: Session, days: readonly SectionsOfDay[]): Promise<void> {
+  if (days.length === 0) return
+  const rows = await session.query(
+    `SELECT k.nth, f.section, f.runs, f.failed, f.durations
+     FROM ${unnest(sectionDayTypes)} WITH ORDINALITY AS k (${sectionDayColumns}, nth)
+     JOIN section_figures f USING (${sectionDayColumns})`,
+    columnsOf(days.map(sectionDayKey)),
+  )
+  const known = Map.groupBy(rows, number('nth'))
+  const written = days.flatMap((one, at) => sectionValues(one, known.get(at + 1) ?? [], session.damaged))
+  if (written.length > 0) await session.query(writeSections, columnsOf(written))
+}
+
+const writeSections = writingSections(`SELECT * FROM ${unnest(sectionTypes)}`)
 
 /** As many as are read and written by one statement. */
 const rowsAtOnce = 1_000

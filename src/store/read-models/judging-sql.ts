@@ -1,12 +1,21 @@
 // The SQL by which figures and runs of one project are read to be judged.
 import { branchClasses } from '../../model/branch-class.ts'
-import { day, type TrendFigures } from '../ports/trends.ts'
-import { json, number, record, text, word } from '../sql/columns.ts'
+import { day, trendJob, type TrendFigures } from '../ports/trends.ts'
+import { judgedSectionsOn } from './section-figures-sql.ts'
+import { json, number, record, text, word, type Row } from '../sql/columns.ts'
 import { places } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import type { Ask } from './ask.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Judging } from '../ports/judging.ts'
+
+/** Ids of the jobs of these names. */
+function jobsNamed(chunks: readonly Chunk[], names: ReadonlySet<string>): number[] {
+  return chunks.flatMap(({ jobs }) =>
+    jobs.flatMap(({ id, name }) => (name !== undefined && names.has(trendJob(name)) ? [id] : [])),
+  )
+}
 
 /** Between two of these the loop is free for others. */
 const atOnce = { jobs: 20, runs: 20 }
@@ -29,6 +38,20 @@ const row = record({
 })
 
 export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
+  const chunksOf = (rows: readonly Row[]): Chunk[] =>
+    rows.flatMap(
+      ({ id, content }) => damaged.orNothing({ chunk: id }, 'it is not judged', () => storedChunk(content)) ?? [],
+    )
+  const sectionsIn = async (runs: readonly number[], jobs: readonly number[]): Promise<Chunk[]> => {
+    if (jobs.length === 0) return []
+    return chunksOf(
+      await ask(
+        `SELECT id, content FROM chunks WHERE run_id IN (${places(runs)}) AND inside IN (${places(jobs, runs.length)})
+           AND content LIKE '%,"sections":[%' ORDER BY run_id, id`,
+        [...runs, ...jobs],
+      ),
+    )
+  }
   return {
     projects: async since => {
       const rows = await ask(
@@ -61,7 +84,8 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
       }
       return found.flat()
     },
-    newest: async function* ({ instance, project }, limit) {
+    sections: judgedSectionsOn(ask, damaged),
+    newest: async function* ({ instance, project }, limit, sectionsOf = new Set()) {
       const runs = await ask(
         `SELECT run_id FROM listed_runs WHERE project = ?1 AND instance = ?2 AND finished_at IS NOT NULL
          ORDER BY created_at DESC, run_id DESC LIMIT ?3`,
@@ -74,9 +98,8 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
           `SELECT id, content FROM chunks WHERE run_id IN (${places(some)}) AND inside IS NULL ORDER BY run_id, id`,
           some,
         )
-        yield rows.flatMap(
-          ({ id, content }) => damaged.orNothing({ chunk: id }, 'it is not judged', () => storedChunk(content)) ?? [],
-        )
+        const chunks = chunksOf(rows)
+        yield sectionsOf.size === 0 ? chunks : [...chunks, ...(await sectionsIn(some, jobsNamed(chunks, sectionsOf)))]
         await breathe()
       }
     },

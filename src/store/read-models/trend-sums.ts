@@ -11,6 +11,7 @@ import {
   type TrendStep,
 } from '../ports/trends.ts'
 import { CostSums } from './cost-sums.ts'
+import { SectionSums } from './section-sums.ts'
 import type { Failures } from './earlier-failures.ts'
 import type { PipelineNames } from './pipeline-names.ts'
 import type { Chunk } from '../../model/chunk.ts'
@@ -40,6 +41,8 @@ interface Hour extends Pick<
 export class TrendSums {
   /** Of the same chunks. */
   readonly costs = new CostSums()
+  /** Of what was read about the inside of jobs. */
+  readonly sections = new SectionSums()
   /** Days are added up of hours. */
   readonly #hours = new Map<string, Hour>()
   /** What one chunk reports is mostly of one hour. */
@@ -53,7 +56,7 @@ export class TrendSums {
 
   /** How many rows of hours there are to write. */
   get size(): number {
-    return this.#size + this.costs.size
+    return this.#size + this.costs.size + this.sections.size
   }
 
   /** `failedBefore`: in it and in the earlier chunks of the same run. */

@@ -23,8 +23,11 @@ export const takeInSql = {
   /** Locks out other replicas where there are any. */
   reached: `INSERT INTO trends_reached VALUES (1, 0)
             ON CONFLICT (id) DO UPDATE SET chunk_id = trends_reached.chunk_id RETURNING chunk_id`,
-  /** Chunks after the last, without the content of events and of those inside of jobs, up to the one before which no other can still appear. */
-  chunks: `SELECT id, run_id, CASE WHEN run_id IS NOT NULL AND inside IS NULL THEN content END AS content
+  /**
+   * Chunks after the last, up to the one before which no other can still appear; without the content of events, and of those inside of jobs
+   * that have no sections.
+   */
+  chunks: `SELECT id, run_id, CASE WHEN run_id IS NOT NULL AND (inside IS NULL OR content LIKE '%,"sections":[%') THEN content END AS content
            FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3`,
   /** The same where they may still be in memory. */
   ids: 'SELECT id, run_id, inside FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2',

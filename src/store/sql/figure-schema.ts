@@ -26,6 +26,21 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
   CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
   CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, runs, failed, flaky, total_ms);
 
+  -- Figures of one day of the sections of jobs whose logs are read: of each job those that take most of its time, by class of branch.
+  CREATE TABLE section_figures (
+    project_id bigint NOT NULL,
+    job        text   NOT NULL,
+    bucket     bigint NOT NULL,
+    instance   text   NOT NULL,
+    branch     text   NOT NULL,
+    section    text   NOT NULL,
+    runs       bigint NOT NULL,
+    failed     bigint NOT NULL,
+    durations  text   NOT NULL,
+    PRIMARY KEY (project_id, job, bucket, instance, branch, section)
+  ) ${byKey};
+  CREATE INDEX section_figures_by_day ON section_figures (bucket, project_id, job);
+
   -- What jobs took of their runners and what that cost, by day: of a project's jobs (job '') by class of branch and type of
   -- runner, and of each of them in all: jobs are many.
   CREATE TABLE costs (

@@ -13,7 +13,14 @@ import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { addCost, costValues, pruneCosts } from '../read-models/costs-sql.ts'
 import { PipelineNames } from '../read-models/pipeline-names.ts'
+import {
+  sectionDayKey,
+  sectionsForgottenBefore,
+  sectionSql,
+  sectionValues,
+} from '../read-models/section-figures-sql.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import { day, type TrendViews } from '../ports/trends.ts'
@@ -74,7 +81,8 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
         trendSteps.reduce(
           (sum, step) =>
             sum + Number(db.prepare(takeInSql.prune).run(step, forgottenBefore(step, db.now(), keep)).changes),
-          Number(db.prepare(pruneCosts).run(forgottenBefore(day, db.now(), keep)).changes),
+          Number(db.prepare(pruneCosts).run(forgottenBefore(day, db.now(), keep)).changes) +
+            Number(db.prepare(sectionSql.prune).run(sectionsForgottenBefore(db.now(), keep)).changes),
         ),
       ),
   }
@@ -98,7 +106,12 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
     if (count > 0 && ahead.sums.size >= rowsInMemory) break
     count += 1
     ahead.last = id
-    if (run === undefined || inside !== undefined) continue
+    if (run === undefined) continue
+    if (inside !== undefined) {
+      const read = recent.recallOfRun(id) ?? sectionChunk(db, id)
+      if (read !== undefined) ahead.sums.sections.add(read)
+      continue
+    }
     const chunk = recent.recallOfRun(id) ?? countedChunk(db.damaged, id, content.get(id)?.content)
     if (chunk === undefined) continue
     if (ahead.failures.isMissing(run, chunk)) {
@@ -113,12 +126,22 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
   return count
 }
 
+/** What else was read about the inside of jobs may be large: it is passed over unread. */
+function sectionChunk(db: Database, id: number): Chunk | undefined {
+  const row = db.prepare(`SELECT content FROM chunks WHERE id = ? AND instr(content, ',"sections":[') > 0`).get(id)
+  return row && countedChunk(db.damaged, id, row.content)
+}
+
 function write(db: Database, { last, sums }: Ahead): void {
   for (const addition of sums.additions()) {
     const before = db.prepare(takeInSql.row).get(...rowKey(addition))
     db.prepare(takeInSql.write).run(...rowValues(addition, before, db.damaged))
   }
   for (const row of sums.costs.rows()) db.prepare(addCost).run(...costValues(row))
+  for (const one of sums.sections.days()) {
+    const known = db.prepare(sectionSql.known).all(...sectionDayKey(one))
+    for (const values of sectionValues(one, known, db.damaged)) db.prepare(sectionSql.write).run(...values)
+  }
   db.prepare(takeInSql.reached).get()
   db.prepare(takeInSql.move).run(last)
 }

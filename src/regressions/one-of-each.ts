@@ -1,0 +1,74 @@
+// One flag for one cause: findings of a project that began together, such as those of a pipeline, its job and a section of that. Pure.
+import type { Found } from './judge-project.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Regression } from '../store/ports/regression-documents.ts'
+
+export interface Group {
+  /** What is flagged. */
+  readonly main: Found
+  /** Other jobs that changed with it. */
+  readonly also: readonly string[]
+}
+
+/** What began at about the same time has one cause. Of each such group: the finding that is flagged, and the names of the other jobs. */
+export function oneOfEach(found: readonly Found[]): Group[] {
+  const groups: Found[][] = []
+  for (const one of found.toSorted((a, b) => a.episode.first.at - b.episode.first.at)) {
+    const group = groups.find(([first]) => first !== undefined && belongTogether(first, one))
+    if (group === undefined) groups.push([one])
+    else group.push(one)
+  }
+  return groups.flatMap(group => {
+    const main = mainOf(group)
+    if (main === undefined) return []
+    const others = new Set(group.map(({ job }) => job).filter(job => job !== '' && job !== main.job))
+    return [{ main, also: [...others].sort() }]
+  })
+}
+
+/** A pipeline is slow because one of its jobs is, and a job because one of its sections is: the innermost section that explains at least half, else the job. */
+function mainOf(group: readonly Found[]): Found | undefined {
+  const jobs = group.filter(({ job }) => job !== '')
+  const [greatest] = (jobs.length === 0 ? group : jobs).toSorted((a, b) => effectOf(b) - effectOf(a))
+  if (greatest === undefined) return undefined
+  const [section] = jobs
+    .filter(one => one.section !== '' && one.job === greatest.job && effectOf(one) >= effectOf(greatest) / 2)
+    .sort((a, b) => depthOf(b) - depthOf(a) || effectOf(b) - effectOf(a))
+  return section ?? greatest
+}
+
+/** True if the same cause was flagged already: for another class of branch, a job that changed with this one, its pipeline, its job, or a section. */
+export function isSameCause(flagged: Regression, found: Found): boolean {
+  if (flagged.kind !== found.kind) return false
+  const { job, section, episode } = found
+  if (episode.first.at > (flagged.resolved?.at ?? Infinity)) return false
+  if (isSoonAfter(flagged.first.at, episode.first.at)) return true
+  const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
+  const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
+  if (isOfItsJob && isMeanwhile) return true
+  // One that is over explains only what began with it.
+  if (flagged.resolved !== undefined) return false
+  if (flagged.also.includes(job)) return true
+  return job === flagged.job && (section === '' || flagged.section === undefined || flagged.section === section)
+}
+
+function belongTogether(a: Found, b: Found): boolean {
+  if (a.kind !== b.kind) return false
+  const [one, other] = [a.episode, b.episode]
+  if (isSoonAfter(one.first.at, other.first.at) || one.first.id === other.first.id) return true
+  // With one run a day, the two first bad runs may be a day apart.
+  const isOfOneJob = a.job === b.job && a.job !== '' && (a.section !== '' || b.section !== '')
+  return isOfOneJob && other.first.at <= one.flagged.at && one.first.at <= other.flagged.at
+}
+
+function isSoonAfter(a: Millis, b: Millis): boolean {
+  return Math.abs(a - b) <= 6 * 3_600_000
+}
+
+function effectOf({ episode: { before, after } }: Found): number {
+  return after - before
+}
+
+function depthOf({ since }: Found): number {
+  return since[0]?.depth ?? 0
+}

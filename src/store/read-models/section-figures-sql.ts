@@ -1,0 +1,104 @@
+// The SQL of the figures of sections: how those of new chunks are added to what is stored, and how they are read to be judged.
+import { branchClasses } from '../../model/branch-class.ts'
+import { day } from '../ports/trends.ts'
+import { json, number, record, text, word, type Row } from '../sql/columns.ts'
+import { mostNames, type SectionsOfDay } from './section-sums.ts'
+import { places, type Value } from '../sql/statements.ts'
+import { plusBins } from '../../lib/log-bins.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { Ask } from './ask.ts'
+import type { DamagedRows } from '../sql/stored-json.ts'
+import type { Judging, SectionFigures } from '../ports/judging.ts'
+
+const key = 'project_id, job, bucket, instance, branch, section'
+export const sectionDayColumns = 'project_id, job, bucket, instance, branch'
+export const sectionDayTypes = ['bigint', 'text', 'bigint', 'text', 'text'] as const
+export const sectionTypes = [...sectionDayTypes, 'text', 'bigint', 'bigint', 'text'] as const
+
+export const sectionSql = {
+  /** What is stored of the sections of a job on a day. */
+  known: `SELECT section, runs, failed, durations FROM section_figures
+          WHERE project_id = ?1 AND job = ?2 AND bucket = ?3 AND instance = ?4 AND branch = ?5`,
+  write: writingSections('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'),
+  prune: 'DELETE FROM section_figures WHERE bucket < ?1',
+} as const
+
+/** No longer than they are compared with, ms. */
+const storedFor = 100 * day
+
+/** Before when they are forgotten. `keep`: how long figures of days are stored, ms. */
+export function sectionsForgottenBefore(now: number, keep: number): number {
+  return now - Math.min(storedFor, keep)
+}
+
+/** Writes rows (`sectionValues`) in the place of those with their keys. */
+export function writingSections(rows: string): string {
+  return `INSERT INTO section_figures (${key}, runs, failed, durations)
+          ${rows}
+          ON CONFLICT (${key}) DO UPDATE SET
+            runs = excluded.runs, failed = excluded.failed, durations = excluded.durations`
+}
+
+export function sectionDayKey({ projectId, job, bucket, instance, branch }: Omit<SectionsOfDay, 'sections'>): Value[] {
+  return [projectId, job, bucket, instance, branch]
+}
+
+/** The values of `sectionSql.write`. `known`: rows of `sectionSql.known`; beyond so many names no more are begun. */
+export function sectionValues(of: SectionsOfDay, known: readonly Row[], damaged: DamagedRows): Value[][] {
+  const stored = new Map(known.map(row => [nameOf(row), row]))
+  let room = mostNames - stored.size
+  return [...of.sections].flatMap(([section, more]) => {
+    const row = stored.get(section)
+    if (row === undefined && (room -= 1) < 0) return []
+    const names = { section, projectId: of.projectId, job: of.job, bucket: of.bucket }
+    const before = row && damaged.orNothing(names, 'its figures begin anew', () => figuresOf(row))
+    const sum = before === undefined ? more : plus(before, more)
+    return [[...sectionDayKey(of), section, sum.runs, sum.failed, JSON.stringify(sum.durations)]]
+  })
+}
+
+function plus(a: SectionFigures, b: SectionFigures): SectionFigures {
+  return { runs: a.runs + b.runs, failed: a.failed + b.failed, durations: plusBins(a.durations, b.durations) }
+}
+
+/** Jobs at once, between which the loop is free for others; and of one project. */
+const jobs = { atOnce: 10, most: 1_000 }
+
+export function judgedSectionsOn(ask: Ask, damaged: DamagedRows): Judging['sections'] {
+  return async function* ({ instance, projectId }, since, active) {
+    const known = await ask(
+      `SELECT DISTINCT job FROM section_figures WHERE bucket >= ?1 AND project_id = ?2 ORDER BY job LIMIT ${jobs.most}`,
+      [active, projectId],
+    )
+    const names = known.map(text('job'))
+    for (let first = 0; first < names.length; first += jobs.atOnce) {
+      const some = names.slice(first, first + jobs.atOnce)
+      const rows = await ask(
+        `SELECT job, section, branch, bucket, runs, failed, durations FROM section_figures
+         WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3`,
+        [projectId, since, instance, ...some],
+      )
+      yield rows.flatMap(
+        one =>
+          damaged.orNothing({ section: one.section, projectId, job: one.job }, 'it is not judged', () => judged(one)) ??
+          [],
+      )
+      await breathe()
+    }
+  }
+}
+
+const nameOf = text('section')
+const figures = {
+  runs: number('runs'),
+  failed: number('failed'),
+  durations: json<SectionFigures['durations']>('durations'),
+}
+const figuresOf: (row: Row) => SectionFigures = record(figures)
+const judged = record({
+  job: text('job'),
+  section: nameOf,
+  branch: word('branch', branchClasses),
+  bucket: number('bucket'),
+  ...figures,
+})
