@@ -1,5 +1,5 @@
-// Asks the platform from time to time what it has: each configured thing by its own interval, one after the other, by one replica, out of
-// the budget that everything else leaves. What was found goes into the store, from where it is sent with the other metrics.
+// Asks the platform from time to time what it has: each configured thing at its own interval, one after the other, by one replica, with the lowest
+// priority. The results are stored and exported with the other metrics.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { goodFor, isLasting, pauseAfter } from './next-round.ts'
 import { knownFor } from '../platform/inventory/requests.ts'
@@ -22,10 +22,9 @@ export interface InventoryOptions {
   readonly profile: string
   readonly ask: (signal: AbortSignal) => Asking
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
-  /** One replica asks. */
   readonly lease: { isMine(): Promise<boolean>; release(): Promise<void> }
   readonly errors: ErrorThrottle
-  /** Writes a log record, once: `key` distinguishes it from all others. */
+  /** Writes a log record once: `key` identifies it. */
   readonly onEvent: (event: CollectedEvent, owner: Owner | undefined, key: string) => Promise<void>
   readonly clock: Clock
   readonly log: Log
@@ -34,13 +33,13 @@ export interface InventoryOptions {
 /** Between two looks at what is due, ms. */
 const longestRest = 30_000
 const shortestRest = 1_000
-/** Refusals that last, of so many projects, speak for all: then the others are asked the next day. */
+/** If so many projects are refused permanently, the others are asked the next day too. */
 const mostRefused = 5
-/** Nothing is put off further than this: what lies further ahead was written by a clock that was ahead, ms. */
+/** A later next time was written under a clock that was ahead, ms. */
 const furthest = 2 * knownFor
 
 export interface Inventory extends Loop {
-  /** Asks what is due; answers after how many ms something may be due again. */
+  /** Asks what is due; answers how many ms later something may be due again. */
   turn(): Promise<number>
 }
 
@@ -49,7 +48,7 @@ export function createInventory(options: InventoryOptions): Inventory {
   const { inventoryStates: states, gaugeReadings: readings } = options.repositories
   const closing = new AbortController()
   const askedHere = new Set<string>()
-  /** What was looked up here, for all that is asked about the same. */
+  /** Owners that were looked up, for all things of the same owner. */
   const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
   const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance, kind, of })
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
@@ -66,7 +65,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     return rest()
   }
 
-  /** Whoever starts the daemon may have mended what was refused: then it is asked at once. */
+  /** What was refused is tried once after each start: whoever restarted the daemon may have fixed the permission. */
   function mayBeMended(thing: Thing, state: InventoryState | undefined): boolean {
     return state?.refusal?.lasts === true && !askedHere.has(nameOf(thing))
   }
@@ -77,7 +76,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     return Math.min(longestRest, Math.max(shortestRest, next))
   }
 
-  /** Of what is configured no more nothing is sent, and nothing is shown. */
+  /** Removes what is no longer configured, so that it is neither sent nor shown. */
   async function forgetOthers(): Promise<void> {
     const wanted = new Set(things.map(nameOf))
     for (const state of await states.all()) {
@@ -127,7 +126,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     { points, event, memory, goesOnIn }: Collected,
   ): Promise<void> {
     const owner = known.owner as Owner | undefined
-    // Exported before it is remembered: what is exported a second time after a kill is known by its key.
+    // Exported before the state is saved: if it is exported again after a kill, its key shows that.
     if (event !== undefined)
       await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event.key]))
     const now = await states.now()
@@ -158,11 +157,11 @@ export function createInventory(options: InventoryOptions): Inventory {
     return all.filter(one => one.instance === instance && one.kind === kind && one.refusal?.lasts).length >= mostRefused
   }
 
-  /** The platform does not offer it at all: the other projects are not asked for each. */
+  /** The platform does not offer it at all, so the other projects need not be tried. */
   async function putOffOthers({ kind, of }: Thing, nextAt: Millis): Promise<void> {
     for (const other of things.filter(one => one.kind === kind && one.of !== of)) {
       await states.change(keyOf(other), known => {
-        // What was answered before is offered, whatever the others are refused.
+        // A thing that was answered before is offered.
         if (known?.answeredAt !== undefined) return { document: known, result: undefined }
         return { document: { failures: 0, ...known, ...keyOf(other), nextAt }, result: undefined }
       })
@@ -185,7 +184,7 @@ function isDue(state: InventoryState | undefined, now: Millis): boolean {
   return state === undefined || state.nextAt <= now || state.nextAt > now + furthest
 }
 
-/** What a collector stumbles over is one thing's own trouble: the others go on. */
+/** An unexpected error of a collector concerns one thing: the others continue. */
 function asPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error
   if (error instanceof Fault) {

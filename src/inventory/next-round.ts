@@ -1,11 +1,11 @@
-// When a thing is asked about again. Pure: durations in ms.
+// When to ask about a thing again. Pure. Durations in ms.
 import type { PlatformError } from '../platform/rest/platform-error.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** After the first failure that may pass by itself. */
+/** After the first failure that may be temporary. */
 const firstPause = 5 * minute
-/** The longest pause of what may pass by itself. */
+/** The longest pause after failures that may be temporary. */
 const longestPause = 60 * minute
 
 /** `failures`: rounds without an answer, this one included. */
@@ -16,12 +16,12 @@ export function pauseAfter(error: PlatformError, failures: number, every: number
   return Math.min(Math.min(every, firstPause) * doubled, Math.max(every, longestPause))
 }
 
-/** What a role, a tier or a setting would have to change. */
+/** True for errors that last until a role, a tier or a setting is changed. */
 export function isLasting({ kind }: PlatformError): boolean {
   return kind === 'forbidden' || kind === 'not-found' || kind === 'refused' || kind === 'unexpected-answer'
 }
 
-/** A gauge is good for three rounds, so that one that fails leaves no gap. */
+/** A reading is valid for three rounds, so that a failed one leaves no gap. */
 export function goodFor(every: number): number {
   return 3 * every + 10 * minute
 }

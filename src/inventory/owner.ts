@@ -10,7 +10,7 @@ import type { Thing } from './thing.ts'
 
 const restGroup = z.object({ full_path: maybe(wireText) })
 
-/** Rejects with a PlatformError where there is no such thing, or none that the token may see. */
+/** Rejects with a PlatformError if it does not exist, or the token may not see it. */
 export async function lookUp({ as, named }: NonNullable<Thing['owner']>, ask: Asking): Promise<Owner> {
   if (as === 'groups') return groupOf(named, ask)
   try {

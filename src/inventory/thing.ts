@@ -4,14 +4,14 @@ import type { Millis } from '../model/instant.ts'
 
 export interface Thing {
   readonly kind: string
-  /** As configured: a path, an id; of a query its name. */
+  /** As configured: a path or an id, or the name of a query. */
   readonly of: string
-  /** What it must be looked up as; undefined: it belongs to the instance. */
+  /** How to look up its owner; undefined: it belongs to the instance. */
   readonly owner?: { readonly as: Collector['of']; readonly named: string } | undefined
   readonly every: Millis
   /** Requests of one round, at least. */
   readonly atLeast: number
-  /** Its failures are put off twice as long each time from the first on: the platform blocks what fails again and again. */
+  /** The pause doubles from the first failure on, because the platform blocks queries that fail repeatedly. */
   readonly isBlockable?: boolean | undefined
   readonly collect: (round: Omit<Round, 'owner'> & { readonly owner: Owner | undefined }) => Promise<Collected>
 }

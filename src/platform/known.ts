@@ -1,4 +1,4 @@
-// Undefined means "this source did not say": such fields are left out of what is observed, so that it compares and stores alike.
+// Removes undefined fields, so that observations compare and are stored alike.
 
 /** The record without its undefined fields. */
 export function known<T extends object>(fields: T): T {
@@ -7,7 +7,7 @@ export function known<T extends object>(fields: T): T {
   return said as T
 }
 
-/** The same; undefined when the source said nothing at all. */
+/** The same; undefined if no field is left. */
 export function anyKnown<T extends object>(fields: T): T | undefined {
   const said = known(fields)
   return Object.keys(said).length === 0 ? undefined : said

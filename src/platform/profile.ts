@@ -1,4 +1,4 @@
-// The one table of vendor words. Nothing else in the code knows a vendor's name.
+// The table of vendor names; no other code knows them.
 import { collectors } from './inventory/collectors.ts'
 import { eventWords } from './webhook/event-selection.ts'
 
@@ -14,9 +14,9 @@ export interface Profile {
   readonly headerPrefix: string
   /** Names of the two CI/CD variables. */
   readonly variables: { readonly export: string; readonly token: string }
-  /** The words by which its webhook events are selected. */
+  /** The words that select its webhook events. */
   readonly events: readonly string[]
-  /** What can be asked about besides pipelines. */
+  /** What the inventory can collect. */
   readonly inventory: readonly CollectorHead[]
 }
 
@@ -50,8 +50,8 @@ export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhoo
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * A webhook header's value, undefined when it is absent or blank. Every spelling of the table is accepted whatever the
- * profile, the profile's own first: a platform is renamed more easily than its webhooks.
+ * A webhook header's value; undefined if it is absent or blank. All vendors' prefixes are accepted, the profile's own first: a renamed platform may
+ * keep its old headers.
  */
 export function headerOf(headers: Headers, header: HookHeader, profile: Profile): string | undefined {
   for (const name of spellings(header, profile)) {
@@ -62,7 +62,7 @@ export function headerOf(headers: Headers, header: HookHeader, profile: Profile)
   return undefined
 }
 
-/** In lower case, the profile's own first. Made once: every delivery is asked for four of them. */
+/** In lower case, the profile's own first. Cached, as each delivery needs four headers. */
 function spellings(header: HookHeader, profile: Profile): readonly string[] {
   const own = known.get(profile) ?? new Map<HookHeader, readonly string[]>()
   const names =

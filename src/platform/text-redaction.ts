@@ -1,15 +1,18 @@
-// What is redacted in texts of jobs before they leave: secrets by their shapes, e-mail addresses, and what the operator names. The platform
-// masks the very values of its masked variables alone, so what a tool fetched, encoded or printed by itself comes here readable.
+// Redacts texts of jobs before export: secrets by their form, e-mail addresses, and configured patterns. The platform only masks exact values of
+// masked variables, so secrets that a tool fetched or encoded arrive here readable.
 
-/** Takes secrets out of one text. */
+/** Redacts one text. */
 export type RedactText = (text: string) => string
 
 export const redacted = '[REDACTED]'
 
-/** A name that a secret is assigned to, in a shell, in YAML, in JSON, in an address. */
+/** The name of a secret in an assignment: in a shell, YAML, JSON or a URL. */
 const secretName = String.raw`[\w.-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?[\w.-]{0,20}`
 
-/** A name of a secret with what stands around it, and the value: its first character, and the others. What is hidden or a variable stays. */
+/**
+ * Matches an assignment to such a name: `before` and `between` around the name, then the value's first character and the others. Values that are
+ * hidden or variables stay.
+ */
 function assignment(before: string, between: string, first: string, others = first): RegExp {
   const hidden = String.raw`\[REDACTED\]|\[MASKED\]|\$|\*{3}`
   return new RegExp(`(${before}${secretName}${between})(?!${hidden})${first}${others}{5,}`, 'gi')
@@ -17,19 +20,19 @@ function assignment(before: string, between: string, first: string, others = fir
 
 interface Shape {
   readonly pattern: RegExp
-  /** What stays of it is its first group. */
+  /** Its first group is kept. */
   readonly keeps?: true
 }
 
 const shape = (pattern: RegExp): Shape => ({ pattern })
 const behind = (pattern: RegExp): Shape => ({ pattern, keeps: true })
 
-/** Each with a beginning that is rare, so that most lines are passed over quickly. */
+/** Each has a rare beginning, so that most lines are checked quickly. */
 const shapes: readonly Shape[] = [
-  // Of the platform: personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
+  // The platform's: personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
   shape(/\bgl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt|fat)-[\w.-]{16,}/g),
   shape(/\b(?:GR1348941|glcbt-)[\w-]{16,}/g),
-  // Of other forges and registries.
+  // Other forges and registries.
   shape(/\bgh[pousr]_[A-Za-z0-9]{30,}/g),
   shape(/\bgithub_pat_\w{40,}/g),
   shape(/\bnpm_[A-Za-z0-9]{30,}/g),
@@ -37,14 +40,14 @@ const shapes: readonly Shape[] = [
   shape(/\bdckr_(?:pat|oat)_[\w-]{20,}/g),
   shape(/\bhvs\.[\w-]{20,}/g),
   shape(/\bATATT3[\w=-]{30,}/g),
-  // Of clouds.
+  // Clouds.
   shape(/\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b/g),
   shape(/\bAIza[\w-]{35}\b/g),
   shape(/\bya29\.[\w-]{20,}/g),
   shape(/\bGOCSPX-[\w-]{20,}/g),
   shape(/\bdo[opr]_v1_[0-9a-f]{40,}/g),
   shape(/\b[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}/g),
-  // Of services.
+  // Services.
   shape(/\bxox[abeoprs]-[\w-]{10,}/g),
   shape(/\bxapp-\d-[\w-]{10,}/g),
   shape(/https:\/\/hooks\.slack\.com\/(?:services|workflows)\/[\w/]{20,}/g),
@@ -55,7 +58,7 @@ const shapes: readonly Shape[] = [
   shape(/\bsq0[a-z]{3}-[\w-]{20,}/g),
   // JSON Web Tokens.
   shape(/\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.?[\w-]*/g),
-  // Headers, addresses, assignments, options: what stands behind a name.
+  // Values after a name: in headers, URLs, assignments, options.
   behind(
     /((?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:(?:basic|bearer|token|digest|negotiate)\s+)?)[^\s"',;]{6,}/gi,
   ),
@@ -67,17 +70,17 @@ const shapes: readonly Shape[] = [
     assignment(String.raw`(?:^|[\s"'{,;(])(?:--?)?`, String.raw`["']?\s{0,3}[:=]\s{0,3}["']?`, String.raw`[^\s"',;)}]`),
   ),
   behind(assignment(String.raw`(?:^|\s)--?`, String.raw`\s+["']?`, String.raw`[^\s"'/.-]`, String.raw`[^\s"']`)),
-  // E-mail addresses; what precedes the host in an address of SSH is none.
+  // E-mail addresses, but not `git@host`.
   shape(/(?<![\w.%+/:-])(?!git@)[\w.%+-]{1,64}@[a-z0-9](?:[a-z0-9-]{0,62}\.){1,6}[a-z]{2,24}\b/gi),
 ]
 
-/** Within the text of a key the lines have no shape of their own. */
+/** Lines within a PEM block cannot be recognised by themselves. */
 const keyBegins = /-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|PGP MESSAGE)[A-Z ]{0,10}-----/
 const keyEnds = /-----END [A-Z0-9 ]{0,40}-----/
-/** A key that never ends is one that was cut: no longer than this many lines. */
+/** A block without an end was cut; it counts for so many lines. */
 const longestKey = 400
 
-/** `more`: what the operator names, with the flag `g`. */
+/** `more`: the configured patterns, with the flag `g`. */
 export function createTextRedaction(more: readonly RegExp[]): RedactText {
   const all = [...shapes, ...more.map(shape)]
   return text => {
@@ -89,7 +92,7 @@ export function createTextRedaction(more: readonly RegExp[]): RedactText {
   }
 }
 
-/** Whether lines are within a PEM block: to be asked about each line, in their order. */
+/** Called with each line in order: true within a PEM block. */
 export function createKeyWatch(): (text: string) => boolean {
   let left = 0
   return text => {
@@ -106,7 +109,7 @@ export function createKeyWatch(): (text: string) => boolean {
   }
 }
 
-/** Of a block that is in one text, as in JSON, also where it is cut off. */
+/** Redacts PEM blocks within one text, as in JSON, even if they are cut off. */
 function withoutKeys(text: string): string {
   if (!text.includes('-----BEGIN')) return text
   const begins = keyBegins.exec(text)

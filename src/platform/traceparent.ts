@@ -1,4 +1,4 @@
-// The one pipeline variable that is looked at, and only where the operator allows it: a W3C traceparent.
+// The W3C traceparent: the only pipeline variable that is read, and only if the configuration allows it.
 import { readItems } from './webhook/wire-items.ts'
 import { readObject } from './wire-read.ts'
 
@@ -8,13 +8,13 @@ import { readObject } from './wire-read.ts'
  */
 const traceparent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** A valid traceparent, undefined for anything else. */
+/** The trimmed value if it is valid; otherwise undefined. */
 export function validTraceparent(value: string): string | undefined {
   const trimmed = value.trim()
   return traceparent.test(trimmed) ? trimmed : undefined
 }
 
-/** The traceparent that a pipeline event's variables carry. No other variable is read. */
+/** The traceparent among a pipeline event's variables. No other variable is read. */
 export function traceparentOf(body: unknown): string | undefined {
   for (const variable of readItems(readObject(readObject(body)?.object_attributes)?.variables) ?? []) {
     const { key, value } = readObject(variable) ?? {}

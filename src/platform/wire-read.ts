@@ -1,38 +1,37 @@
-// Readers of single values off the wire: what the platform may send in a field, and what is made of it. Each answers undefined
-// for what is no such value: null and a wrong type are as good as absent.
+// Readers of single JSON values. Each answers undefined for null and for a wrong type.
 import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
 import { shaped } from './webhook/wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
-/** Longest name, ref, status text and the like that is read, in UTF-16 units; the rest is cut off. */
+/** Longer names, refs and the like are cut, UTF-16 units. */
 export const longestText = 1_024
-/** Longest commit message that is read. */
+/** Longer commit messages are cut. */
 export const longestMessage = 65_536
-/** A longer URL is dropped: cut off it would lead somewhere else. */
+/** Longer URLs are dropped: cut, they would lead elsewhere. */
 export const longestUrl = 4_096
-/** Most stages, tags and the like that are read of one list. */
+/** Most stages, tags and the like of one list. */
 export const longestList = 1_000
-/** Some 30,000 years: what is queued longer is a mistake, and would not fit into milliseconds. */
+/** Some 30,000 years: longer durations are errors and do not fit into milliseconds. */
 export const longestSeconds = 1e12
 
-/** A positive whole number that JavaScript holds exactly, also given as digits. */
+/** A positive safe integer, also given as digits. */
 export const readId: Read<number> = value => {
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : undefined
 }
 
-/** Text that says something: blank is as good as absent. What no database and no encoder takes is taken out. */
+/** Text that is not blank, without characters that databases or encoders refuse. */
 export const readText: Read<string> = value => textUpTo(longestText, value)
 
 export const readMessage: Read<string> = value => textUpTo(longestMessage, value)
 
-/** An http(s) URL. Others are dropped: these end as links on pages. */
+/** An http(s) URL. Others are dropped, as URLs become links on pages. */
 export const readUrl: Read<string> = value =>
   typeof value === 'string' && value.length <= longestUrl && /^https?:\/\/[^\s"'<>]+$/i.test(value) ? value : undefined
 
-/** A status as it came, this version's or a later one's. */
+/** A status, also one that is not known to this version. */
 export const readStatus: Read<string> = value => {
   if (typeof value !== 'string') return undefined
   if (isKnownStatus(value)) return value
@@ -42,11 +41,11 @@ export const readStatus: Read<string> = value => {
 
 export const readFlag: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
 
-/** Seconds, fractional, however absurd. */
+/** Seconds, with fractions. */
 export const readSeconds: Read<number> = value =>
   typeof value === 'number' && value >= 0 && value <= longestSeconds ? value : undefined
 
-/** Percent, as a number or as the digits that a pipeline spells it in. */
+/** Percent, as a number or as digits. */
 export const readPercent: Read<number> = value => {
   const percent = typeof value === 'string' && /^\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : value
   return typeof percent === 'number' && Number.isFinite(percent) && percent >= 0 ? percent : undefined
@@ -59,7 +58,7 @@ export const readCount: Read<number> = value =>
 /** Unix time in milliseconds. */
 export const readTime: Read<number> = parseWireTime
 
-/** A list of texts; what is no text is left out of it. */
+/** A list of texts; other items are left out. */
 export const readTexts: Read<readonly string[]> = shaped(value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
@@ -82,7 +81,7 @@ function textUpTo(length: number, value: unknown): string | undefined {
   return hasWords(text) ? text : undefined
 }
 
-/** A copy: what is cut off a string that stays in memory stays there too. */
+/** A copy, because a slice would keep the whole string in memory. */
 function cutTo(length: number, text: string): string {
   return Buffer.from(text.slice(0, length).replaceAll('\0', '')).toString()
 }
@@ -91,7 +90,7 @@ function sound(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()
 }
 
-/** Most texts begin with what is no white space. */
+/** Quick for most texts, which do not begin with white space. */
 function hasWords(text: string): boolean {
   return text.charCodeAt(0) > 0x20 ? text.charCodeAt(0) < 0x7f || text.trim() !== '' : text.trim() !== ''
 }

@@ -5,7 +5,7 @@ import { minute, pathOf, point, type Collector } from './collector.ts'
 
 const agent = z.object({ id: wireId, name: maybe(wireText) })
 const listedToken = z.object({ id: wireId })
-/** Only of one token by itself does the platform say when it was last used. */
+/** Only the answer about a single token has the time of its last use. */
 const token = z.object({ last_used_at: maybe(wireTime) })
 
 const agentName = 'platform.agent.name'

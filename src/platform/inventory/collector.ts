@@ -1,5 +1,5 @@
-// What a collector is: one kind of thing that the platform has, asked about from time to time and exported as gauges. Each is a file of its
-// own beside this one and a row of `collectors.ts`; the options, the reference, the doctor and the sources page are made from these rows.
+// A collector reads one kind of thing that the platform has and exports it as gauges. Each is a file beside this one and a row of `collectors.ts`,
+// from which the options, the reference, the doctor and the sources page are made.
 import { segmentOf } from '../rest/query.ts'
 import type { Asking } from '../rest/asking.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -12,15 +12,15 @@ export interface CollectorHead {
   readonly of: 'projects' | 'groups' | 'groups or projects'
   /** What it reports: a sentence. */
   readonly says: string
-  /** Paths that it asks, for the reference. */
+  /** The API paths that it reads, for the reference. */
   readonly asks: readonly string[]
-  /** From one round to the next, ms. */
+  /** Between two rounds, ms. */
   readonly every: Millis
-  /** Requests of one round, in words, for people: `1 + agents + tokens`. */
+  /** Requests of one round, for people: `1 + agents + tokens`. */
   readonly requests: string
-  /** The same without what it finds: what a round takes at least. */
+  /** The least number of requests of a round. */
   readonly atLeast: number
-  /** What the token's user must be. */
+  /** The role that the token's user needs. */
   readonly role: string
   readonly metrics: readonly InventoryMetric[]
 }
@@ -30,7 +30,7 @@ export interface Collector extends CollectorHead {
 }
 
 export interface InventoryMetric {
-  /** Vendor names under `platform.`. */
+  /** With the prefix `platform.`, which stands for the profile's namespace. */
   readonly name: string
   readonly unit: string
   readonly number: 'int' | 'double'
@@ -44,7 +44,7 @@ export interface Round {
   readonly ask: Asking
   readonly owner: Owner
   readonly now: Millis
-  /** What the round before left, as JSON; of a version that is not understood it is as if there were none. */
+  /** What the round before stored, as JSON. A collector ignores what it cannot parse. */
   readonly memory: unknown
 }
 
@@ -59,26 +59,25 @@ export interface Collected {
   readonly event?: CollectedEvent | undefined
   /** Plain JSON, for the next round. */
   readonly memory?: unknown
-  /** The round is not over: it goes on after so many ms, and the points are those of the round before. */
+  /** The round continues after so many ms; until then the points of the round before stay. */
   readonly goesOnIn?: Millis | undefined
 }
 
 export interface CollectedPoint {
   readonly metric: string
   readonly attributes: Readonly<Record<string, string | boolean>>
-  /** A value; or an instant, of which the gauge says for how many seconds it is over, or how many are left until it. */
+  /** A number; or an instant, exported as the seconds since it or until it. */
   readonly value: number | { readonly since: Millis } | { readonly until: Millis }
 }
 
 export interface CollectedEvent {
-  /** Distinguishes it from all others of what it is about, also when it is exported again after a kill. */
+  /** Identifies it, also if it is exported again after a kill. */
   readonly key: string
   readonly name: string
   readonly body: string
   readonly attributes: Readonly<Record<string, string | number | boolean>>
 }
 
-/** A point without attributes. */
 export function point(
   metric: string,
   value: CollectedPoint['value'],

@@ -1,4 +1,4 @@
-// Every kind of thing that can be asked about: adding one is a file of its own and its row here.
+// All collectors. To add one, write its file and add its row here.
 import { agents } from './agents.ts'
 import { dependencies } from './dependencies.ts'
 import { dependencyFirewall } from './dependency-firewall.ts'

@@ -1,9 +1,9 @@
-// The bill of materials of a project's default branch, once a day: how many components of each ecosystem, and what was added and removed
-// since the last one (REST document, "Dependency list export"). The document itself goes nowhere.
+// The bill of materials of a project's default branch, once a day: how many components of each ecosystem, and what was added and removed since the
+// last one (REST document, "Dependency list export"). The document itself is not exported.
 //
 //   POST …/dependency_list_exports ─► 202 while it is made ─► 200 ─► download ─► counts, digest, difference
 //
-// What was begun is remembered, so that a restart asks for the same export and not for another.
+// The export under way is remembered, so that a restart continues it.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { hour, pathOf, point, type Collected, type Collector, type Round } from './collector.ts'
@@ -12,7 +12,7 @@ import { PlatformError } from '../rest/platform-error.ts'
 
 const begun = z.object({ id: wireId })
 const state = z.object({ has_finished: maybe(z.boolean()), status: maybe(wireText) })
-/** CycloneDX 1.6 JSON, of which the components alone are read. */
+/** CycloneDX 1.6 JSON; only its components are read. */
 const bill = z.object({
   components: maybe(
     z.array(
@@ -23,22 +23,22 @@ const bill = z.object({
 type Component = NonNullable<z.infer<typeof bill>['components']>[number]
 
 const memoryShape = z.object({
-  /** The export that is being made, and how often it was looked at. */
+  /** The export under way, and how often it was checked. */
   export: z.object({ id: z.number(), looks: z.number() }).optional(),
-  /** Of the last bill: its digest, and a short hash of each component. */
+  /** The last bill's digest, and a short hash of each component. */
   digest: z.string().optional(),
   known: z.array(z.string()).optional(),
 })
 type Memory = z.infer<typeof memoryShape>
 
 const ecosystem = 'platform.sbom.ecosystem'
-/** Between two looks at an export that is being made, ms. */
+/** Between two checks of an export under way, ms. */
 const lookEvery = 15_000
-/** After so many looks it is given up until the next day. */
+/** After so many checks it is given up until the next day. */
 const mostLooks = 40
-/** When a new one is begun in place of one that was never ready, or is gone: the gauges stay as they were found before, ms. */
+/** When a new export replaces one that failed; until then the gauges keep their values, ms. */
 const nextDay = 24 * hour
-/** Components that are compared with those of the day before. */
+/** So many components are compared with those of the day before. */
 const mostComponents = 50_000
 
 export const dependencies: Collector = {
@@ -86,7 +86,7 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
     }
     return foundOf((await ask.one(`${path}/download`, bill)).components ?? [], last, id)
   } catch (error) {
-    // It expired, or was another token's: a new one is begun the next day.
+    // The export expired, or belongs to another token.
     if (error instanceof PlatformError && error.kind === 'not-found') {
       return { points: [], memory: last, goesOnIn: nextDay }
     }
@@ -108,7 +108,7 @@ function foundOf(components: readonly Component[], last: Memory, exportId: numbe
     memory: { digest, known },
     ...(digest !== last.digest && {
       event: {
-        // A bill may become again what it was: the export distinguishes one change from the other.
+        // Not the digest: a bill may become again what it was, which is another change.
         key: String(exportId),
         name: 'platform.sbom',
         body: `${names.length} components`,
@@ -125,7 +125,7 @@ function foundOf(components: readonly Component[], last: Memory, exportId: numbe
   }
 }
 
-/** A package URL names a component among all ecosystems: `pkg:npm/left-pad@1.3.0`. */
+/** The package URL if there is one, such as `pkg:npm/left-pad@1.3.0`. */
 function nameOf({ purl, group, name, version }: Component): string {
   return purl ?? [group, name, version].filter(part => part !== undefined).join('/')
 }

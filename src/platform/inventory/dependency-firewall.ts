@@ -1,5 +1,5 @@
-// Whether the dependency firewall is on for a project (REST document, "Dependency firewall"). What it would decide about a package is never
-// asked: that request writes audit events.
+// Whether the dependency firewall is on for a project (REST document, "Dependency firewall"). It is never asked about a package, because that writes
+// audit events.
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { PlatformError } from '../rest/platform-error.ts'
@@ -27,7 +27,7 @@ export const dependencyFirewall: Collector = {
       const { enabled } = await ask.one(`${pathOf(owner)}/dependency_firewall/enablement`, enablement)
       return { points: [point('platform.dependency_firewall.enabled', enabled ? 1 : 0)] }
     } catch (error) {
-      // A 404 is judged by its key alone: `enabled` is an answer, `error` is a platform without it, `message` a refusal.
+      // A 404 with the key `enabled` means off; with `error` the platform lacks the endpoint; with `message` access is refused.
       if (error instanceof PlatformError && error.status === 404 && error.keys.includes('enabled')) {
         return { points: [point('platform.dependency_firewall.enabled', 0)] }
       }

@@ -12,7 +12,7 @@ const flag = z.object({
 
 const key = 'feature_flag.key'
 const scopeName = 'platform.feature_flag.scope'
-/** As the platform writes "all environments". */
+/** The platform's word for all environments. */
 const everywhere = '*'
 
 export const featureFlags: Collector = {

@@ -1,4 +1,4 @@
-// Limits of a group's compute minutes (REST document, "Other resources": paid tiers alone say them).
+// Limits of a group's compute minutes (REST document, "Other resources": only paid tiers have them).
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { maybe, wireCount } from '../rest/wire-field.ts'

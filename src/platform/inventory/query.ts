@@ -1,4 +1,4 @@
-// A configured query becomes a gauge: its count, or one point for each row of its answer (REST document, "Query-language endpoint").
+// Turns a configured query into a gauge: its count, or one point for each row of the answer (REST document, "Query-language endpoint").
 import { z } from 'zod'
 import { stringify } from 'yaml'
 import { maybe, wireText } from '../rest/wire-field.ts'
@@ -14,18 +14,18 @@ export interface QuerySpec {
   /** The scope: one of them, or none. */
   readonly project?: string | undefined
   readonly group?: string | undefined
-  /** `count`: how many there are. Else the field of each row that is its value. */
+  /** `count`: the number of results. Otherwise the field of each row that is the point's value. */
   readonly value: string
-  /** More fields of each row: they become attributes. */
+  /** More fields of each row, which become attributes. */
   readonly fields: readonly string[]
-  /** Of every point. */
+  /** Attributes of every point. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
 /** The platform's limits of one request. */
 export const mostQueryBytes = 10_000
 const mostRows = 100
-/** Rows of one answer that are read. */
+/** Pages of one answer that are read. */
 const mostPages = 20
 
 const answer = z.object({
@@ -55,7 +55,7 @@ export function queryText({ query, project, group, value, fields }: QuerySpec): 
   })
 }
 
-/** Rejects with a PlatformError, also where the platform answers that the query is wrong. */
+/** Rejects with a PlatformError, also if the platform finds the query wrong. */
 export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected> {
   const text = queryText(spec)
   const first = await sent(spec, text, undefined, ask)
@@ -86,7 +86,7 @@ async function sent(spec: QuerySpec, text: string, after: string | undefined, as
   })
 }
 
-/** Of rows without a number there is no point. */
+/** Rows without a number make no point. */
 function pointsOf({ data, fields = [] }: Answer, spec: QuerySpec): CollectedPoint[] {
   const dimensions = [
     ...new Set([...spec.fields, ...fields.filter(({ type }) => type === 'dimension').map(({ key }) => key)]),
@@ -107,7 +107,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** Of what has parts the one that names it. */
+/** The text of a value; of an object the field that names it. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

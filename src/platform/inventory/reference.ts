@@ -1,4 +1,4 @@
-// The reference of what can be asked about, docs/INVENTORY.md, written from the table of collectors.
+// Writes docs/INVENTORY.md from the table of collectors.
 import { collectors } from './collectors.ts'
 import { hour, minute } from './collector.ts'
 import { requestsAnHour } from './requests.ts'
@@ -29,7 +29,7 @@ const heading = '# What the platform has, as gauges'
 const introduction = `Written from the table in \`src/platform/inventory\` by \`npm run docs\`; a test holds it against it. All of it is off until it is
 listed, needs \`PIPESPAN_PLATFORM_URL\` and \`PIPESPAN_PLATFORM_TOKEN\`, and is asked by one replica out of the budget that everything else leaves.`
 
-/** Everything on, for so many projects. */
+/** An example: everything on, for so many projects. */
 const example = 50
 const projects = Array.from({ length: example }, (_, n) => `p${n}`)
 const everything = collectors.flatMap(one =>

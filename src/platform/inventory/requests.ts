@@ -1,4 +1,4 @@
-// How many requests it costs to ask about something from time to time: one reckoning for the reference, for `config check` and for tests.
+// How many requests an inventory costs, for the reference, `config check` and tests.
 import { hour, type Collector } from './collector.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -6,14 +6,14 @@ export interface AskedAbout {
   readonly every: Millis
   /** Requests of one round, at least. */
   readonly atLeast: number
-  /** What it is looked up as, once a day, however many ask about it; undefined: it is not looked up. */
+  /** Its owner, which is looked up once a day, however many things it has; undefined: none. */
   readonly owner?: { readonly as: Collector['of']; readonly named: string } | undefined
 }
 
-/** Of what was looked up so much time ago it is known no more, ms. */
+/** How long an owner is known before it is looked up again, ms. */
 export const knownFor = 24 * hour
 
-/** Requests an hour, over a day: at least so many, as nobody knows beforehand what is found. */
+/** The least number of requests an hour, averaged over a day. What is found may need more. */
 export function requestsAnHour(asked: readonly AskedAbout[]): number {
   const rounds = asked.reduce((sum, { every, atLeast }) => sum + (atLeast * hour) / every, 0)
   const owners = new Set(

@@ -1,17 +1,17 @@
-// The colours of a line of a job's log: what its control sequences say of the text behind them (ECMA-48, SGR), as far as it is shown.
+// The colours in a line of a job's log, from its control sequences (ECMA-48, SGR).
 import { plain } from './control-sequences.ts'
 
-/** Text of one look. */
+/** Text in one style. */
 export interface Run {
   readonly text: string
   readonly bold?: true | undefined
-  /** 0 to 7 as terminals number colours, 8 to 15 their bright ones; undefined: the usual one. */
+  /** 0 to 7 as terminals number colours, 8 to 15 their bright variants; undefined: the default. */
   readonly colour?: number | undefined
 }
 
 const looks = /\u001b\[([\d;]*)m/
 
-/** `raw`: with its control sequences. The texts together are what `plain` makes of it; backgrounds and shades beyond sixteen are left out. */
+/** `raw`: with its control sequences. All texts together equal `plain(raw)`. Backgrounds, and colours beyond sixteen, are ignored. */
 export function runsOf(raw: string): readonly Run[] {
   const whole = plain(raw)
   if (!raw.includes('\u001b')) return [{ text: whole }]

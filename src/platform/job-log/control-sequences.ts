@@ -1,16 +1,16 @@
-// A line of a job's log as people read it: what a terminal would show of it at last, without colours.
+// A line of a job's log as a terminal would show it in the end, without colours.
 
 /** CSI, OSC and two-character sequences, also one that is cut off at the end of the text. */
 const sequences = /\u001b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[ -/]*[0-Z\\^-~]|$)/g
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/g
 
-/** Without control sequences and control characters, but for tabs. */
+/** Removes control sequences and control characters other than tabs. */
 export function plain(text: string): string {
   const visible = text.includes('\u001b') ? text.replace(sequences, '') : text
   return visible.replace(controls, '')
 }
 
-/** What stands after the last CR that is not the line's end: a progress bar writes its line again and again. */
+/** What follows the last CR that is not at the line's end: a progress bar overwrites its line again and again. */
 export function afterLastReturn(text: string): string {
   const end = endBeforeReturns(text)
   return end === 0 ? '' : text.slice(text.lastIndexOf('\r', end - 1) + 1, end)

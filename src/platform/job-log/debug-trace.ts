@@ -1,16 +1,16 @@
-// Whether a job's log shows the variables it ran with, as one of `CI_DEBUG_TRACE` does: then none of its lines may leave, for the platform masks
-// no more than the exact values of masked variables.
+// Detects a debug trace (`CI_DEBUG_TRACE`) in a job's log, which shows the job's variables. Such a log must not be exported, because the platform
+// masks only exact values of masked variables.
 
-/** Where it is looked for: a debug trace begins with it. Characters. */
+/** Only this part of the log is searched, as a debug trace begins with variables, in characters. */
 const mostRead = 256 * 1024
-/** So many exported variables of the platform are no accident. */
+/** So many exported variables of the platform prove a debug trace. */
 const most = 3
 
 const exported = /^\s*(?:\++\s*)?(?:export\s+|declare\s+-x\s+|\$env:|set\s+)?"?CI_[A-Z0-9_]+"?\s*=/
 const traced = /^\s*\++\s*(?:export\s+|declare\s+-x\s+)?CI_[A-Z0-9_]+/
 const switchedOn = /\bCI_DEBUG_TRACE["']?\s*[:=]\s*["']?(?:true|1|yes)\b/i
 
-/** To be asked about each line, in their order: true from the line on that proves it. */
+/** Called with each line in order; true from the line on that proves a debug trace. */
 export function createDebugWatch(): (text: string) => boolean {
   let read = 0
   let count = 0

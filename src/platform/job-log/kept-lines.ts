@@ -1,5 +1,4 @@
-// The lines of a job's log that are kept for export: its beginning and its end, whatever is between them. What is kept is bounded by bytes,
-// so that a log of any size takes no more memory than that.
+// Keeps the first and the last lines of a job's log for export, limited by bytes, so that the memory does not depend on the size of the log.
 import { leastCost, LineRing, type KeptLine } from './line-ring.ts'
 import type { Place } from './sections.ts'
 import type { ReadLine } from './log-reader.ts'
@@ -8,11 +7,11 @@ import type { ReadLine } from './log-reader.ts'
 export interface Missing {
   readonly lines: number
   readonly bytes: number
-  /** Of the first line that is missing. */
+  /** Number of the first missing line. */
   readonly number: number
 }
 
-/** Share of what is kept that is the beginning's. */
+/** The beginning's share of what is kept. */
 const headShare = 1 / 16
 
 export class KeptLines {
@@ -56,12 +55,12 @@ export class KeptLines {
   get tail(): readonly KeptLine[] {
     return [...(this.#tail ?? [])]
   }
-  /** Undefined where nothing is. */
+  /** Undefined if nothing is missing. */
   get missing(): Missing | undefined {
     return this.#missing.lines === 0 ? undefined : this.#missing
   }
 
-  /** How many lines there were in a section, by its ordinal; in none of them without one. */
+  /** How many lines a section has, by its ordinal; undefined: outside of all sections. */
   linesIn(section: number | undefined): number {
     return this.#linesIn.get(section ?? 0) ?? 0
   }
@@ -71,7 +70,7 @@ function costOf({ text }: KeptLine): number {
   return Math.max(leastCost, Buffer.byteLength(text))
 }
 
-/** A part of a text keeps all of it in memory: joined to another, and taken apart again, it is a text of its own. */
+/** A slice of a string keeps the whole string in memory. Concatenating and slicing makes a copy. */
 function copyOf(text: string): string {
   return ` ${text}`.slice(1)
 }

@@ -1,9 +1,9 @@
-// The last lines of a log, as bytes in one piece of memory: a line that goes leaves nothing behind, however many go.
+// The last lines of a log, as bytes in one buffer, so that dropped lines leave no garbage.
 import type { Place } from './sections.ts'
 
 export interface KeptLine {
   readonly number: number
-  /** ms of Unix time; undefined where the line has no stamp. */
+  /** ms of Unix time; undefined if the line has no timestamp. */
   readonly at: number | undefined
   readonly stream: 'stdout' | 'stderr' | undefined
   readonly place: Place | undefined
@@ -12,10 +12,10 @@ export interface KeptLine {
   readonly text: string
 }
 
-/** What a line costs at least, however short it is: so their number is bounded too. */
+/** The least cost of a line, however short, so that the number of lines is limited too. */
 export const leastCost = 40
 
-/** A line that went, as far as it is counted. */
+/** A dropped line, for counting. */
 export interface GoneLine {
   readonly number: number
   readonly bytes: number
@@ -25,7 +25,7 @@ const streams = [undefined, 'stdout', 'stderr'] as const
 
 export class LineRing {
   readonly #most: number
-  /** Twice as large as what is kept: what is kept is moved to its beginning when its end is reached. */
+  /** Twice as large as what is kept, which moves to the beginning when the end is reached. */
   readonly #bytes: Buffer
   readonly #ends: Float64Array
   readonly #numbers: Float64Array
@@ -52,7 +52,7 @@ export class LineRing {
     this.#places = new Array<KeptLine['place']>(lines).fill(undefined)
   }
 
-  /** `onGone` is called with each line that has to go, the oldest first; a line that is larger than all that is kept goes itself. */
+  /** `onGone` is called with each dropped line, the oldest first. A line larger than the limit is dropped itself. */
   add({ number, at, stream, place, index, text }: KeptLine, onGone: (line: GoneLine) => void): void {
     const size = Buffer.byteLength(text)
     const cost = Math.max(leastCost, size)

@@ -1,36 +1,36 @@
-// Reads a job's log as it comes: its markers, with the clock of the line they are in, and its lines as people read them. Pure but for what
-// it has been fed; however the bytes are cut, it finds the same.
+// Parses a job's log as it arrives: its section markers, with the timestamp of their line, and its lines as people read them. How the bytes are
+// divided makes no difference.
 import { afterLastReturn, endBeforeReturns, plain } from './control-sequences.ts'
 import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
 import { LogText, type Piece, type Stamp } from './log-text.ts'
 
 export interface ReadMarker extends Marker {
-  /** Of the line of the file that it is in. */
+  /** Of the line in the file that contains it. */
   readonly stamp: Stamp | undefined
 }
 
-/** A line: joined where it continues over several lines of the file. */
+/** A line, joined if it spans several lines of the file. */
 export interface ReadLine {
   /** From 1. */
   readonly number: number
-  /** Of its first line of the file. */
+  /** Of its first line in the file. */
   readonly stamp: Stamp | undefined
-  /** Without markers, stamps and control sequences; cut where it is very long. */
+  /** Without markers, timestamps and control sequences; cut if it is very long. */
   readonly text: string
 }
 
-/** What is found, in the order of the log. A line comes after its markers. */
+/** Called in the order of the log, with a line after its markers. */
 export interface LogSink {
   marker(marker: ReadMarker): void
-  /** The text of the line from a start marker on, up to the next marker or the line's end. */
+  /** The text between a start marker and the next marker or the line's end. */
   title(text: string): void
   /** `raw`: the same text with its control sequences. */
   line(line: ReadLine, raw: string): void
 }
 
-/** Characters of a line that are held, as they stand in the log: more than any text that is made of them. */
+/** Characters of a raw line that are held. */
 const mostHeld = 32 * 1024
-/** Of a title, as it stands in the log. */
+/** Characters of a raw title that are held. */
 const mostTitle = 1_024
 
 export class LogReader {
@@ -41,13 +41,13 @@ export class LogReader {
   #stamp: Stamp | undefined
   /** The line's text since its last CR, without markers. */
   #held = ''
-  /** A marker at the end of a line of the file: the line after it shows whether it is one. */
+  /** A possible marker at the end of a line in the file: the next line decides. */
   #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
-  /** How far a marker of the piece before goes into the next one. */
+  /** How far a marker of the last piece extends into the next one. */
   #beyond = 0
-  /** What was held ends in a CR. */
+  /** The held text ended with a CR. */
   #hasReturned = false
-  /** The title under way. */
+  /** The title that is being read. */
   #title: string | undefined
 
   constructor(sink: LogSink) {
@@ -89,7 +89,7 @@ export class LogReader {
     this.#beyond = isLast ? 0 : Math.max(0, at - text.length)
   }
 
-  /** `next`: what follows in the same line; empty where that is over. */
+  /** `next`: what follows in the same line; empty if the line has ended. */
   #decide(next: string): void {
     const one = this.#undecided
     if (one === undefined) return
@@ -107,13 +107,13 @@ export class LogReader {
     if (edge === 'start') this.#title = ''
   }
 
-  /** Text of the line beside its markers. */
+  /** Takes text between markers. */
   #take(text: string): void {
     if (this.#title !== undefined && this.#title.length < mostTitle) this.#title += text.slice(0, mostTitle)
     const end = endBeforeReturns(text)
     if (end > 0) {
       const last = text.lastIndexOf('\r', end - 1)
-      // A CR at the end may be the line's own: what was before it is overwritten only by what comes after.
+      // A CR at the end may belong to the line's end: it only overwrites the text if more follows.
       const before = last === -1 && !this.#hasReturned ? this.#held : ''
       const held = before + text.slice(last + 1, end)
       this.#held = held.length > mostHeld ? held.slice(0, mostHeld) : held

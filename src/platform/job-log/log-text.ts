@@ -1,13 +1,12 @@
-// A job's log as text, line by line, from windows of bytes that are cut anywhere. No line is held whole: a long one comes in pieces that
-// are cut at the same places however the windows are.
+// Splits a job's log into lines, from windows of bytes that may be cut anywhere. A long line comes in pieces, which do not depend on the windows.
 //
 // Newer runners stamp each line:  2026-01-21T09:47:26.583005Z 00O+text
 //                                 time                        │ │└ `+`: continues the line before, whose end is no content; else a blank
 //                                                             │ └ `O` stdout, `E` stderr
 //                                                             └ stream, two hex digits
-// The first line alone shows whether a log is stamped, as the platform does it.
+// As on the platform, the first line decides whether a log has timestamps.
 
-/** What a line begins with, where lines are stamped. */
+/** The timestamp at the start of a line. */
 export interface Stamp {
   /** ms of Unix time, with microseconds as its fraction. */
   readonly at: number
@@ -16,19 +15,19 @@ export interface Stamp {
 
 /** A piece of a line of the file. */
 export interface Piece {
-  /** Without the stamp; at most `pieceLength` characters. */
+  /** Without the timestamp; at most `pieceLength` characters. */
   readonly text: string
-  /** What follows it in the same line, as far as it is needed to read a marker that begins in `text`. */
+  /** What follows in the same line, as far as a marker that begins in `text` may extend. */
   readonly ahead: string
-  /** Undefined where the line has none. */
+  /** Undefined if the line has none. */
   readonly stamp: Stamp | undefined
-  /** The first piece of a line of its own: neither a later piece, nor continued from the line before. */
+  /** True for the first piece of a line that does not continue the line before. */
   readonly isFirst: boolean
-  /** The line of the file ends after it. */
+  /** The line in the file ends with it. */
   readonly isLast: boolean
 }
 
-/** Characters of a piece, and of what is looked at beyond. A marker is shorter than `aheadLength`. */
+/** Characters of a piece, and of what is known beyond it. A marker is shorter than `aheadLength`. */
 const pieceLength = 32 * 1024
 export const aheadLength = 1024
 
@@ -40,7 +39,7 @@ export class LogText {
   readonly #onPiece: (piece: Piece) => void
   #held = ''
   #isStamped: boolean | undefined
-  /** Of the line whose beginning was handed over already. */
+  /** Set while a line is under way whose first piece was passed on. */
   #begun: { readonly stamp: Stamp | undefined } | undefined
 
   constructor(onPiece: (piece: Piece) => void) {
@@ -51,14 +50,14 @@ export class LogText {
     this.#read(this.#decoder.decode(window, { stream: true }))
   }
 
-  /** What is left is the last line. */
+  /** The rest is the last line. */
   end(): void {
     this.#read(this.#decoder.decode())
     if (this.#held !== '' || this.#begun !== undefined) this.#line(this.#held, 0, this.#held.length)
     this.#held = ''
   }
 
-  /** Undefined while nothing was read. */
+  /** Undefined before the first line. */
   get isStamped(): boolean | undefined {
     return this.#isStamped
   }
@@ -75,7 +74,7 @@ export class LogText {
     this.#held = this.#pieces(text, from, text.length)
   }
 
-  /** The rest of a line, up to its end. */
+  /** Passes on the rest of a line. */
   #line(text: string, from: number, end: number): void {
     const rest = this.#pieces(text, from, end)
     const { begun, at } = this.#beginning(rest)
@@ -83,7 +82,7 @@ export class LogText {
     this.#begun = undefined
   }
 
-  /** Hands over what is certain of a long line; answers the rest of it. */
+  /** Passes on full pieces of a long line; answers the rest. */
   #pieces(text: string, from: number, end: number): string {
     let start = from
     while (end - start >= stampLength + pieceLength + aheadLength) {
@@ -97,7 +96,7 @@ export class LogText {
     return text.slice(start, end)
   }
 
-  /** What a piece that begins like this is, and where its text begins. */
+  /** Parses the beginning of a piece; `at`: where its text begins. */
   #beginning(text: string): { begun: Pick<Piece, 'stamp' | 'isFirst'>; at: number } {
     if (this.#begun !== undefined) return { begun: { ...this.#begun, isFirst: false }, at: 0 }
     const found = this.#isStamped === false ? null : stampPattern.exec(text)

@@ -1,28 +1,26 @@
 // The markers of sections in a job's log: `section_(start|end):DIGITS:NAME[OPTIONS] CR ESC[0K`.
 //
-// They may stand anywhere in a line, two of them in one. The CR may be lost, and where lines are stamped what follows it may be in the next
-// line of the file. A script that shows a marker as plain text has no ESC[0K after it: that is none.
+// A line may contain several, anywhere. The CR may be missing, and in logs with timestamps ESC[0K may be in the next line of the file. Without ESC[0K
+// it is no marker, but text that a script has printed.
 import { aheadLength } from './log-text.ts'
 
 export interface Marker {
   readonly edge: 'start' | 'end'
-  /** As it is written: the number of seconds, ms, µs or ns. */
+  /** As written: a Unix time in seconds, ms, µs or ns. */
   readonly number: string
   readonly name: string
 }
 
-/** What is found in a piece of a line. */
+/** A marker that was found in a piece of a line. */
 export interface FoundMarker extends Marker {
-  /** Where it begins, and where the text goes on after it. */
+  /** Where it begins, and where the text continues. */
   readonly from: number
   readonly to: number
-  /**
-   * `sure`, or the line ends before ESC[0K came: `cr`: after a CR, `open`: without one.
-   */
+  /** `sure`: it ends with ESC[0K. Otherwise the line ended before that: `cr` after a CR, `open` without one. */
   readonly end: 'sure' | 'cr' | 'open'
 }
 
-/** No name and no options are longer: so a marker fits into what is looked at beyond a piece. */
+/** The limits of a name and of options keep a marker shorter than `aheadLength`. */
 const longest = { name: 255, options: 511 }
 const word = String.raw`\w{1,64}`
 const pattern = new RegExp(
@@ -49,7 +47,7 @@ export function markersIn(text: string, length: number, isLast: boolean): FoundM
   return found
 }
 
-/** ms of Unix time; by its magnitude it is seconds, ms, µs or ns, as some `awk` write. */
+/** ms of Unix time. The magnitude tells seconds, ms, µs and ns apart, as some `awk` print other units. */
 export function instantOf(number: string): number {
   const value = Number(number)
   if (value < 2 ** 32) return value * 1_000

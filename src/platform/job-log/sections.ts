@@ -1,8 +1,8 @@
 // The sections of a job's log, from its markers in the order of the log.
 //
-// A start opens a section within the one that is open; an end closes the innermost one of its name, and whatever is open within that. An end
-// without a start is ignored; what is still open at the end of the log ends with the job. A marker's time is the stamp of its line; where
-// lines have none, the number in the marker; where that makes no sense, the time of the marker before.
+// A start opens a section within the open one. An end closes the innermost section of its name and all within it; without a start it is ignored.
+// Sections that are open at the end of the log end with the job. A marker's time is the timestamp of its line, else the number in the marker, or, if
+// that is implausible, the time of the marker before.
 import { instantOf } from './marker.ts'
 import { runsScript, sectionKindOf } from './runner-sections.ts'
 import type { ReadMarker } from './log-reader.ts'
@@ -12,13 +12,13 @@ import type { Section } from '../../model/inside.ts'
 export interface JobTimes {
   readonly start: number
   readonly end: number
-  /** The job failed by its script: the sections in which it did are marked. */
+  /** The job's script failed: mark the section in which it did. */
   readonly isScriptFailure: boolean
 }
 
-/** The innermost section that is open. */
+/** The innermost open section. */
 export interface Place {
-  /** Of the innermost one that is kept; undefined: the job itself. */
+  /** Of the innermost kept section; undefined: the job itself. */
   readonly ordinal: number | undefined
   readonly name: string
 }
@@ -27,9 +27,9 @@ interface Open {
   readonly ordinal: number
   readonly name: string
   readonly kind: Section['kind']
-  /** What is kept of it; undefined for one too many. */
+  /** Undefined beyond the limit. */
   readonly kept: Kept | undefined
-  /** The innermost kept one, itself included. */
+  /** The ordinal of the innermost kept section, this one included. */
   readonly nearest: number | undefined
 }
 
@@ -45,9 +45,9 @@ interface Kept {
   failed?: true
 }
 
-/** Sections of a job that are kept: the runner's own come late too, so some places are theirs. */
+/** Limits for a job. Some places are reserved for the runner's own sections, as some of them come at the end. */
 const mostKept = { all: 200, others: 170 }
-/** Sections open at a time; deeper ones are only counted. */
+/** Most sections open at a time; deeper ones are only counted. */
 const mostOpen = 1_000
 const longestTitle = 128
 const hour = 3_600_000
@@ -60,7 +60,7 @@ export class Sections {
   #count = 0
   /** The time of the marker before. */
   #last: number
-  /** The last section that ran the job's script, and what of the job's own was open when it ended. */
+  /** The last section that ran the job's script, and the innermost custom section that was open when it ended. */
   #script: { readonly section: Kept | undefined; inner: Kept | undefined } | undefined
 
   constructor(job: JobTimes) {
@@ -68,7 +68,7 @@ export class Sections {
     this.#last = job.start
   }
 
-  /** How many there are, and how many of them are not kept. */
+  /** How many sections there are, and how many of them are not kept. */
   get count(): number {
     return this.#count
   }
@@ -76,7 +76,7 @@ export class Sections {
     return this.#count - this.#kept.length
   }
 
-  /** Where the log is now. */
+  /** The section that the log is in now. */
   get place(): Place | undefined {
     const top = this.#open.at(-1)
     return top && { ordinal: top.nearest, name: top.name }
@@ -90,10 +90,10 @@ export class Sections {
     else this.#end(marker.name, at, isByLine)
   }
 
-  /** Of the section that began last. */
+  /** The title of the section that began last. */
   title(text: string): void {
     const kept = this.#open.at(-1)?.kept
-    // The title of a script's step is a command.
+    // The title of a script's step is a command, which may contain secrets.
     if (kept !== undefined && kept.kind !== 'script')
       kept.title = Array.from(text.slice(0, 2 * longestTitle))
         .slice(0, longestTitle)
@@ -153,7 +153,7 @@ export class Sections {
     return at >= start - hour && at <= end + hour ? at : this.#last
   }
 
-  /** Within the job's times, and never backwards. */
+  /** Limits times to the job's, and the end to the start. */
   #found({ isByLine, end = this.#job.end, start, title, failed, ...facts }: Kept): Section {
     const within = (at: number): number => Math.min(Math.max(at, this.#job.start), this.#job.end)
     const [from, to] = [within(start), Math.max(within(start), within(end))]

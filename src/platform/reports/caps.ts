@@ -1,4 +1,4 @@
-// How much of a report is read: the platform's own limits, and what no framework needs more of.
+// How much of a report is read: the platform's limits, and generous ones of our own.
 
 export interface ReportCaps {
   /** Bytes as they are downloaded. */

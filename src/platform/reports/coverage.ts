@@ -7,14 +7,14 @@ import { textOf } from './unpack.ts'
 import type { CoverageTotals } from '../../model/job-reports.ts'
 
 export interface ReadCoverage {
-  /** Absent where the report could not be read to its end: half of it has another total. */
+  /** Absent if the report could not be read to its end: its totals would be wrong. */
   readonly coverage?: CoverageTotals | undefined
   readonly fault?: ReportFault | undefined
 }
 
 type Measure = 'lines' | 'branches'
 
-/** Of one document; `rate` where it does not say of how many, from 0 to 1. */
+/** Of one document. `rate` (0 to 1) if it has no counts. */
 interface Part {
   readonly covered?: number
   readonly valid?: number
@@ -39,7 +39,7 @@ export async function readCoverage(
 }
 
 interface Totals extends ElementSink {
-  /** Whether there was a root that has totals. */
+  /** Whether a document of a known format was found. */
   readonly sawRoot: boolean
   /** Percent. */
   of(measure: Measure): number | undefined
@@ -103,7 +103,7 @@ function countOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
-/** Where a document does not say of how many, each counts the same. */
+/** If a document has no counts, all documents count the same. */
 function percentOf(parts: readonly Part[]): number | undefined {
   const counted = parts.filter(({ valid = 0 }) => valid > 0)
   const rated = parts.flatMap(({ rate }) => rate ?? [])

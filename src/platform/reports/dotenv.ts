@@ -1,18 +1,18 @@
-// A job's dotenv report: `KEY=value` lines, as the platform reads them: no quotes, no continued lines. A value is a secret's usual home, so no more of
-// it is kept than the operator allows.
+// A job's dotenv report: `KEY=value` lines, as the platform reads them: no quotes, no continued lines. Values are often secrets, so only those of
+// allowed keys are kept.
 import { createLineReader } from './lines.ts'
 import { faultOf, type ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 
 export interface ReadDotenv {
-  /** Of allowed keys alone. */
+  /** Of allowed keys only. */
   readonly values: Readonly<Record<string, string>>
-  /** Allowed keys for which there was no room. */
+  /** Allowed keys beyond the limits. */
   readonly dropped: number
   readonly fault?: ReportFault | undefined
 }
 
-/** The platform itself takes 5 KB by default. */
+/** The platform's own limit is 5 KB by default. */
 const caps = { packed: 1024 * 1024, unpacked: 1024 * 1024 }
 const most = { keys: 100, texts: 128 * 1024 } as const
 

@@ -1,4 +1,4 @@
-// Numbers as the frameworks write them into their reports: there is no specification, and there are locales.
+// Parses numbers as test frameworks write them, without a specification and in any locale.
 
 /** Seconds: `0.103`, `0,103`, `1,234.5`, `1.234,5`, `1e-05`. Undefined for anything else, negative ones and NaN among them. */
 export function readSeconds(text: string | undefined): number | undefined {
@@ -10,10 +10,10 @@ export function readSeconds(text: string | undefined): number | undefined {
   return Number.isFinite(seconds) && seconds <= longest ? seconds : undefined
 }
 
-/** What is longer is a mistake. */
+/** Longer times are errors. */
 const longest = 1e9
 
-/** Of two kinds of separators the last one is the decimal one; so is a comma that stands alone, as times have three decimals. */
+/** If both separators occur, the last one is the decimal one. A single comma is decimal too: times have three decimals. */
 function withPoint(text: string): string {
   const comma = text.lastIndexOf(',')
   const point = text.lastIndexOf('.')

@@ -1,4 +1,4 @@
-// How many findings of which severity a report of code quality or of a security scan has: read as a stream, of which no finding is kept.
+// Counts the findings of a code quality or security report by severity. The report is read as a stream, and no finding is kept.
 import { createJsonTokens, type JsonSink } from './json-tokens.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
@@ -6,12 +6,12 @@ import { textOf } from './unpack.ts'
 import type { Findings, ReportType } from '../../model/job-reports.ts'
 
 export interface ReadFindings {
-  /** Absent where the report could not be read to its end: half of them would pass for fewer. */
+  /** Absent if the report could not be read to its end: the counts would be too low. */
   readonly findings?: readonly Findings[] | undefined
   readonly fault?: ReportFault | undefined
 }
 
-/** Where findings are: the keys that lead to their list (`[]`: each of a list), their severity's key, and what one without is. */
+/** Where findings are: the keys that lead to their list (`[]`: each element of a list), the key of the severity, and the severity of those without. */
 interface Format {
   readonly list: readonly string[]
   readonly severity: string
@@ -19,15 +19,15 @@ interface Format {
 }
 
 const each = '[]'
-/** Security scans share one schema of reports, whatever they scan. */
+/** All security scans share one schema. */
 const scan: Format = { list: ['vulnerabilities'], severity: 'severity', without: 'unknown' }
 const formats: Readonly<Partial<Record<ReportType, Format>>> = {
   codequality: { list: [], severity: 'severity', without: 'unknown' },
-  // SARIF 2.1.0, 3.27.10: "warning" where it is absent.
+  // SARIF 2.1.0, 3.27.10: "warning" if it is absent.
   sarif: { list: ['runs', each, 'results'], severity: 'level', without: 'warning' },
 }
 
-/** Words that make a series each. */
+/** Severities with a series of their own. */
 const severities: ReadonlySet<string> = new Set([
   ...['info', 'minor', 'major', 'critical', 'blocker'],
   ...['none', 'note', 'warning', 'error'],
@@ -54,22 +54,22 @@ export async function readFindings(
 
 interface Counts extends JsonSink {
   readonly bySeverity: ReadonlyMap<string, number>
-  /** Whether the list was there, empty or not. */
+  /** Whether the list was found, even if empty. */
   readonly sawList: boolean
 }
 
 function createCounts({ list, severity, without }: Format): Counts {
   const bySeverity = new Map<string, number>()
-  /** The keys that lead to where it is read now; `[]` within a list. */
+  /** The keys that lead to the current position; `[]` within a list. */
   const way: string[] = []
   let key = ''
   let sawList = false
   let found: string | undefined
-  /** Of the list: the root, and what leads to it. */
+  /** The depth of the list, counting the root. */
   const listDepth = list.length + 1
   const isFinding = (): boolean =>
     way.length === listDepth + 1 && way.at(-1) === each && list.every((step, n) => way[n + 1] === step)
-  /** The list itself, or that of the runs that have one each. */
+  /** True for the list itself, or for SARIF's list of runs. */
   const isList = (): boolean =>
     way.length === Math.min(2, listDepth) && list.slice(0, 1).every((step, n) => way[n + 1] === step)
   return {
@@ -90,7 +90,6 @@ function createCounts({ list, severity, without }: Format): Counts {
         found = undefined
       }
       const closed = way.pop()
-      // Within a list the next value is another one of it; in an object a key comes before the next value.
       key = closed === each ? each : ''
     },
     key: text => {

@@ -1,6 +1,6 @@
-// From windows of text to what of JSON a count needs: where objects and lists begin and end, keys, and the beginnings of texts. Never more of it is
-// in memory than one key or text, cut short: parsers hold each text whole, and a scan report may have one of megabytes. Numbers and words are passed
-// over. Lenient beyond brackets and quotes.
+// A streaming tokenizer for JSON that reports only what counting needs: where objects and lists begin and end, keys, and strings, cut short. Other
+// parsers hold each string whole, and a scan report may have strings of megabytes. Numbers and literals are ignored, and syntax beyond brackets and
+// quotes is not checked.
 import { ReportFault } from './report-fault.ts'
 
 export interface JsonSink {
@@ -8,18 +8,18 @@ export interface JsonSink {
   close(): void
   /** Cut short. */
   key(text: string): void
-  /** A text that is a value, cut short. */
+  /** A string value, cut short. */
   text(text: string): void
 }
 
 export interface JsonTokens {
-  /** Throws a ReportFault for what must not be read any further, and what the sink throws. */
+  /** Throws a ReportFault if the report must not be read further, and what the sink throws. */
   write(text: string): void
-  /** The end of the text. Throws a ReportFault where it ends too early. */
+  /** Throws a ReportFault if the text ends too early. */
   end(): void
 }
 
-/** Characters of a key or a text that are kept. */
+/** Characters of a key or string that are kept. */
 const longest = 256
 const stop = /["\\]/g
 const byteOrderMark = '\ufeff'
@@ -33,7 +33,7 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
   let isKeyNext = false
   let held = ''
 
-  /** What of the text goes on from `at`; answers where it ends. */
+  /** Reads on within a string; answers where it ends. */
   function readText(text: string, from: number): number {
     let at = from
     if (isEscape) {
@@ -112,7 +112,7 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
   }
 }
 
-/** With its escapes read, as far as they are whole. */
+/** Decodes escapes, other than one that is cut off. */
 function plain(held: string): string {
   if (!held.includes('\\')) return held.slice(0, longest).toWellFormed()
   try {

@@ -1,4 +1,4 @@
-// From XML elements to suites and cases, as JUnit's many dialects write them: nested suites, several results in one case, reruns.
+// Turns XML elements into suites and cases, in all dialects of JUnit: nested suites, several results in one case, reruns.
 import { readLine, readSeconds } from './figures.ts'
 import { parseWireTime } from '../wire-time.ts'
 import { ReportFault } from './report-fault.ts'
@@ -11,7 +11,7 @@ interface OpenCase {
   readonly attributes: Attributes
   result: TestResult
   reruns: boolean
-  /** Of the element whose words are kept: the weightiest, of several the first. */
+  /** Of the element that decides the result: the first with the greatest weight. */
   type: string
   message: string
   stack: string
@@ -22,21 +22,21 @@ interface OpenElement {
   readonly kind: 'suites' | 'suite' | 'case' | 'words' | 'rerun' | 'other'
 }
 
-/** Elements of a case that decide on its result, by weight; the weightiest wins, whatever the order. */
+/** Elements that decide the result of a case: the one with the greatest weight wins, in any order. */
 const results: Readonly<Record<string, TestResult>> = { failure: 'fail', error: 'error', skipped: 'skip' }
 const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error: 2, fail: 3 }
-/** A run of the case that failed and was repeated (Maven Surefire). */
+/** Failed runs of a case that was repeated (Maven Surefire). */
 const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
-/** A case that did not run, where no element says so. */
+/** Attribute values of cases that did not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
-/** Characters of a stack trace that are kept; a message is part of its attribute. */
+/** Characters of a stack trace that are kept. */
 const longestWords = 65_536
 
 export interface JunitCases extends ElementSink {
-  /** Whether there was any suite. */
+  /** Whether any suite was found. */
   readonly sawSuite: boolean
-  /** The end of the text: what is still open ends here. */
+  /** Closes what is still open. */
   end(): void
 }
 
@@ -48,7 +48,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   function kindOf(name: string, attributes: Attributes): OpenElement['kind'] {
     if (openCase !== undefined) return kindWithin(openCase, name, attributes)
     switch (name) {
-      // Another root among what is open: the document before it was never finished.
+      // A root within open elements: the document before was not finished.
       case 'testsuites':
         if (stack.length > 0) closeAll()
         return 'suites'
@@ -88,7 +88,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   }
 
   function closeAll(): void {
-    // A case that was never finished has no result: it is left out.
+    // An unfinished case has no result and is left out.
     openCase = undefined
     while (stack.length > 0) closeElement()
   }

@@ -1,4 +1,4 @@
-// A job's JUnit report, read as a stream: what its tests did, and what of it could not be read.
+// Reads a job's JUnit report as a stream: the results of its tests, and why it could not be read to its end.
 import { createElementReader } from './xml-elements.ts'
 import { createJunitCases } from './junit-cases.ts'
 import { createTestCollector } from './test-collector.ts'

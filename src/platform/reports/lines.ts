@@ -1,4 +1,4 @@
-// From windows of text to lines, however the windows are cut. A line that is too long to be one of a report is passed over.
+// Splits windows of text into lines, wherever the windows are cut. Lines that are too long are skipped.
 
 /** Characters of one line. */
 const longestLine = 64 * 1024
@@ -6,7 +6,7 @@ const longestLine = 64 * 1024
 /** Called with each line, without its end. */
 export interface LineReader {
   write(text: string): void
-  /** The end of the text: what stands behind the last line's end is a line too. */
+  /** The rest of the text is the last line. */
   end(): void
   /** Lines that were too long. */
   readonly passedOver: number

@@ -1,5 +1,5 @@
-// A job's metrics report: samples in OpenMetrics text (the OpenMetrics specification 1.0, "Text format": a name, labels in braces, a value), read line
-// by line. As lenient as the platform itself: no types, help or end mark are asked for, and what stands behind the value is passed over.
+// A job's metrics report: samples in OpenMetrics text (the OpenMetrics specification 1.0, "Text format": a name, labels in braces, a value), read
+// line by line. As lenient as the platform: types, help and the end mark are optional, and what follows the value is ignored.
 import { createLineReader } from './lines.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
@@ -7,22 +7,22 @@ import { reportCaps, type ReportCaps } from './caps.ts'
 import type { ReportedMetric } from '../../model/job-reports.ts'
 
 export interface ReadMetrics {
-  /** A sample of the same name and labels as another one takes its place. */
+  /** A later sample replaces an earlier one of the same name and labels. */
   readonly metrics: readonly ReportedMetric[]
-  /** Samples that are no numbers, or for which there was no room. */
+  /** Samples that are not numbers, or beyond the limits. */
   readonly dropped: number
   readonly fault?: ReportFault | undefined
 }
 
-/** Of one report: names, series of all of them, their texts together in UTF-16 units; of one series: labels; of one text: characters. */
+/** Limits of one report: names, series, and all texts in UTF-16 units; of one series: labels; of one text: characters. */
 export const mostOfMetrics = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
 
 const sample = /^([A-Za-z_:][\w:]*)[ \t]*(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]+)/
 const label = /[ \t,]*([A-Za-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"/y
 const figure = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
-/** What other reports become. */
+/** Names that other reports use. */
 const taken: ReadonlySet<string> = new Set(['coverage', 'findings', 'dotenv'])
-/** What series of a project are distinguished by anyway, in whatever spelling; `__` is the format's own. */
+/** Labels that would clash with a project's own attributes, in any spelling; `__` belongs to the format. */
 const reserved = /^(?:__|platform_|project_|vcs_|cicd_|otel_)/
 
 /** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
@@ -67,7 +67,7 @@ export async function readMetrics(
   return { metrics: [...series.values()], dropped: dropped + lines.passedOver, fault }
 }
 
-/** Undefined for what is no sample, or none with a number. */
+/** Undefined if it is no sample with a number. */
 function metricOf(line: string): ReportedMetric | undefined {
   const [, name = '', braces = '', value = ''] = sample.exec(line) ?? []
   if (name === '' || taken.has(name) || name.length > mostOfMetrics.text || !figure.test(value)) return undefined
@@ -76,7 +76,7 @@ function metricOf(line: string): ReportedMetric | undefined {
   return { name, labels: labelsOf(braces), value: number }
 }
 
-/** Sorted by name, so that their order distinguishes nothing. */
+/** Sorted by name, so that their order makes no difference. */
 function labelsOf(braces: string): Record<string, string> {
   const labels: [string, string][] = []
   label.lastIndex = 0

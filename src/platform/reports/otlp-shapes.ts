@@ -1,14 +1,14 @@
-// The shapes of OTLP/JSON that spans are read from (opentelemetry-proto, "JSON Protobuf Encoding": ids are hex, numbers of 64 bits may be texts). What a
-// field must not be makes its span invalid; fields that are not known are passed over.
+// The shapes of OTLP/JSON that spans are read from (opentelemetry-proto, "JSON Protobuf Encoding": ids are hex, numbers of 64 bits may be texts). A
+// field with a wrong value makes its span invalid; unknown fields are ignored.
 import { z } from 'zod'
 import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 
-/** Of an attribute, UTF-16 units: no convention has a longer one. */
+/** Longest key of an attribute, UTF-16 units. */
 const longestKey = 255
 
 const wholeNumber = z.union([z.string().regex(/^-?\d{1,20}$/), z.int().transform(String)])
 const instant = z.union([z.string().regex(/^\d{1,20}$/), z.int().nonnegative().transform(String)])
-/** To the nearest microsecond, ms. */
+/** In ms, rounded down to microseconds. */
 const nanos = instant.transform(text => Number(BigInt(text) / 1_000n) / 1_000)
 const hexId = (digits: number) =>
   z
@@ -27,7 +27,7 @@ const scalar = z.union([
 const textList = z
   .object({ arrayValue: z.object({ values: z.array(z.object({ stringValue: z.string() })).optional() }) })
   .transform(({ arrayValue }) => (arrayValue.values ?? []).map(({ stringValue }) => stringValue))
-/** What has no form of its own here is its JSON; what lies too deep for that is nothing. */
+/** Other values become their JSON; those that are nested too deeply are dropped. */
 const other = z
   .union([z.object({ arrayValue: z.unknown() }), z.object({ kvlistValue: z.unknown() })])
   .transform((value, context) => {
@@ -41,7 +41,7 @@ const other = z
 const anyValue: z.ZodType<OwnValue> = z.union([scalar, textList, other])
 
 const attribute = z.object({ key: z.string().min(1).max(longestKey), value: anyValue })
-/** Those that have no value are left out. */
+/** Attributes without a valid value are dropped. */
 export const attributes = z
   .array(z.unknown())
   .optional()

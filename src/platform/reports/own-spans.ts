@@ -1,5 +1,5 @@
-// The spans that a job left among its artifacts in OTLP/JSON: one request, or one in each line. They are checked one by one, and become spans of the
-// job's trace: those whose parent is not among them stand below the job itself.
+// Reads spans that a job has written in OTLP/JSON: one request, or one in each line. Each span is checked and moved into the job's trace; those
+// without a parent among them become children of the job's span.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { otlpSpan, type OtlpSpan } from './otlp-shapes.ts'
@@ -9,27 +9,27 @@ import type { OwnSpan } from '../../model/own-span.ts'
 
 /** Of one file, bytes; of a job, spans; of a span, attributes, events and links. */
 export const mostOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
-/** What is called a span in a file and looked at, whatever becomes of it: a file of nothing but commas has a million. */
+/** Most items that are checked, valid or not: a file of only commas has a million. */
 const mostLookedAt = 5_000
-/** Looked at without a pause: the daemon has other work. */
+/** So many are checked before other work of this thread gets its turn. */
 const atOnce = 100
-/** The clock of a job's machine may be another one, ms. */
+/** How far the clock of a job's machine may be off, ms. */
 const tolerance = 3_600_000
 
 export interface SpanCounts {
   kept: number
-  /** No span by the protocol. */
+  /** Not a valid OTLP span. */
   invalid: number
-  /** Begins or ends more than an hour outside of the job, or ends before it begins. */
+  /** More than an hour outside of the job, or its end is before its start. */
   misplaced: number
-  /** Its id was another one's before, or is that of a span of the pipeline's. */
+  /** Its id is that of an earlier one, or of a span of the pipeline. */
   repeated: number
-  /** Beyond what a job may have. */
+  /** Beyond the limit for a job. */
   beyond: number
 }
 
 export interface SpanCollector {
-  /** Reads one file; answers why not all of it. Rejects only with what the source itself throws. */
+  /** Reads one file; answers the fault that ended it early. Rejects only with what the source itself throws. */
   read(source: AsyncIterable<Uint8Array>, isLines: boolean): Promise<ReportFault | undefined>
   readonly counts: Readonly<SpanCounts>
   spans(): OwnSpan[]
@@ -38,7 +38,7 @@ export interface SpanCollector {
 export interface SpanPlace {
   readonly start: Millis
   readonly end: Millis
-  /** Whether that is the id of a span of the pipeline's: the job's own, or another one. */
+  /** True for ids of the pipeline's own spans. */
   readonly isTaken: (spanId: string) => boolean
 }
 
@@ -95,7 +95,7 @@ export function createSpanCollector({ start, end, isTaken }: SpanPlace): SpanCol
           await takeRequest(text)
           return
         }
-        // A line that is wrong harms no other.
+        // A bad line does not affect the others.
         let first: ReportFault | undefined
         for (const line of text.split('\n')) {
           if (line.trim() === '') continue
@@ -118,7 +118,7 @@ const lists = [
   ['links', 'droppedLinksCount', mostOfSpans.links],
 ] as const
 
-/** Cut before it is checked, as checking takes longer than anything else; what is cut off is counted as the protocol does. */
+/** Limits the lists of a span before it is checked, because checking is slow. What is cut counts as dropped, as in the protocol. */
 function withinCaps(item: unknown): unknown {
   if (typeof item !== 'object' || item === null) return item
   const cut: Record<string, unknown> = { ...item }
@@ -132,7 +132,7 @@ function withinCaps(item: unknown): unknown {
   return cut
 }
 
-/** Looked at by hand: a shape takes a second for a list of a million. */
+/** Without a zod shape, which takes a second for a list of a million. */
 function listIn(item: unknown, key: 'resourceSpans' | 'scopeSpans' | 'spans'): readonly unknown[] | undefined {
   const list = (item as Partial<Record<typeof key, unknown>> | null | undefined)?.[key]
   return Array.isArray(list) ? list : undefined
@@ -146,7 +146,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The parents that are there; where they go in a circle, it is opened. */
+/** The parents among the spans; a cycle is broken. */
 function parentsOf(found: ReadonlyMap<string, OtlpSpan>): Map<string, string> {
   const parents = new Map<string, string>()
   for (const { spanId, parentSpanId: parent } of found.values()) {
@@ -167,7 +167,7 @@ function ownSpan(span: OtlpSpan, parent: string | undefined, traces: ReadonlySet
     attributes,
     events: events.map(({ timeUnixNano: at, name: event, attributes: own }) => ({ at, name: event, attributes: own })),
     links: links.map(({ traceId, spanId: to, attributes: own }) => ({
-      // A trace of the job's own is the pipeline's now.
+      // Links to the job's own trace now lead to the pipeline's.
       ...(!traces.has(traceId) && { traceId }),
       ...{ spanId: to, attributes: own },
     })),

@@ -1,8 +1,8 @@
-// Why a report of a job cannot be read any further. What was read before stands.
+// Why a job's report cannot be read any further. What was read before remains.
 import { Fault } from '../../lib/fault.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 
-/** Raised and caught while a report is read: it ends up as the report's `fault`. */
+/** Thrown while a report is read; it becomes the report's `fault`. */
 export class ReportFault extends Fault {
   readonly reason: ReportFaultReason
 
@@ -12,7 +12,7 @@ export class ReportFault extends Fault {
   }
 }
 
-/** Reads until there is no more, or no more that can be read: then answers why. What is no ReportFault passes through. */
+/** Answers the ReportFault that `read` throws; undefined if it completes. Other errors pass through. */
 export async function faultOf(read: () => Promise<void>): Promise<ReportFault | undefined> {
   try {
     await read()

@@ -1,4 +1,4 @@
-// What the cases of a report come to: totals, suites and failures within their bounds, and which tests failed and which passed.
+// Collects the cases of a report: totals, limited numbers of suites and failures, and which tests failed and passed.
 import { ReportFault } from './report-fault.ts'
 import { testHashOf, testNameOf, type NamedCase } from './test-name.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -25,12 +25,12 @@ export interface ReportedCase extends NamedCase {
   readonly line?: number | undefined
   readonly seconds?: number | undefined
   readonly result: TestResult
-  /** The report itself says that it was repeated after a failure. */
+  /** The report says that it was repeated after a failure. */
   readonly isRerun: boolean
   readonly words: { readonly type: string; readonly message: string; readonly stack: string }
 }
 
-/** What a reader of any format hands over, in the report's order. */
+/** Called by the readers of all formats, in the report's order. */
 export interface CaseSink {
   beginSuite(suite: ReportedSuite): void
   case(reported: ReportedCase): void
@@ -38,7 +38,7 @@ export interface CaseSink {
 }
 
 export interface CollectorOptions {
-  /** Cases whose result is taken; the rest is only counted. */
+  /** Cases whose result is used; the rest is only counted. */
   readonly mostCases: number
   /** Longest text that is kept of a message or a stack trace, UTF-16 units. */
   readonly longestText: number
@@ -47,14 +47,14 @@ export interface CollectorOptions {
 }
 
 export interface TestCollector extends CaseSink {
-  /** `fault`: why there is no more of it. */
+  /** `fault`: why the report could not be read to its end. */
   collected(fault?: ReportFault): { readonly report: TestReport; readonly outcomes: TestOutcomes }
 }
 
-/** What is kept of a report, whatever its size. */
+/** Limits of what is kept of a report. */
 const most = { suites: 1_000, failures: 100, flaky: 100, failedTests: 1_000, slowest: 10 } as const
 
-/** A case as all its repetitions within its suite leave it. */
+/** A case after all its repetitions within its suite. */
 interface CaseState {
   readonly hash: number
   readonly test: TestName
@@ -82,7 +82,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   const dropped = { cases: 0, suites: 0, failures: 0 }
   let taken = 0
   let keptCases = 0
-  /** Failures with their words, of suites that are still open. */
+  /** Failures with a message, of suites that are still open. */
   let pendingWords = 0
 
   function take(suite: OpenSuite, reported: ReportedCase): void {
@@ -98,7 +98,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     return { hash, test, result, flaky: isRerun, seconds, failure: failureOf(suite, test, reported) }
   }
 
-  /** It was run again: where it failed once and passed once, it passes in the end. */
+  /** Another run of the same case. A case that failed once and passed once has passed. */
   function repeat(known: CaseState, suite: ReportedSuite, reported: ReportedCase): void {
     const failedOnce = isFailed(known.result) || isFailed(reported.result)
     known.flaky ||= reported.isRerun || failedOnce
@@ -138,7 +138,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         kept.push({ name: state.test.name, result: state.result, seconds: state.seconds })
       }
     }
-    // One that only holds others has nothing of its own to say.
+    // A suite that only contains suites has no results of its own.
     if (cases.size === 0) return
     const seconds = (hasSuites ? undefined : reported.seconds) ?? own
     totals.seconds += seconds
@@ -210,7 +210,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         `The report has ${taken + dropped.cases} cases; ${taken} of them were read.`,
       )
       const why = fault ?? (dropped.cases > 0 ? cut : undefined)
-      // What failed in one suite and passed in another counts as one test: it failed.
+      // A test that failed in one suite and passed in another has failed.
       for (const hash of failed.keys()) passed.delete(hash)
       const report: TestReport = {
         totals: { ...totals } satisfies TestTotals,
@@ -235,7 +235,7 @@ function firstLine(text: string): string {
   return text.trimStart().split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** A copy: what is cut off a longer string keeps that in memory. */
+/** A copy, because a slice would keep the whole string in memory. */
 function shortened(text: string, limit: number): string {
   return Buffer.from(text.slice(0, limit).toWellFormed()).toString()
 }

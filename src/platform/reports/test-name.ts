@@ -1,4 +1,4 @@
-// How a test is named, and what distinguishes it from all others of its job: the same in every run of it.
+// The name of a test, and the hash that identifies it in all runs of its job.
 import { createHash } from 'node:crypto'
 import type { TestName } from '../../model/test-report.ts'
 
@@ -11,15 +11,15 @@ export interface NamedCase {
 /** Characters of a name that are kept. Parameters of a test may be of any length. */
 const longestName = 1_024
 
-/** The name with its class, unless it has that already; the suite's own name, else the class. */
+/** The name with its class, unless it begins with that. The suite's name, or else the class. */
 export function testNameOf({ name, classname }: NamedCase, suite: string): TestName {
   const full = classname === '' || name.startsWith(classname) ? name : name === '' ? classname : `${classname}.${name}`
   return { suite: kept(suite === '' ? classname : suite), name: kept(full) }
 }
 
 /**
- * The first 48 bits of a SHA-256 over class and name, or over file and name where there is no class. Not over the suite: some name it after the
- * machine or the time. Among 100,000 tests two are alike once in 50,000 reports.
+ * The first 48 bits of a SHA-256 over class and name, or over file and name without a class. Not over the suite, because some name it after the
+ * machine or the time. With 100,000 tests, two have the same hash in one of 50,000 reports.
  */
 export function testHashOf({ name, classname, file = '' }: NamedCase): number {
   const digest = createHash('sha256')
@@ -28,7 +28,7 @@ export function testHashOf({ name, classname, file = '' }: NamedCase): number {
   return digest.readUIntBE(0, 6)
 }
 
-/** A copy: what is cut off a longer string keeps that in memory. */
+/** A copy, because a slice would keep the whole string in memory. */
 function kept(text: string): string {
   if (text.length <= longestName) return text.toWellFormed()
   return Buffer.from(text.slice(0, longestName).toWellFormed()).toString()

@@ -1,12 +1,12 @@
-// The platform's own reading of a pipeline's test reports (`test_report`): for where it does not hand out the reports themselves. Its suites are jobs by
-// their names.
+// The test reports of a pipeline as parsed by the platform (`test_report`), for platforms that do not serve the reports themselves. Each suite is a
+// job, by its name.
 import { z } from 'zod'
 import { maybe, wireText } from '../rest/wire-field.ts'
 import { createTestCollector, type CollectorOptions, type ReportedCase } from './test-collector.ts'
 import { ReportFault } from './report-fault.ts'
 import type { ReadTests } from './junit.ts'
 
-/** The platform says `success`; what it may say one day is no failure. */
+/** All other statuses count as passed: `success`, and future ones. */
 const results = { failed: 'fail', error: 'error', skipped: 'skip' } as const
 
 const words = maybe(z.string())
@@ -36,7 +36,7 @@ const testSuite = z.object({
 export const testReport = z.object({ test_suites: z.array(testSuite).catch([]) })
 export type RestTestReport = z.infer<typeof testReport>
 
-/** The tests of the jobs of one name; undefined where there is nothing about them. */
+/** The tests of all jobs of this name; undefined if there are none. */
 export function readTestReport(report: RestTestReport, job: string, options: CollectorOptions): ReadTests | undefined {
   const suite = report.test_suites.find(({ name }) => name === job)
   if (suite === undefined) return undefined
@@ -68,7 +68,7 @@ function wordsOf(said: z.infer<typeof output>, trace: string | undefined): Repor
   return { type, message, stack: trace ?? rest.text }
 }
 
-/** What the platform calls a job among its parallel ones: `rspec 2/5` and `deploy: [eu, blue]` are `rspec` and `deploy`. */
+/** The common name of parallel jobs, as on the platform: `rspec 2/5` and `deploy: [eu, blue]` are `rspec` and `deploy`. */
 export function jobGroupOf(name: string): string {
   return name.slice(0, 1_000).replace(/(?:[\s:]+(?:\[[^\]]*\]|\d+[\s:/\\]+\d+)){1,3}\s*$/, '')
 }

@@ -1,4 +1,4 @@
-// From an artifact's bytes to text in windows: unpacked as a stream, decoded, and no more of it than its caps allow.
+// Unpacks and decodes an artifact as a stream, within its size limits.
 import { createGunzip } from 'node:zlib'
 import { ReportFault } from './report-fault.ts'
 import type { ReportCaps } from './caps.ts'
@@ -9,8 +9,8 @@ type Bytes = AsyncIterable<Uint8Array>
 const headBytes = 256
 
 /**
- * The text of a gzip (of several members, if it has them), or of what begins like XML or JSON as it is, however the bytes are cut; where `begins` is
- * given, of what it says is text. Throws a ReportFault; what the source itself throws passes through.
+ * The text of a gzip, which may have several members, or of plain text. `begins` recognises plain text by its first bytes, by default XML and JSON.
+ * Throws a ReportFault; errors of the source pass through.
  */
 export async function* textOf(
   source: Bytes,
@@ -40,10 +40,10 @@ async function* unpacked(source: Bytes, begins: (head: Uint8Array) => boolean): 
   yield* gunzipped(all)
 }
 
-/** Bytes handed over at once: of these at most a thousand times as many come out before they are read. */
+/** Bytes unpacked at a time, as they may become a thousand times as many. */
 const windowBytes = 8 * 1024
 
-/** All that can be unpacked of it, then its error: a stream would drop what was not read by then. */
+/** Yields all that can be unpacked before it throws: a stream would drop what was not read by then. */
 async function* gunzipped(source: Bytes): Bytes {
   const gunzip = createGunzip()
   const ready: Uint8Array[] = []
@@ -54,7 +54,7 @@ async function* gunzipped(source: Bytes): Bytes {
   ended.catch(() => undefined)
   try {
     for await (const window of inWindows(source)) {
-      // Its callback may never come after an error.
+      // After an error the callback may never be called.
       await Promise.race([ended, new Promise<void>(resolve => gunzip.write(window, () => resolve()))])
       yield* ready.splice(0)
     }
@@ -69,7 +69,7 @@ async function* gunzipped(source: Bytes): Bytes {
   yield* ready
 }
 
-/** The same bytes in pieces of one size, so that what can be unpacked of a damaged file does not depend on how it came. */
+/** The same bytes in pieces of one size, so that a damaged file always yields the same, however it arrives. */
 async function* inWindows(source: Bytes): Bytes {
   let pending: Uint8Array = new Uint8Array(0)
   for await (const chunk of source) {
@@ -96,21 +96,21 @@ async function* atMost(source: Bytes, limit: number, what: string): Bytes {
     bytes += chunk.length
     if (bytes <= limit) yield chunk
     else {
-      // Up to the very byte, so that what is read of it does not depend on how it came.
+      // Cut at the exact byte, so that the result does not depend on how the bytes arrive.
       if (left > 0) yield chunk.subarray(0, left)
       throw new ReportFault('too_large', `The report has more than ${limit} bytes ${what}.`)
     }
   }
 }
 
-/** The first bytes, fewer only where there are no more, and all that comes after them. */
+/** Divides the source into its first bytes and the rest. */
 async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8Array; rest: Bytes }> {
   const iterator = source[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let length = 0
   while (length < bytes) {
     const next = await iterator.next().catch((error: unknown) => {
-      // What came before it is read first.
+      // What arrived before the error is read first.
       if (length === 0) throw error
       return { failed: error }
     })
@@ -138,7 +138,7 @@ function looksLikeMarkup(head: Uint8Array): boolean {
   return mark === 'efbbbf' || /^(?:fffe|feff)/.test(mark) || '<{[ \t\r\n'.includes(String.fromCharCode(first))
 }
 
-/** No control characters but white space: lines of plain text. */
+/** True if there are no control characters other than white space. */
 export function looksLikePlainText(head: Uint8Array): boolean {
   return head.every(byte => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 }
@@ -149,7 +149,7 @@ function encodingOf(head: Uint8Array): string {
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
   const text = Buffer.from(head).toString('latin1')
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1]
-  // A declaration that can be read is not written in the sixteen bits that it may claim.
+  // A declaration of UTF-16 that can be read as Latin-1 is wrong.
   if (declared === undefined || /^utf-?16/i.test(declared)) return 'utf-8'
   try {
     return new TextDecoder(declared).encoding

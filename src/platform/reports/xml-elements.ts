@@ -1,12 +1,12 @@
-// From windows of text to elements, of several documents one after the other. Lenient where a platform's users are: what is not well-formed is passed over
-// and reported once. No entity but XML's own five is known, and a document type that declares any is refused.
+// Parses windows of text into XML elements, of one document or several in a row. Lenient: what is not well-formed is skipped and reported once. Only
+// XML's five own entities are known; a document type that declares entities is refused.
 import sax from 'sax'
 import { ReportFault } from './report-fault.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 
 export interface ElementSink {
-  /** A declaration of XML: another document begins, whatever is still open. */
+  /** An XML declaration: another document begins, even if elements are open. */
   document(): void
   open(name: string, attributes: Attributes): void
   text(text: string): void
@@ -14,26 +14,26 @@ export interface ElementSink {
 }
 
 export interface ElementReader {
-  /** Throws a ReportFault for what must not be read any further, and what the sink throws. */
+  /** Throws a ReportFault if the report must not be read further, and what the sink throws. */
   write(text: string): void
-  /** The end of the text; answers the first thing that was not well-formed. */
+  /** Answers the first error of well-formedness. */
   end(): ReportFault | undefined
-  /** Whether there was any element. */
+  /** Whether any element was found. */
   readonly sawElement: boolean
 }
 
-/** Characters of one attribute, comment or tag; text that is longer is handed over in pieces. */
+/** Limit of one attribute, comment or tag, characters; longer text comes in pieces. */
 const longestToken = 1024 * 1024
 const mostAttributes = 1_000
 const mostFaults = 1_000
-/** The parser looks at its buffers after each window, so that none grows much beyond its limit. */
+/** The parser checks its buffers after each window, so that none grows far beyond its limit. */
 const windowLength = 64 * 1024
 
-/** What several documents in one file look like to a parser of one. */
+/** Errors that the parser reports between several documents in one file. */
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
 
 export function createElementReader(sink: ElementSink): ElementReader {
-  // The parser has one limit for all parsers of the process; nobody else has any.
+  // The limit is global to the library, which is used only here.
   Object.assign(sax, { MAX_BUFFER_LENGTH: longestToken })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
   let firstFault: ReportFault | undefined
@@ -45,7 +45,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
   parser.onerror = error => {
     const said = error.message.split('\n', 1)[0] ?? ''
     if (said.startsWith('Max buffer length')) throw tooLong(parser)
-    // Without this the parser would not go on.
+    // Lets the parser continue.
     ;(parser as { error: Error | null }).error = null
     if (betweenDocuments.test(said)) return
     faults += 1
@@ -53,7 +53,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
     firstFault ??= unfinished
       ? new ReportFault('truncated', `The report ends within its line ${parser.line + 1}.`)
       : new ReportFault('malformed', `The report is no well-formed XML in its line ${parser.line + 1}.`)
-    // Each takes time, and with so many of them it is no report with a flaw.
+    // Each takes time, and a report with so many errors is useless.
     if (faults > mostFaults) throw firstFault
   }
   parser.onopentagstart = () => {
@@ -67,7 +67,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
   }
   parser.onopentag = ({ name, attributes: own }) => {
     sawElement = true
-    // Else all that follows the first document would be text outside of it.
+    // Otherwise all after the first document would be an error.
     Object.assign(parser, { closedRoot: false })
     sink.open(name, own as Attributes)
   }

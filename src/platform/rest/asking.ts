@@ -1,4 +1,4 @@
-// Plain questions below the API's base, for what is asked from time to time: one thing, a whole list, a change.
+// Plain requests to any path of the API, for the inventory: one object, a whole list, a change.
 import type { z } from 'zod'
 import type { CallOptions } from './call.ts'
 import type { Query } from './query.ts'
@@ -7,9 +7,9 @@ import type { Reader } from './read.ts'
 /** Every call rejects with a PlatformError, or with the reason of an aborted signal. Paths begin with a slash. */
 export interface Asking {
   one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
-  /** All items of a list, page by page; of longer ones the first thousand. Items that cannot be read are left out. */
+  /** The items of a list, a thousand at most. Invalid items are left out. */
   all<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>[]>
-  /** What is changed by a request that is sent once: where its outcome is not known, it is for the caller to look. */
+  /** Sent only once: if the outcome is unknown, the caller must check. */
   post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
 }
 

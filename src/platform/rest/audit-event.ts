@@ -1,4 +1,4 @@
-// An audit event of the platform: how it comes off the wire, and the log record that it becomes.
+// Parses an audit event of the platform and turns it into a log record.
 import { z } from 'zod'
 import { auditAddress, auditAttributes, auditBody, auditKind, auditName } from './audit-table.ts'
 import { cleaned, digest, type EventWords } from '../webhook/read-event.ts'
@@ -10,17 +10,17 @@ import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ResourceId } from './query.ts'
 
-/** Of whom audit events are asked for: of the whole instance, or of one group. */
+/** Audit events of the whole instance, or of one group. */
 export type AuditSource = 'instance' | { readonly group: ResourceId }
 
 export interface RestAuditEvent {
   readonly id: number
   readonly createdAt: Millis
-  /** All that the platform says of it. */
+  /** The whole event. */
   readonly json: WireObject
 }
 
-/** What has no number and no time cannot be known again, and is left out. */
+/** An event without id or time is invalid, because it cannot be recognised again. */
 export const restAuditEvent = z.unknown().transform((item, context): RestAuditEvent => {
   const json = readObject(item)
   const id = readId(json?.id)
@@ -35,10 +35,7 @@ export interface AuditWords extends EventWords {
   readonly address: boolean
 }
 
-/**
- * Its number and its time distinguish it from all others. They are the same of whomever it was asked for: the instance, a group, a group
- * above.
- */
+/** Its id and time identify it. They are the same whether it was read of the instance, of its group or of a parent group. */
 export function readAuditEvent(
   { id, createdAt, json }: RestAuditEvent,
   instance: string,

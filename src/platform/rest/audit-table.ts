@@ -1,13 +1,13 @@
-// The one table of audit events: which field of the platform's answer becomes which attribute. The reader and docs/EVENTS.md are made from it.
+// The table of audit events: which field of the answer becomes which attribute. Used by the reader and docs/EVENTS.md.
 import { first, id, readWord, shown, text, value, type EventAttribute, type Path } from '../webhook/event-fields.ts'
 import { readFlag, readText, type Read, type WireObject } from '../wire-read.ts'
 
-/** Selects them nowhere: PIPESPAN_AUDIT does. */
+/** Not selected by the event options, but by PIPESPAN_AUDIT. */
 export const auditKind = 'audit'
 export const auditName = 'platform.audit'
 
 const details = 'details'
-/** Where the name of what was done stands, the one that says most first. */
+/** The fields that name what was done, the most specific first. */
 const deeds = ['change', 'add', 'remove'] as const
 
 export const auditAttributes: readonly EventAttribute[] = [
@@ -30,14 +30,14 @@ export const auditAttributes: readonly EventAttribute[] = [
   shown('user.name', `${details}.author_name|author_name`),
 ]
 
-/** Exported by PIPESPAN_AUDIT_ADDRESS alone. */
+/** Only exported with PIPESPAN_AUDIT_ADDRESS. */
 export const auditAddress: EventAttribute = text(
   'client.address',
   `${details}.ip_address|ip_address`,
   'with `PIPESPAN_AUDIT_ADDRESS=true` alone',
 )
 
-/** A short display string: the platform's own sentence, where it has one. */
+/** A short display string: the platform's own sentence, if there is one. */
 export function auditBody(json: WireObject): string {
   const message = first(json, `${details}.custom_message`, readText)
   if (message !== undefined) return message

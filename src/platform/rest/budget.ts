@@ -1,5 +1,5 @@
-// The API budget: who may send a request now. The state is plain JSON and its transitions are pure, so that one row of a
-// store can hold it for all replicas and commands that share a token.
+// The API budget: decides whether a request may be sent now. Its state is plain JSON and its transitions are pure, so that a row of the store can
+// hold it for all processes that share a token.
 //
 //              one request                 refill: up to `burst`
 //   tokens ─────────────────► tokens − 1 ─────────────────► tokens
@@ -7,31 +7,31 @@
 //     └───────────────────────────────► wait. Before all else: wait while the platform asked for a pause, or while what it
 //                                       announced as remaining is down to the priority's reserve.
 //
-// In any minute at most `perMinute` requests are granted: the burst, and what is refilled while it is used up, together make
-// no more. A lower priority leaves a reserve, so a higher one is always served sooner.
+// At most `perMinute` requests are granted in any minute: the burst and the refill of a minute together. Each lower priority leaves a larger reserve,
+// so that higher ones are served sooner.
 import type { Millis } from '../../model/instant.ts'
 
-/** Who asks, the most urgent first: enrichment of finished runs, somebody who waits for a page, polling, backfill, the inside of jobs. */
+/** The most urgent first: enrichment of finished runs, requests of pages, polling, backfill, job logs and reports. */
 export const priorities = ['enrich', 'page', 'poll', 'backfill', 'inside'] as const
 export type Priority = (typeof priorities)[number]
 
 export interface BudgetRules {
-  /** Requests granted in any minute, at least 1. */
+  /** Most requests in any minute, at least 1. */
   readonly perMinute: number
 }
 
-/** Plain JSON. Instants are of one clock, that of whoever keeps the state. */
+/** Plain JSON. All times are of one clock, that of whoever keeps the state. */
 export interface BudgetState {
   readonly tokens: number
-  /** When `tokens` was reckoned. */
+  /** When `tokens` was computed. */
   readonly at: Millis
-  /** The platform asked for silence until then. */
+  /** The platform asked to wait until then. */
   readonly pausedUntil?: Millis | undefined
-  /** What the platform itself will still grant until it resets, less what was granted since. */
+  /** What remains of the platform's own limit until it resets, minus what was granted since. */
   readonly announced?: { readonly remaining: number; readonly until: Millis } | undefined
 }
 
-/** The rate limit by the headers of an answer, as durations: the platform's clock is not ours. All ms but `remaining`. */
+/** The rate limit from the headers of an answer, as durations in ms, because the platform's clock may differ. */
 export interface BudgetFacts {
   readonly remaining?: number | undefined
   readonly resetIn?: number | undefined
@@ -55,17 +55,17 @@ export interface BudgetSnapshot {
   readonly remaining?: number | undefined
 }
 
-/** The port: one budget for one token, wherever its state is stored. */
+/** The budget of one token, wherever its state is stored. */
 export interface Budget {
   /** Resolves when a request may be sent; it is then counted. Rejects with the signal's reason when that is aborted. */
   take(priority: Priority, signal?: AbortSignal): Promise<void>
-  /** Hands over the rate limit by an answer's headers. */
+  /** Called with the rate limit from an answer's headers. */
   observed(facts: BudgetFacts): Promise<void>
   snapshot(): Promise<BudgetSnapshot>
 }
 
 const minute = 60_000
-/** No pause and no announcement is believed for longer: then the platform is asked again. */
+/** The longest that a pause or an announced limit counts. */
 export const longestPause = 60 * minute
 
 /** Share of the burst that stays untouched by this priority. */
@@ -81,10 +81,10 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   const { tokens, pausedUntil, announced } = state
   if (pausedUntil !== undefined) return { state, waitMs: Math.min(longestPause, pausedUntil - now) }
   const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
-  // The longer of both waits: else one that needs more might be asked back sooner than one that needs less.
+  // Waits for the longer of both: otherwise a lower priority might wait less than a higher one.
   const isReserved = announced !== undefined && announced.remaining < needed
   const untilReset = isReserved ? Math.min(longestPause, announced.until - now) : 0
-  // What flows in during the announced wait is enough, however doubles are rounded.
+  // The margin makes up for rounding: after the announced wait the tokens must suffice.
   const isShort = tokens + 1e-9 < needed
   const untilRefilled = isShort ? Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) : 0
   if (isReserved || isShort) return { state, waitMs: Math.max(untilReset, untilRefilled) }
@@ -92,7 +92,7 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   return { state: { ...state, tokens: Math.max(0, tokens - 1), ...(rest && { announced: rest }) }, waitMs: 0 }
 }
 
-/** Takes over what the platform announced. Of two announcements in force the tighter one counts: answers overtake each other. */
+/** Applies what the platform announced. If two announcements are in force, the stricter one counts, as answers may overtake each other. */
 export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): BudgetState {
   const { tokens, at } = before
   const pausedUntil = latestInForce(before.pausedUntil, facts.pause, now)
@@ -115,7 +115,7 @@ export function snapshotOf(rules: BudgetRules, before: BudgetState, now: Millis)
   }
 }
 
-/** What may be sent at once after a rest. More than 1, so that every reserve is a real one. */
+/** What may be sent at once after a rest; more than 1, so that each priority has a reserve. */
 function burstOf({ perMinute }: BudgetRules): number {
   return Math.max(1.5, perMinute / 6)
 }
@@ -125,7 +125,7 @@ function ratePerMs(rules: BudgetRules): number {
   return (rules.perMinute + 1 - burstOf(rules)) / minute
 }
 
-/** The state now: tokens grown, what is over forgotten. A clock that was set back a little stands still for a while. */
+/** The state now, with tokens refilled and without what has expired. If the clock was set back by less than a minute, refilling waits. */
 function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: BudgetState, now: Millis): BudgetState {
   const isSetBack = at - now > minute
   const passed = Math.max(0, now - at)
@@ -137,7 +137,7 @@ function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: Bu
   }
 }
 
-/** What is further ahead than any pause was written by a clock that was ahead. */
+/** A time further ahead than any pause was written under a clock that was ahead. */
 function isInForce(until: Millis | undefined, now: Millis): boolean {
   return until !== undefined && until > now && until <= now + longestPause
 }

@@ -1,4 +1,4 @@
-// What every request to the platform is made with: its rules, and what its caller says of it.
+// The options of all requests to the platform, and those of a single call.
 import type { BackoffOptions } from '../../lib/backoff.ts'
 import type { Budget, Priority } from './budget.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -8,15 +8,15 @@ import type { Log } from '../../lib/log.ts'
 import type { TokenType } from './credentials.ts'
 
 export interface RetryRules extends BackoffOptions {
-  /** Sends of one request that may fail for the network or a 5xx. */
+  /** Tries of one request that may fail with a network error or a 5xx. */
   readonly tries: number
-  /** Sends of one request that may end in a 429. */
+  /** Tries of one request that may fail with a 429. */
   readonly refusals: number
 }
 
 export interface RequesterOptions {
   readonly dispatcher: Dispatcher
-  /** Asked for every request: the file that holds it may change. */
+  /** Called for every request, as the file that holds it may change. */
   readonly token: () => string | undefined
   readonly tokenType: TokenType
   readonly userAgent: string
@@ -25,7 +25,7 @@ export interface RequesterOptions {
   readonly concurrency: number
   readonly limits: ExchangeLimits
   readonly retry: RetryRules
-  /** Path of the API's base, which errors leave out of the endpoint. */
+  /** Path of the API's base, which error messages omit. */
   readonly basePath: string
   /** Called for every answer 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
@@ -37,6 +37,6 @@ export interface CallOptions {
   readonly priority: Priority
   /** Ends waiting and sending; the call then rejects with its reason. */
   readonly signal?: AbortSignal | undefined
-  /** Called whenever the budget has let the request pass: a deadline for the platform's answer starts here, not before. */
+  /** Called when the budget has granted the request: a deadline for the answer must start here, not before. */
   readonly onSend?: (() => void) | undefined
 }

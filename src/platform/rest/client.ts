@@ -1,5 +1,4 @@
-// The platform's REST API as typed calls: where each answer is found and what it holds. The rules that every request obeys
-// are in `request.ts`, the shapes in `schemas.ts` and `lists.ts`.
+// The platform's REST API as typed calls. The rules of all requests are in `request.ts`, the shapes in `schemas.ts` and `lists.ts`.
 import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
@@ -30,12 +29,12 @@ import type { TokenType } from './credentials.ts'
 export interface PlatformClientOptions {
   /** Base URL of the platform, without `/api/v4`. */
   readonly url: string
-  /** Asked for every request: the file that holds the token may change. Undefined: requests go without one. */
+  /** Called for every request, as the file that holds it may change. Undefined: requests have no token. */
   readonly token: () => string | undefined
   readonly tokenType: TokenType
   /** A certificate authority to trust besides the usual ones, PEM. */
   readonly ca?: string | undefined
-  /** The way to the platform, where it is not a direct one. */
+  /** How to reach the platform, if not directly. */
   readonly dispatcher?: DispatcherFactory | undefined
   readonly budget: Budget
   /** Requests of one priority that are under way at once. */
@@ -54,12 +53,9 @@ export interface PlatformClientOptions {
 
 export type DeliveryStatus = 'successful' | 'client_failure' | 'server_failure'
 
-/**
- * Every call rejects with a PlatformError, or with the reason of an aborted signal. Lists are asked for page by page, as
- * they are read.
- */
+/** All calls reject with a PlatformError, or with the reason of an aborted signal. Lists are fetched page by page while they are read. */
 export interface PlatformClient {
-  /** Normalised base URL: half of the key of every run observed through this client. */
+  /** Normalised base URL, part of the key of all runs observed through this client. */
   readonly instance: string
   /** The pipelines that the token's own user triggered in all projects, the newest first (keyset). */
   ownPipelines(
@@ -83,10 +79,10 @@ export interface PlatformClient {
   /** All attempts, retried ones too; no bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
-  /** The valid W3C traceparent among the pipeline's variables. Nothing else of them is read. */
+  /** The W3C traceparent among the pipeline's variables, if it is valid; nothing else of them is read. */
   pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
-  /** Whether the token is an administrator's; false where the platform does not say. */
+  /** Whether the token is an administrator's; false if the answer does not tell. */
   isAdministrator(options: CallOptions): Promise<boolean>
   /** Projects that are not archived, by their ids: those that the token's user maintains, or all that it can see. */
   projects(query: { readonly maintained: boolean }, options: ListOptions): Pages<PlatformProject>
@@ -100,14 +96,14 @@ export interface PlatformClient {
   /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
   createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
   editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
-  /** Of the past seven days. A number asks for that very status. */
+  /** Of the past seven days. `status` may be one HTTP status. */
   hookDeliveries(
     owner: HookOwner,
     hookId: number,
     query: { readonly status?: DeliveryStatus | number | undefined },
     options: ListOptions,
   ): Pages<HookDelivery>
-  /** Those of a stretch of time, both ends included, by keyset: the newest id first. A stretch has 30 days at most. */
+  /** Of a stretch of 30 days at most, both ends included, the newest id first (keyset). */
   auditEvents(
     source: AuditSource,
     query: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined },
@@ -115,9 +111,9 @@ export interface PlatformClient {
   ): Pages<RestAuditEvent>
   /** Incidents of all projects that the token can see that changed at or after an instant, the longest unchanged first. */
   incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<RestIssue>
-  /** Whether the token is an owner's: only owners are shown the group's token for runners. */
+  /** Whether the token is an owner's: only owners see the group's runner token. */
   ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
-  /** The commits that `to` has and `from` has not, the newest first. `firstParent`: of the line of first parents alone. */
+  /** The commits that `to` has and `from` has not, the newest first. `firstParent`: only along first parents. */
   commits(
     project: ResourceId,
     query: { readonly from: string; readonly to: string; readonly firstParent?: boolean | undefined },
@@ -125,7 +121,7 @@ export interface PlatformClient {
   ): Pages<RestCommit>
   /** A job's log, from its beginning. */
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
-  /** One of a job's artifacts, by its type: `read` is handed its bytes as they come, and what it throws passes through. */
+  /** One of a job's artifacts, by its type. `read` gets the bytes as they arrive; its errors pass through. */
   jobArtifact<T>(
     project: ResourceId,
     jobId: number,
@@ -133,7 +129,7 @@ export interface PlatformClient {
     options: CallOptions,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T>
-  /** One file among a job's artifacts, by its path there: likewise. */
+  /** One file of a job's artifacts, by its path; as above. */
   jobArtifactFile<T>(
     project: ResourceId,
     jobId: number,
@@ -141,9 +137,9 @@ export interface PlatformClient {
     options: CallOptions,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T>
-  /** What the platform itself has read in the reports of a pipeline's latest jobs. */
+  /** The test reports of a pipeline's latest jobs, as parsed by the platform. */
   testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
-  /** What is asked of the platform from time to time, below the API's base. */
+  /** Plain requests, for the inventory. */
   asking(options: CallOptions): Asking
   /** Ends every request under way. */
   close(): Promise<void>
@@ -151,7 +147,7 @@ export interface PlatformClient {
 
 type Pages<T> = AsyncIterable<Page<T>>
 
-/** The lowest role that may edit a project's hooks: Maintainer, as the platform numbers roles. */
+/** The platform's number of the role Maintainer, the lowest that may edit a project's hooks. */
 const maintainer = 40
 
 const defaults = {
@@ -206,7 +202,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       try {
         return await one(`/projects/${segmentOf(project)}/pipelines/latest`, restPipeline, call, { ref })
       } catch (error) {
-        // "403 when none exists" (REST document, "Pipelines"); a scope that does not suffice names itself.
+        // "403 when none exists" (REST document, "Pipelines"); an insufficient scope has an error code.
         if (error instanceof PlatformError && error.kind === 'forbidden' && error.code === undefined) return undefined
         throw error
       }
@@ -290,7 +286,7 @@ function pipelinePath(project: ResourceId, pipelineId: number): string {
   return `/projects/${segmentOf(project)}/pipelines/${segmentOf(pipelineId)}`
 }
 
-/** As the document spells it for audit events: without a fraction. */
+/** Without fractions, as the REST document writes them for audit events. */
 function wholeSeconds(seconds: number): string {
   return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }

@@ -1,4 +1,4 @@
-// Commits, as far as anybody needs them: which, and since when. Never their words, nor who wrote them.
+// Commits: only their ids and times, never messages or authors.
 import { z } from 'zod'
 import { known } from '../known.ts'
 import { maybe, wireText, wireTime } from './wire-field.ts'

@@ -1,38 +1,35 @@
-// How the platform is reached: connections that are kept alive, and whose certificates are trusted.
+// Connections to the platform: keep-alive, trusted certificates, proxies.
 import { getCACertificates } from 'node:tls'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 
-/** What every way to the platform must be made with, be it direct or through a proxy. */
+/** Options of all connections, direct or through a proxy. */
 export interface ConnectRules {
-  /** Trusted authorities, PEM; undefined: those that Node trusts. */
+  /** Trusted certificate authorities, PEM; undefined: Node's own. */
   readonly ca?: string[] | undefined
   /** For a connection and its TLS handshake, ms. */
   readonly timeout: number
 }
 
-/** Makes the way to the platform, e.g. one through a proxy. Who calls it closes what it made. */
+/** Makes a dispatcher, which the caller must close. */
 export type DispatcherFactory = (rules: ConnectRules) => Dispatcher
 
-/** The operator's authority (PEM, one or several) is trusted besides the usual ones, not instead of them. */
+/** The configured authorities (PEM, one or several) are trusted in addition to the usual ones. */
 export function connectRules(ca: string | undefined, timeout: number): ConnectRules {
   return { ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }), timeout }
 }
 
-/**
- * Straight to the platform. Idle connections stay open for half a minute, unless the platform closes them sooner. HTTP/1.1
- * only: with few requests at once a second protocol gains nothing.
- */
+/** Connects directly. Idle connections stay open for half a minute. HTTP/1.1 only, as HTTP/2 gains nothing with few requests at once. */
 export const directDispatcher: DispatcherFactory = ({ ca, timeout }) =>
   new Agent({ connect: { ...(ca && { ca }), timeout }, keepAliveTimeout: 30_000, allowH2: false })
 
-/** URLs of proxies by the scheme of what is asked for; `no`: hosts reached without one, comma-separated. */
+/** URLs of proxies by the scheme of the request; `no`: hosts without a proxy, comma-separated. */
 export interface PlatformProxies {
   readonly http?: string | undefined
   readonly https?: string | undefined
   readonly no?: string | undefined
 }
 
-/** Through the operator's proxies, where there are any for `url`; never through those of the environment by accident. */
+/** Connects through the configured proxy for `url`, if there is one; undici's own reading of the environment is not used. */
 export function proxiedDispatcher(url: string, proxies: PlatformProxies): DispatcherFactory {
   const proxy = url.startsWith('https:') ? proxies.https : proxies.http
   if (proxy === undefined || proxy === '') return directDispatcher

@@ -1,13 +1,13 @@
-// Which header carries which kind of token (the platform's REST document, "Authentication").
+// The header for each kind of token (REST document, "Authentication").
 import { PlatformError } from './platform-error.ts'
 
 /** `private`: a personal, project or group access token. `bearer`: an OAuth token. `job`: a CI/CD job token. */
 export type TokenType = 'private' | 'bearer' | 'job'
 
-/** RFC 9110, 5.5: the characters a header's value may have; a token has no blanks besides. */
+/** RFC 9110, 5.5: the characters of a header's value, other than blanks. */
 const sendable = /^[\x21-\x7e]+$/
 
-/** The header for a token, none without a token. Throws a PlatformError for a token that no header can carry. */
+/** The header for a token; none without a token. Throws a PlatformError if the token cannot be sent in a header. */
 export function credentialHeaders(type: TokenType, token: string | undefined): Record<string, string> {
   if (token === undefined) return {}
   if (!sendable.test(token)) {
@@ -27,7 +27,7 @@ export function credentialHeaders(type: TokenType, token: string | undefined): R
   }
 }
 
-/** The token as it was written to a file or a variable: without the line break at its end; undefined when empty. */
+/** The token without blanks and line breaks around it; undefined if it is empty. */
 export function trimToken(token: string | undefined): string | undefined {
   const trimmed = token?.trim()
   return trimmed === undefined || trimmed === '' ? undefined : trimmed

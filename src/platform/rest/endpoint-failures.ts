@@ -1,32 +1,32 @@
-// Failures that looked like the platform's and turned out to be one endpoint's own, because others answered after them: a proxy that lets one
-// path not through, a limit of one endpoint, a scope that suffices for all else.
+// Failures that looked like an outage of the platform but concern one endpoint, because other requests succeed after them: a proxy that blocks one
+// path, a rate limit of one endpoint, a scope that is insufficient for it.
 //
 //   suspect ── somebody else answers ─► its own ── fails and somebody else answers once more ─► certain
 //      ▲                                   │ who failed there answers
 //      └────── forgotten ◄─────────────────┘
 //
-// Only what is certain lets others go on: an answer may have been under way when the token was revoked.
+// Only `certain` lets other requests continue: an answer may have been under way when the token was revoked.
 import type { PlatformError } from './platform-error.ts'
 
 export interface EndpointFailures {
-  /** A failure that is taken for the platform's. */
+  /** A failure that is attributed to the platform. */
   suspect(subject: string, error: PlatformError): void
-  /** Undefined: nothing shows that it is the endpoint's own. `stop`: it may be the platform's still. */
+  /** Undefined: nothing shows that it is the endpoint's own. `stop`: it may still be the platform's. */
   failed(subject: string, error: PlatformError): 'go-on' | 'stop' | undefined
   answered(subject: string): void
 }
 
 interface Failure {
   readonly name: string
-  /** Who failed there. */
+  /** Subjects whose requests failed there. */
   readonly failed: Set<string>
-  /** Who was answered since: what such a one fails by is something new. */
+  /** Subjects that were answered since; a failure of one of these is a new one. */
   readonly answered: Set<string>
   hasFailedAgain: boolean
   isCertain: boolean
 }
 
-/** Endpoints remembered, and subjects of each; the oldest goes first. */
+/** So many endpoints, and subjects of each, are remembered; the oldest is forgotten first. */
 const capacity = 1_000
 
 export function createEndpointFailures(log: {
@@ -79,7 +79,7 @@ function keyOf(subject: string, error: PlatformError): string {
   return `${error.kind} ${nameOf(subject, error)}`
 }
 
-/** The endpoint without what distinguishes one project, job or agent from the next: `GET /projects/:id/feature_flags`. */
+/** The endpoint without ids, such as `GET /projects/:id/feature_flags`. */
 function nameOf(subject: string, { endpoint }: PlatformError): string {
   if (endpoint === undefined) return subject
   return endpoint.replace(/\/(projects|groups)\/[^/]+/, '/$1/:id').replace(/\/\d+(?=\/|$)/g, '/:id')

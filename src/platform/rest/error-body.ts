@@ -1,23 +1,23 @@
-// What the platform said in an error's body: `message` (text, or an object of lists), `error`, plain text, or a proxy's page.
+// Extracts the message from an error's body: `message` (text, or an object of lists), `error`, plain text, or a proxy's page.
 import { briefly } from '../../lib/redaction.ts'
 
-/** Longer words of the platform are cut. */
+/** Longer messages are cut. */
 const longest = 200
 
 export interface Said {
-  /** Shortened, on one line, without the secrets. Undefined for an empty body. */
+  /** Shortened to one line, without secrets. Undefined for an empty body. */
   readonly said?: string | undefined
   /** The `error` of a JSON body when it is a single word. */
   readonly code?: string | undefined
-  /** Its own words stood under `error`: the API as a whole refuses, or has no such endpoint, whatever was asked for. */
+  /** The message was in `error`: the API refuses all such requests, or lacks the endpoint. */
   readonly isOfTheApi?: boolean | undefined
-  /** The keys of a JSON body, by which the platform distinguishes its refusals. */
+  /** The keys of a JSON body, which tell some refusals apart. */
   readonly keys?: readonly string[] | undefined
-  /** A web page: it comes from a proxy or from the wrong address. */
+  /** A web page, from a proxy or a wrong address. */
   readonly isPage: boolean
 }
 
-/** Reads an error's body. Without the secrets that this process knows, and without `secrets`. */
+/** Redacts the secrets that this process knows, and `secrets`. */
 export function saidBy(body: string, contentType: string | undefined, secrets: readonly string[]): Said {
   if (isPage(body, contentType)) {
     const title = /<title[^>]*>([^<]*)</i.exec(body)?.[1]?.trim()

@@ -1,4 +1,4 @@
-// The messages of every error of a request: what is wrong, by what came back, and the remedy for it.
+// The messages and remedies of all errors of requests.
 import { redact } from '../../lib/redaction.ts'
 import type { Said } from './error-body.ts'
 import { PlatformError, type PlatformErrorKind } from './platform-error.ts'
@@ -97,7 +97,7 @@ export function errorOfConnection(
   return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, said: reason })
 }
 
-/** What would change something was answered by a move: the move is not followed, since the method might be lost on the way. */
+/** A request that changes something was redirected: this is not followed, as the method might get lost. */
 export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
   return new PlatformError({
     kind: 'not-found',
@@ -108,7 +108,7 @@ export function errorOfMovedChange(status: number, endpoint: string, to: URL): P
   })
 }
 
-/** A redirect or a next page leads to another host. Only the origin is shown: the rest may hold secrets. */
+/** A redirect or a next page leads to another host. Only the origin is shown, as the rest may contain secrets. */
 export function errorOfForeignHost(endpoint: string, by: 'redirect' | 'next page', origin: string): PlatformError {
   return new PlatformError({
     kind: 'foreign-host',
@@ -131,7 +131,7 @@ export function errorOfNoApi(status: number, endpoint: string, said: string | un
   })
 }
 
-/** The platform's answer led to a storage, and that refused. */
+/** The platform redirected to an object storage, which refused. */
 export function errorOfStorage(status: number, endpoint: string): PlatformError {
   return new PlatformError({
     kind: 'unavailable',

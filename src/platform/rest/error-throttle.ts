@@ -1,25 +1,25 @@
 // Logs what is wrong with the platform once, not in every round, and logs when it is over.
 //
-// A failure that could be one project's own (a time-out, a 5xx, a broken answer) waits for what comes next: an answer
-// shows that it was, a few more failures in a row that it is the platform's. So an outage is one message, not thousands.
-// One that would be the platform's as a whole (an unknown token, no connection) turns out to be an endpoint's own when others
-// answer after it: then it is logged once for that endpoint, whoever asks it, and no longer stands for the platform.
+// A failure that may concern one project only (a time-out, a 5xx, a broken answer) is held back: if another request succeeds next, it is logged for
+// the project; after a few failures in a row it is logged for the platform. So an outage is one message, not thousands. A failure that should concern
+// the whole platform (a refused token, no connection) may turn out to concern one endpoint, if other requests succeed after it; then it is logged
+// once for that endpoint.
 import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PlatformError } from './platform-error.ts'
 
 export interface ErrorThrottle {
-  /** `stop`: any other request would fail likewise, so more requests make no sense for now. */
+  /** `stop`: other requests would fail too, so none should be sent for now. */
   failed(subject: string, error: PlatformError): 'go-on' | 'stop'
   answered(subject: string): void
-  /** What is wrong with the platform as a whole at this moment. */
+  /** What is wrong with the platform as a whole now. */
   readonly ofPlatform: () => PlatformError | undefined
 }
 
-/** Subjects remembered; the oldest goes first. */
+/** So many subjects are remembered; the oldest is forgotten first. */
 const capacity = 10_000
 const platform = 'the platform'
-/** So many failures without an answer between them are the platform's. */
+/** After so many failures without an answer the platform is to blame. */
 const tooMany = 3
 
 export function createErrorThrottle(log: Log): ErrorThrottle {
@@ -61,7 +61,7 @@ export function createErrorThrottle(log: Log): ErrorThrottle {
       return ofPlatform(unclear.splice(0))
     },
     answered: subject => {
-      // What failed together with the whole platform is not logged by itself.
+      // Failures during an outage of the whole platform are not logged singly.
       const own = logged.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
       unclear = []
       for (const one of own) logOnce(one.subject, one.error)

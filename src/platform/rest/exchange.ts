@@ -1,4 +1,4 @@
-// One request on the wire and what came of it: the whole answer, or why there is none. Knows nothing of the API.
+// Sends one HTTP request: answers the whole response, or why there is none.
 import { request, type Dispatcher } from 'undici'
 import { codeOf, strangerBy } from '../../lib/stranger.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -6,7 +6,7 @@ import { reasonOf } from '../../lib/fault.ts'
 export interface Answer {
   readonly outcome: 'answer'
   readonly status: number
-  /** Names in lower case; of a repeated header the values joined by a comma. */
+  /** Names in lower case; values of a repeated header are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -14,7 +14,7 @@ export interface Answer {
 export type Exchange =
   | Answer
   | { readonly outcome: 'network' | 'timeout'; readonly reason: string; readonly certificate: boolean }
-  /** `said`: more than what. */
+  /** `said`: which limit was exceeded. */
   | { readonly outcome: 'too-large'; readonly said: string }
 
 export interface Outgoing {
@@ -33,7 +33,7 @@ export interface ExchangeLimits {
   readonly maxBytes: number
 }
 
-/** Sends one request. Rejects only when `signal` is aborted, with its reason; redirects are not followed. */
+/** Rejects only with the reason of an aborted `signal`. Redirects are not followed. */
 export async function exchange(
   dispatcher: Dispatcher,
   { method, url, headers, body }: Outgoing,
@@ -54,7 +54,7 @@ export async function exchange(
     let values = 0
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      // Leaving the loop destroys the body, and with it the connection.
+      // Leaving the loop closes the connection.
       if (bytes > limits.maxBytes) return { outcome: 'too-large', said: `more than ${limits.maxBytes} bytes` }
       values += valuesIn(chunk)
       if (values > mostValues) return { outcome: 'too-large', said: `more than ${mostValues} values` }
@@ -72,18 +72,18 @@ export async function exchange(
   }
 }
 
-/** Of a page of a hundred it has some ten thousand; parsed, each takes up to some hundred bytes, however short it is written. */
+/** A page of a hundred items has some ten thousand values. Parsed, each may take a hundred bytes, however short it is. */
 const mostValues = 500_000
 const [comma, openList, openObject] = [0x2c, 0x5b, 0x7b]
 
-/** At least as many as JSON has values in it: what is within strings counts too. */
+/** An upper bound of the JSON values, as characters within strings count too. */
 function valuesIn(chunk: Uint8Array): number {
   let values = 0
   for (const byte of chunk) if (byte === comma || byte === openList || byte === openObject) values += 1
   return values
 }
 
-/** Why there is no answer, by what was thrown. `late`: its deadline had passed. */
+/** Why there is no answer, from the thrown error. `late`: the deadline had passed. */
 export function failureOf(
   error: unknown,
   late: boolean,
@@ -94,7 +94,7 @@ export function failureOf(
   const stranger = strangerBy(error)
   const reason = stranger === undefined ? code : `${stranger}: ${code}`
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return { outcome: 'timeout', reason, certificate: false }
-  // OpenSSL's words, as Node passes them on: an unknown issuer, a wrong name, an expired certificate.
+  // OpenSSL's codes for an unknown issuer, a wrong name or an expired certificate.
   const certificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
   return { outcome: 'network', reason: code === '' ? reasonOf(error) : reason, certificate }
 }

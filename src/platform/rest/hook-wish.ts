@@ -1,4 +1,4 @@
-// Webhooks at the platform as requests name them: whose they are, and what they are to be.
+// Requests that create and edit webhooks on the platform.
 import { segmentOf, type ResourceId } from './query.ts'
 import type { Change } from './request.ts'
 import type { Secret } from '../../lib/secret.ts'
@@ -6,12 +6,12 @@ import type { Secret } from '../../lib/secret.ts'
 /** A hook belongs to a project or to a group. */
 export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
 
-/** What a hook is to be. Undefined leaves what it has; a new hook has the platform's defaults, and no events but these. */
+/** The wanted settings of a hook. Undefined ones keep their value; a new hook has the platform's defaults, and only these events. */
 export interface HookWish {
   readonly url: string
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** Names on the wire of other flags that are to be set. */
+  /** Wire names of other flags to set. */
   readonly events?: readonly string[] | undefined
   /** Cannot be read back: the platform only says whether there is one. */
   readonly token?: Secret | undefined
@@ -21,10 +21,7 @@ export function hooksPath(owner: HookOwner): string {
   return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
 }
 
-/**
- * The body of a request that makes or edits one. `defaults`: a new hook has push events by default; of an existing one nobody asked to take
- * them away.
- */
+/** The body of a request that creates or edits a hook. `defaults`: only a new hook has its push events turned off. */
 export function wireHook(
   wish: HookWish,
   defaults: Readonly<Record<string, boolean>> = {},

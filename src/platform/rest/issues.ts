@@ -1,4 +1,4 @@
-// Issues as lists show them, as far as incidents need them. Never their words.
+// Issues in lists: only what incidents need, never titles or texts.
 import { z } from 'zod'
 import { known } from '../known.ts'
 import { maybe, wireId, wireText, wireTime } from './wire-field.ts'
@@ -12,7 +12,7 @@ export interface RestIssue {
   readonly openedAt?: Millis | undefined
   readonly closedAt?: Millis | undefined
   readonly severity?: string | undefined
-  /** Of its project, by its full reference. */
+  /** Path of its project, from its full reference. */
   readonly path?: string | undefined
 }
 

@@ -1,19 +1,19 @@
-// A job's log, read from its beginning, window by window. Where the connection breaks it goes on from there: by a range request where the
-// platform takes one, else by passing over what was read. Whether it does shows with the first such request, and is remembered.
+// Reads a job's log window by window. After a broken connection it continues there: by a range request, or, if the platform does not support these,
+// by skipping what was read. The first such request shows which, and this is remembered.
 import { PlatformError } from './platform-error.ts'
 import type { CallOptions } from './call.ts'
 import type { Requester } from './request.ts'
 import type { Streamed } from './stream.ts'
 
 export interface JobLogRead {
-  /** Bytes that were handed over. */
+  /** Bytes passed to `onWindow`. */
   readonly bytes: number
-  /** False where there is more than `maxBytes`. */
+  /** False if the log is longer than `maxBytes`. */
   readonly isWhole: boolean
 }
 
 export interface JobLogOptions extends CallOptions {
-  /** How much of it is read. */
+  /** How much of the log is read. */
   readonly maxBytes: number
   /** Called with each window, which is valid during the call only. */
   readonly onWindow: (window: Uint8Array) => void
@@ -21,7 +21,7 @@ export interface JobLogOptions extends CallOptions {
 
 export type ReadJobLog = (url: URL, options: JobLogOptions) => Promise<JobLogRead>
 
-/** How often a broken connection is taken up again, as long as bytes arrive each time. */
+/** How often reading continues after a broken connection, if bytes arrive each time. */
 const mostBreaks = 5
 
 /** Rejects with a PlatformError, or with the reason of an aborted signal. */
@@ -53,7 +53,7 @@ export function createJobLogReader(requester: Pick<Requester, 'stream'>): ReadJo
         )
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error
-        // Nothing is behind what was read: it was all there is.
+        // The range begins at the end of the log: all of it was read.
         if (asksRange && error.status === 416) return { bytes, isWhole: true }
         const isBroken = error.kind === 'network' || error.kind === 'timeout'
         if (!isBroken || bytes === before || breaks >= mostBreaks) throw error
@@ -62,7 +62,7 @@ export function createJobLogReader(requester: Pick<Requester, 'stream'>): ReadJo
   }
 }
 
-/** Of which byte on the body is. */
+/** The offset at which the body begins. */
 function beginOf({ status, headers }: Streamed): number {
   if (status !== 206) return 0
   return Number(/^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1] ?? 0)

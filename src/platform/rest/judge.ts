@@ -1,4 +1,4 @@
-// What an answer of the API means: JSON, a move to another address, or an error.
+// Judges an answer of the API: JSON, a move to another address, or an error.
 import type { PlatformError } from './platform-error.ts'
 import { errorOfAnswer, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
 import { saidBy } from './error-body.ts'
@@ -9,7 +9,7 @@ export type Judgement =
   | { readonly means: 'moved'; readonly to: URL }
   | { readonly means: 'error'; readonly error: PlatformError }
 
-/** `url` is what was asked, `endpoint` how errors call it; `secrets` must not be repeated. */
+/** `url`: the request's. `endpoint`: its name in errors. `secrets`: must not appear in errors. */
 export function judge(answer: Answer, url: URL, endpoint: string, secrets: readonly string[]): Judgement {
   const { status, headers, body } = answer
   if (status >= 200 && status < 300) return judgeBody(answer, endpoint, secrets)
@@ -26,15 +26,15 @@ function judgeBody({ status, headers, body }: Answer, endpoint: string, secrets:
   try {
     return { means: 'json', json: JSON.parse(body.replace(/^\ufeff/, '')) }
   } catch {
-    // The parser's own message quotes the body, and so goes nowhere.
-    // What never began as JSON was not cut short: a page or words of a proxy, whatever type they were given.
+    // The parser's own message is not used, as it quotes the body. What does not begin like JSON was not cut short, but comes from a proxy, whatever
+    // its content type.
     const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(body)
     if (!isJson) return failed(errorOfNoApi(status, endpoint, saidBy(body, type, secrets).said))
     return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut short after ${body.length} characters`))
   }
 }
 
-/** The same address at the same origin, or nothing: any other host, port or scheme must not see the token. */
+/** Only moves within the same origin are followed: no other host, port or scheme may see the token. */
 function judgeMove(to: URL, from: URL, endpoint: string): Judgement {
   if (to.origin !== from.origin) return failed(errorOfForeignHost(endpoint, 'redirect', to.origin))
   if (to.search === '') to.search = from.search

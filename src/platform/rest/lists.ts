@@ -1,4 +1,4 @@
-// The items of lists by which discovery decides what to fetch next, in normal form.
+// The items of the lists that discovery reads, in normal form.
 import { z } from 'zod'
 import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
@@ -10,7 +10,7 @@ const text = maybe(wireText)
 const time = maybe(wireTime)
 const flag = maybe(z.boolean())
 
-/** A pipeline as lists show it: enough to know whether it shows something new, not enough for an observation. */
+/** A pipeline in a list: enough to know whether it is news, but not for an observation. */
 export interface PipelineListItem {
   readonly id: number
   readonly projectId: number
@@ -30,9 +30,9 @@ export interface PipelineListItem {
   readonly project?: ProjectFacts | undefined
 }
 
-/** A project with what polling goes by. */
+/** A project with what polling needs. */
 export interface PlatformProject extends ProjectFacts {
-  /** Moves with what users do, at most hourly, and not with schedules or retries: a hint. */
+  /** Updated by users' actions, at most hourly, and not by schedules or retries. */
   readonly lastActivityAt?: Millis | undefined
   readonly archived: boolean
 }
@@ -42,13 +42,13 @@ export interface PlatformHook {
   readonly url: string
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** Its other flags, by their names on the wire; what the platform is too old to have is not among them. */
+  /** Its other flags, by their wire names. An older platform has fewer. */
   readonly events: Readonly<Record<string, boolean>>
-  /** Undefined where the platform is too old to have it. */
+  /** Undefined on older platforms. */
   readonly tokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
   readonly disabledUntil?: Millis | undefined
-  /** Its deliveries have another body than the platform's own. */
+  /** It has a custom template, so that its deliveries have another body. */
   readonly hasTemplate: boolean
 }
 
@@ -58,10 +58,10 @@ export interface HookDelivery {
   readonly trigger?: string | undefined
   /** Names in lower case; the secret among them is redacted by the platform. */
   readonly requestHeaders: Readonly<Record<string, string>>
-  /** The payload; undefined where the platform did not keep it because of its size. */
+  /** The payload; undefined if it was too large to be recorded. */
   readonly requestData?: unknown
   readonly isOversize: boolean
-  /** A number, or a text where there was no answer (`internal error`). */
+  /** A number, or a text if there was no answer (`internal error`). */
   readonly responseStatus?: string | undefined
   /** How long it took, s. */
   readonly duration?: number | undefined
@@ -127,7 +127,6 @@ export const restProject = z
     archived: project.archived ?? false,
   }))
 
-/** Null is false. */
 const eventFlags = Object.fromEntries(everyFlag.map(name => [name, z.boolean().nullable().optional().catch(undefined)]))
 
 function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolean> {
@@ -160,7 +159,7 @@ export const restHook = z
     }),
   }))
 
-/** Only owners get `runners_token`, which is a secret: that it is there is all that is read of it. */
+/** Only owners get `runners_token`, a secret, of which only the presence is read. */
 export const restGroup = z
   .object({ runners_token: z.unknown().optional() })
   .transform(group => typeof group.runners_token === 'string')

@@ -1,4 +1,4 @@
-// A budget for one process alone: what tests use, and commands that share their token with nobody.
+// A budget of one process, for tests and for commands without a store.
 import { freshBudget, grant, observe, snapshotOf, type Budget, type BudgetRules } from './budget.ts'
 import type { Clock } from '../../lib/clock.ts'
 

@@ -1,10 +1,10 @@
-// Where projects and groups have moved to, by the platform's 301 and 308 answers. Bounded, and forgotten when it proves wrong.
+// Remembers where projects and groups have moved to, from 301 and 308 answers, until it proves wrong.
 
-/** Addresses remembered; the oldest goes first. */
+/** So many addresses are remembered; the oldest is forgotten first. */
 const capacity = 10_000
 
 export interface Moves {
-  /** The path to ask, for a path that was asked for. Both are whole paths of an address, without its query. */
+  /** The current path for a path. Both are whole paths of a URL, without the query. */
   current(path: string): string
   remember(from: string, to: string): void
   /** Forgets what is remembered for this path; false when nothing was. */
@@ -33,10 +33,10 @@ export function createMoves(): Moves {
   }
 }
 
-/** `…/projects/:id` or `…/groups/:id`: what moves as a whole. */
+/** `/projects/:id` or `/groups/:id`, below which everything moves together. */
 const home = /^.*?\/api\/v4\/(?:projects|groups)\/[^/]+/
 
-/** When both paths say the same of two homes, then everything of that home has moved; else this one path. */
+/** If both paths are equal below the project or group, then all of it has moved; otherwise only this path. */
 function homesOf(from: string, to: string): [string, string] {
   const oldHome = home.exec(from)?.[0]
   const newHome = home.exec(to)?.[0]
@@ -51,4 +51,10 @@ function entryFor(moved: ReadonlyMap<string, string>, path: string): { from: str
   const from = home.exec(path)?.[0]
   const to = from === undefined ? undefined : moved.get(from)
   return from === undefined || to === undefined ? undefined : { from, to }
+}
+
+export function withPath(url: URL, path: string): URL {
+  const moved = new URL(url)
+  moved.pathname = path
+  return moved
 }

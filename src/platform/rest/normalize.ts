@@ -1,4 +1,4 @@
-// REST answers of one pipeline as an observation. A list's item is none: it has too little.
+// Turns REST answers about one pipeline into an observation. The item of a list is not enough for one.
 import { instanceOfProject } from '../../model/instance.ts'
 import { mergeRequestOfRef } from '../../model/pipeline.ts'
 import { anyKnown, known } from '../known.ts'
@@ -12,16 +12,16 @@ import type {
   Runner,
 } from '../../model/observation.ts'
 
-/** Artifacts of one job that are looked at; the platform knows some forty types. */
+/** Most artifacts of a job that are read; the platform has about forty types. */
 const mostArtifacts = 100
 
-/** What other answers have of the pipeline: its place in its family, its merge request, its traceparent. */
+/** Facts about the pipeline from other answers. */
 export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
 
 export interface RestParts {
   /** Normalised base URL of the platform. */
   readonly instance: string
-  /** With retried attempts. Undefined: not asked for. */
+  /** With retried ones. Undefined: not requested. */
   readonly jobs?: readonly RestJob[] | undefined
   readonly bridges?: readonly RestBridge[] | undefined
 }
@@ -33,7 +33,7 @@ export type RestAnswers = RestParts &
         readonly project?: ProjectFacts | undefined
         readonly extra?: KnownBesides | undefined
       }
-    /** Only what a pipeline known from elsewhere lacks: its jobs or its bridges. */
+    /** Only jobs or bridges of a pipeline that is already known. */
     | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
   )
 
@@ -69,13 +69,13 @@ export function normalizeRest(answers: RestAnswers): Observation {
   }
 }
 
-/** The project as a pipeline's web URL shows it: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
+/** The project, from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
 export function projectOfPipeline(
   pipeline: Pick<RestPipeline, 'project_id' | 'web_url'>,
   instance: string,
 ): ProjectFacts {
   const webUrl = /^(.+?)(?:\/-)?\/pipelines\/\d+$/.exec(pipeline.web_url ?? '')?.[1]
-  // The platform may call itself by another name than the one it is reached under.
+  // The platform may name itself by another URL than the configured one.
   const root = webUrl?.startsWith(`${instance}/`) === true ? instance : instanceOfProject(webUrl)
   const path = webUrl !== undefined && root !== undefined ? decoded(webUrl.slice(root.length + 1)) : undefined
   return known({ id: pipeline.project_id, path, webUrl })
@@ -109,19 +109,19 @@ function pipelineFacts(pipeline: RestPipeline): PipelineFacts {
   }
 }
 
-/** Only jobs have the message; without it the commit is left out, so that a webhook's message stays. */
+/** Only jobs have the commit's message. Without it the commit is left out, so that a webhook's message stays. */
 function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
   const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
   return commit && known({ id: commit.id, message: commit.message })
 }
 
-/** A pipeline says it on the newest platforms only; its jobs, of the same commit, say it on all. */
+/** Only new platforms report it for pipelines; jobs of the same commit always have it. */
 function committedAt(pipeline: RestPipeline, jobs: readonly RestJob[]): number | undefined {
   const ofJob = jobs.find(job => job.commit?.committed_date !== undefined && job.commit.id === pipeline.sha)
   return pipeline.committed_at ?? ofJob?.commit?.committed_date
 }
 
-/** Jobs are created stage by stage, so the order of their ids is the order of the stages; retries only come later. */
+/** The stages in order, as jobs are created stage by stage, with ascending ids; retries only come later. */
 function stagesOf(jobs: readonly ObservedJob[]): string[] {
   return [...new Set(jobs.map(job => job.facts.stage).filter(stage => stage !== undefined))]
 }
@@ -160,7 +160,7 @@ function jobFacts(kind: JobFacts['kind'], job: RestJob | RestBridge): JobFacts {
   }
 }
 
-/** REST has the tags a job asked for (`tag_list`), not those its runner has: these stay unknown. */
+/** Without tags: REST reports those that the job requires (`tag_list`), not the runner's. */
 function runnerOf({ runner }: RestJob): Runner | undefined {
   if (runner === undefined) return undefined
   return known({
@@ -177,7 +177,7 @@ function archiveOf(job: RestJob): JobFacts['artifacts'] {
   return archive?.filename === undefined ? undefined : known({ filename: archive.filename, size: archive.size })
 }
 
-/** Bytes by type; several of one type add up. Undefined where none has a size. */
+/** Bytes by type, summed for several of one type. Undefined if none has a size. */
 function sizesOf({ artifacts = [] }: RestJob): JobFacts['artifactSizes'] {
   const sizes = new Map<string, number>()
   for (const { file_type: type, size } of artifacts.slice(0, mostArtifacts)) {

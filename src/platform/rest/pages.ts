@@ -1,9 +1,9 @@
-// Pages of a list: followed by the `Link` header as given (RFC 8288), offset and keyset alike; totals are never needed.
+// Pages of a list, followed by the `Link` header (RFC 8288), for offset and keyset pagination.
 import type { Millis } from '../../model/instant.ts'
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Continues the list after this page, also in a later life of the program (see `from`). Undefined: this was the last. */
+  /** Continues the list after this page, even after a restart (see `from`). Undefined: this was the last page. */
   readonly next?: string | undefined
   /** The platform's clock when it served this page. */
   readonly servedAt?: Millis | undefined

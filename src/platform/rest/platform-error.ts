@@ -1,13 +1,13 @@
-// The one error of the platform's API: what was asked, what the platform said, and what to do about it.
+// The error of all requests to the platform's API, with a remedy.
 import { Fault } from '../../lib/fault.ts'
 
-/** What went wrong, for those who decide by it; people read the message. */
+/** What went wrong, for code; people read the message. */
 export type PlatformErrorKind =
   /** 401, or a token that cannot be sent. */
   | 'unauthorized'
-  /** 403: the token's scope or role does not suffice. */
+  /** 403: the token's scope or role is insufficient. */
   | 'forbidden'
-  /** 404: not there, or not visible to the token. */
+  /** 404: does not exist, or is not visible to the token. */
   | 'not-found'
   /** 429, again and again. */
   | 'limited'
@@ -18,11 +18,11 @@ export type PlatformErrorKind =
   /** No connection, or one that broke. */
   | 'network'
   | 'timeout'
-  /** A redirect or a next page at another host: never followed. */
+  /** A redirect or a next page leads to another host, which is never followed. */
   | 'foreign-host'
-  /** A web page or a redirect to one: what answers is not the API. */
+  /** A web page, or a redirect to one, instead of the API. */
   | 'not-the-api'
-  /** JSON that ends too early, or is none. */
+  /** JSON that is cut short or invalid. */
   | 'broken-answer'
   /** JSON, but not of the documented shape. */
   | 'unexpected-answer'
@@ -40,13 +40,13 @@ export interface PlatformErrorFacts {
   readonly said?: string | undefined
   /** The machine-readable `error` of the answer's body, e.g. `insufficient_scope`. */
   readonly code?: string | undefined
-  /** The API as a whole refuses, or has no such endpoint, whatever was asked for. */
+  /** The API refuses all such requests, or lacks the endpoint. */
   readonly isOfTheApi?: boolean | undefined
   /** The keys of the answer's JSON body. */
   readonly keys?: readonly string[] | undefined
 }
 
-/** The platform's API cannot be reached, refuses, or answers what is no answer. Never holds a token. */
+/** Never contains a token. */
 export class PlatformError extends Fault {
   readonly kind: PlatformErrorKind
   readonly status: number | undefined
@@ -67,7 +67,7 @@ export class PlatformError extends Fault {
     this.keys = facts.keys ?? []
   }
 
-  /** True for what is likely to pass by itself: worth trying again later. */
+  /** True if it is probably temporary, so that a retry makes sense. */
   get passing(): boolean {
     return passing.has(this.kind)
   }

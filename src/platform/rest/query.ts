@@ -1,8 +1,8 @@
-// How ids and parameters are spelled in the address of a request (the platform's REST document, "Request rules").
+// Encodes ids and parameters in the URL of a request (REST document, "Request rules").
 
 type Scalar = string | number | boolean
 
-/** What a parameter may be: a value, an array of values, a hash, or an array of hashes. Undefined ones are left out. */
+/** A value, an array of values, a hash, or an array of hashes. Undefined ones are omitted. */
 export type QueryValue = Scalar | undefined | readonly Scalar[] | Hash | readonly Hash[]
 
 type Hash = Readonly<Record<string, Scalar | undefined>>
@@ -12,10 +12,7 @@ export type Query = Readonly<Record<string, QueryValue>>
 /** A project or a group: its number, or its full path as people write it (`group/sub/project`). */
 export type ResourceId = number | string
 
-/**
- * The id as a path segment: a path is URL-encoded (`/` as `%2F`). Throws a RangeError for what cannot be an id, which
- * would address something else (`..`).
- */
+/** The id as a path segment, URL-encoded (`/` as `%2F`). Throws a RangeError for an invalid id, such as `..`, which would address something else. */
 export function segmentOf(id: ResourceId): string {
   if (typeof id === 'number') {
     if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`Not an id: ${id}`)

@@ -1,4 +1,4 @@
-// What an answer's headers say of the platform's own limit: `RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`.
+// Reads the platform's rate limit from an answer's headers: `RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`.
 import { httpDate } from '../../lib/http-date.ts'
 import { retryAfter } from '../../lib/retry-after.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -7,14 +7,14 @@ import type { BudgetFacts } from './budget.ts'
 /** Smaller values of `RateLimit-Reset` are seconds from now, as in the IETF draft; greater ones Unix time. */
 const smallestUnixTime = 1_000_000_000
 
-/** Whether the platform refused for its limit (429) or for its health (503): then `Retry-After` binds all requests. */
+/** True for a rate limit (429) or an overload (503): then `Retry-After` applies to all requests. */
 function asksForPause(status: number): boolean {
   return status === 429 || status === 503
 }
 
 /**
- * Whether a 429 is the limit of one endpoint: its API answers it in JSON, with none of the headers that the limit of all requests has.
- * `keys`: of the answer's JSON body.
+ * True if a 429 is the limit of one endpoint: then the answer is JSON and lacks the headers of the general rate limit. `keys`: of the answer's JSON
+ * body.
  */
 export function isOfEndpoint(
   status: number | undefined,
@@ -26,8 +26,8 @@ export function isOfEndpoint(
 }
 
 /**
- * The facts as durations. `RateLimit-Reset` is Unix time by the platform's clock, so it is read against the answer's own
- * `Date`. A 429 pauses for at least `atLeast` ms, whatever time it names.
+ * As durations: `RateLimit-Reset` is a Unix time of the platform's clock, so it is compared with the answer's own `Date`. A 429 pauses for at least
+ * `atLeast` ms.
  */
 export function budgetFactsOf(
   status: number,

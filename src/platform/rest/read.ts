@@ -1,4 +1,4 @@
-// Single answers, lists of pages, and changes: addresses below the API's base, checked shapes, and pages that stay at one host.
+// Reads single objects and lists and sends changes: builds URLs, checks shapes, and keeps pages on the configured host.
 import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
 import { encodeQuery, type Query } from './query.ts'
@@ -8,11 +8,11 @@ import type { Log } from '../../lib/log.ts'
 import type { CallOptions } from './call.ts'
 import type { Change, Requester, RestAnswer } from './request.ts'
 
-/** The greatest page the platform serves (REST document, "Limits"). */
+/** The largest page that the platform serves (REST document, "Limits"). */
 const perPage = 100
 
 export interface ListOptions extends CallOptions {
-  /** A page's `next`: the list is continued there, and the query is the one it was begun with. */
+  /** A page's `next`: continues the list there, with its original query. */
   readonly from?: string | undefined
 }
 
@@ -30,7 +30,7 @@ export interface Reader {
     options: CallOptions,
     change: Change,
   ) => Promise<z.output<S>>
-  /** The pages of a list, each asked for when the one before has been dealt with. Items that cannot be read are left out. */
+  /** The pages of a list, each fetched when the caller is done with the one before. Invalid items are left out. */
   readonly pages: <S extends z.ZodType>(
     path: string,
     schema: S,
@@ -49,7 +49,7 @@ export function createReader(base: string, requester: Requester, log: Log): Read
     return new URL(base + path + (encoded === '' ? '' : `?${encoded}`))
   }
 
-  /** Once per kind of item: an odd item comes again with every round. */
+  /** Once per kind of item, as an invalid item comes again in every round. */
   function reportUnreadable(schema: z.ZodType, endpoint: string, count: number): void {
     if (count === 0 || reported.has(schema)) return
     reported.add(schema)
@@ -73,7 +73,7 @@ export function createReader(base: string, requester: Requester, log: Log): Read
     return { items, ...(next !== undefined && { next }), ...(at !== undefined && { servedAt: at }) }
   }
 
-  /** Path and query of the next page: the host is always the one that was configured. */
+  /** Path and query of the next page, without the host. */
   function continuation(link: string | undefined, from: URL, endpoint: string): string | undefined {
     if (link === undefined) return undefined
     if (!URL.canParse(link, from.href))
@@ -109,7 +109,7 @@ export function createReader(base: string, requester: Requester, log: Log): Read
     },
   }
 
-  /** A stored `next` is a path: no word of it can lead to another host. */
+  /** Builds the URL of a stored `next` such that it cannot lead to another host. */
   function continued(next: string): URL {
     const url = new URL(origin)
     const [pathname = '', ...search] = next.split('?')

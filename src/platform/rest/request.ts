@@ -1,4 +1,4 @@
-// The one place for the rules of every request: budget, credentials, moves, retries, pauses.
+// The rules of all requests: budget, credentials, moves, retries, pauses.
 //
 //   call ─► queue of its priority ─► budget ─► send ─► judge ─► JSON
 //                                    ▲                 │ moved, moved back, token renewed: at once
@@ -7,13 +7,12 @@
 //                                    └─────────────────┤ 5xx, network, time-out, JSON cut short: after a pause with jitter
 //                                                      └─ anything else, or too often: PlatformError
 //
-// What changes something at the platform is sent once for each 429 and 401, and never again where its outcome is not known:
-// its caller looks at what is there.
+// A request that changes something is repeated after a 429 or a 401, but not if its outcome is unknown: then the caller must check.
 import PQueue from 'p-queue'
 import { backoff } from '../../lib/backoff.ts'
 import { redact } from '../../lib/redaction.ts'
 import { budgetFactsOf, isOfEndpoint } from './rate-limit.ts'
-import { createMoves } from './moved.ts'
+import { createMoves, withPath } from './moved.ts'
 import { credentialHeaders, trimToken } from './credentials.ts'
 import type { PlatformError } from './platform-error.ts'
 import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } from './error-messages.ts'
@@ -29,7 +28,7 @@ export interface RestAnswer {
   readonly json: unknown
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Where the answer came from in the end. */
+  /** Where the answer came from, after redirects. */
   readonly url: URL
   readonly endpoint: string
 }
@@ -39,37 +38,34 @@ export interface Change {
   readonly method: Exclude<Method, 'GET'>
   /** Sent as JSON. */
   readonly body: Readonly<Record<string, unknown>>
-  /** Values of the body that no error may repeat. */
+  /** Values of the body that must not appear in errors. */
   readonly secrets: readonly string[]
 }
 
 export interface Requester {
   /** Rejects with a PlatformError, or with the reason of an aborted signal. */
   get(url: URL, options: CallOptions): Promise<RestAnswer>
-  /** Likewise. After `network`, `timeout` or `unavailable` it is not known whether the change was made. */
+  /** As above. After `network`, `timeout` or `unavailable` it is unknown whether the change was made. */
   change(url: URL, change: Change, options: CallOptions): Promise<RestAnswer>
-  /**
-   * What `read` makes of an answer that it reads as it comes. A request that was not answered is sent again as any other; an answer that
-   * breaks off is not: `read` rejects then.
-   */
+  /** Answers what `read` makes of the streamed answer. A request without an answer is retried like others; if the answer breaks off, `read` rejects. */
   stream<T>(url: URL, options: StreamOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
   /** Ends everything under way. */
   close(): Promise<void>
 }
 
-/** `pause`: only this request waits for so long, ms; undefined: the budget makes all wait. */
+/** `pause`: how long only this request waits, ms; undefined: the budget makes all requests wait. */
 type Result =
   | { readonly ok: true; readonly answer: RestAnswer }
   | { readonly ok: false; readonly error: PlatformError; readonly pause?: number | undefined }
 
-/** Sends for one try: moves, one way back, one renewed token. */
+/** Most sends of one try: for moves, one move back, one renewed token. */
 const maxHops = 6
 
 export function createRequester(options: RequesterOptions): Requester {
   const { dispatcher, budget, clock, log, retry } = options
   const moves = createMoves()
   const closing = new AbortController()
-  // A queue for each priority: a backfill that waits for its budget holds no place that enrichment needs.
+  // One queue for each priority, so that a backfill that waits for the budget does not block enrichment.
   const queue = () => new PQueue({ concurrency: options.concurrency })
   const queues: Record<Priority, PQueue> = {
     ...{ enrich: queue(), page: queue(), poll: queue(), backfill: queue(), inside: queue() },
@@ -102,7 +98,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return { outcome, token, pause: await answered(outcome.status, got, refusals, keys) }
   }
 
-  /** Hands the budget what an answer's headers have for it. Answers with the pause of this request alone, ms. */
+  /** Passes the rate limit of an answer's headers to the budget. Answers how long only this request must wait, ms. */
   async function answered(
     status: number,
     headers: Streamed['headers'],
@@ -113,10 +109,10 @@ export function createRequester(options: RequesterOptions): Requester {
     const now = clock.now()
     const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
     if (isOfEndpoint(status, headers, keys)) return facts.pause
-    // Most answers have no rate limit headers: then the budget need not be written.
+    // Most answers have no rate limit headers, and the budget need not be written.
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
-      // One that follows soon upon the one before is the same trouble.
+      // A pause that follows soon after another one is not logged again.
       if (pausedUntil + longestPause <= now) {
         log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
       }
@@ -125,7 +121,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return undefined
   }
 
-  /** One try: until there is an answer that is no move. */
+  /** One try, which follows moves. */
   async function follow(
     asked: URL,
     change: Change | undefined,
@@ -181,7 +177,7 @@ export function createRequester(options: RequesterOptions): Requester {
       const { error } = result
       if (!error.passing) throw error
       if (error.kind === 'limited') {
-        // The budget waits, for this request and all others, where the limit is not the endpoint's own. What takes longer is for the caller.
+        // Unless the limit is the endpoint's own, the budget makes all requests wait. A long pause is left to the caller.
         if (++refusals >= retry.refusals || (result.pause ?? 0) > retry.max) throw error
         if (result.pause !== undefined) await clock.sleep(result.pause, signal)
         continue
@@ -212,12 +208,6 @@ export function createRequester(options: RequesterOptions): Requester {
       await dispatcher.destroy()
     },
   }
-}
-
-function withPath(url: URL, path: string): URL {
-  const moved = new URL(url)
-  moved.pathname = path
-  return moved
 }
 
 function failure(error: PlatformError): Result {

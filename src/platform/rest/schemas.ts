@@ -1,5 +1,5 @@
-// What the API's answers look like: only the fields that are used, read tolerantly. Unknown fields and statuses pass, an
-// optional field of a wrong type is as good as absent, and null booleans are false.
+// The shapes of the API's answers: only the fields that are used, read tolerantly. Unknown fields and statuses pass, an optional field of a wrong
+// type counts as absent, and null booleans are false.
 import { z } from 'zod'
 import {
   maybe,
@@ -75,7 +75,7 @@ const processable = {
 
 const archive = z.object({ filename: wireText, size: maybe(wireCount) })
 
-/** Types of a later platform pass, as long as they are words. */
+/** Unknown types pass if they are words. */
 const artifact = z.object({
   file_type: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
   filename: maybe(wireText),

@@ -1,5 +1,5 @@
-// An answer that is read as it comes: a job's log, an artifact. The token goes to the platform's own origin alone: where an answer is
-// elsewhere, in an object storage, it is fetched there without any credentials, and never over a connection less safe than the platform's.
+// Streamed answers: job logs, artifacts. The token is only sent to the platform's own origin. If the answer is in an object storage, it is fetched
+// there without credentials, and never over a less secure connection.
 import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
 import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
@@ -11,37 +11,37 @@ export interface Streamed {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Windows of 64 KiB at most. Leaving the loop early ends the connection. Throws a PlatformError when that breaks. */
+  /** Windows of 64 KiB at most. Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
 
-/** One sending of a request, to the platform or to where its answer is. */
+/** A single HTTP request, to the platform or to a storage. */
 export interface StreamRequest {
   readonly dispatcher: Dispatcher
   readonly url: URL
-  /** With credentials only where `url` is the platform's. */
+  /** With credentials only if `url` is the platform's. */
   readonly headers: Readonly<Record<string, string>>
   readonly endpoint: string
-  /** For the head of the answer, and for each silence in its body, ms. */
+  /** Time-out for the headers, and for each pause in the body, ms. */
   readonly answerMs: number
-  /** No error may repeat them. */
+  /** Must not appear in errors. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }
 
 export type StreamHead =
   | { readonly as: 'answer'; readonly answer: Streamed }
-  /** Not read: the answer is at `to`. */
+  /** The answer is at `to`. */
   | { readonly as: 'redirect'; readonly to: URL; readonly isMove: boolean }
   | { readonly as: 'error'; readonly error: PlatformError; readonly headers: Readonly<Record<string, string>> }
 
-/** The largest window that is handed over at once, bytes. */
+/** The largest window, bytes. */
 const windowBytes = 64 * 1024
-/** Of an error's body no more is read, bytes. */
+/** How much of an error's body is read, bytes. */
 const mostSaid = 16 * 1024
 
-/** Sends it and reads the head of its answer. Rejects only with the reason of an aborted `signal`. */
+/** Sends the request and reads the head of the answer. Rejects only with the reason of an aborted `signal`. */
 export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
   const { dispatcher, url, headers, endpoint, answerMs, secrets, signal } = sent
   try {
@@ -70,7 +70,7 @@ export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
   }
 }
 
-/** Where an answer may be fetched from: the platform itself, or another host without the token; undefined: nowhere. */
+/** Whether a redirect leads to the platform itself (`isOwn`) or to another host, which must not get the token. An error if it must not be followed. */
 export function redirectTo(to: URL, from: URL, endpoint: string): { readonly isOwn: boolean } | PlatformError {
   if (to.origin === from.origin) return { isOwn: true }
   const isAsSafe = to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')

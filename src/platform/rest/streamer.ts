@@ -1,4 +1,4 @@
-// Requests whose answers are read as they come, by the rules of every request (`request.ts`): budget, credentials, moves, retries, pauses.
+// Requests with streamed answers, by the rules of all requests (`request.ts`): budget, credentials, moves, retries, pauses.
 //
 //   send ─► head of the answer ─► read as it comes
 //    ▲         │ redirect: at the platform as before; elsewhere without credentials and beside the budget
@@ -10,18 +10,18 @@ import { errorOfNoApi, errorOfStorage } from './error-messages.ts'
 import { PlatformError } from './platform-error.ts'
 import { redirectTo, streamHead, type Streamed, type StreamHead } from './stream.ts'
 import type { CallOptions, RequesterOptions } from './call.ts'
-import type { Moves } from './moved.ts'
+import { withPath, type Moves } from './moved.ts'
 
 export interface StreamOptions extends CallOptions {
-  /** Besides those that every request has. */
+  /** In addition to those of all requests. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What it shares with all other requests. */
+/** What is shared with all other requests. */
 export interface Shared {
   readonly moves: Moves
   readonly endpointOf: (url: URL) => string
-  /** Hands the budget what an answer's headers have for it. Answers with the pause of this request alone, ms. */
+  /** Passes the rate limit of an answer's headers to the budget. Answers how long only this request must wait, ms. */
   readonly answered: (
     status: number,
     headers: Streamed['headers'],
@@ -37,13 +37,13 @@ export type Streamer = <T>(
   read: (answer: Streamed) => Promise<T>,
 ) => Promise<T>
 
-/** Sends for one try: moves, one way back, one renewed token, one redirect to a storage. */
+/** Most sends of one try: for moves, one move back, one renewed token, one redirect to a storage. */
 const maxHops = 6
 
 export function createStreamer(options: RequesterOptions, { moves, endpointOf, answered }: Shared): Streamer {
   const { dispatcher, budget, clock, retry } = options
 
-  /** One try of an answer that is read as it comes: until there is one that is no redirect. */
+  /** One try, which follows redirects. */
   async function head(
     asked: URL,
     call: StreamOptions,
@@ -69,7 +69,7 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
       }
       if (found.as === 'error') {
         const { status } = found.error
-        // What a storage says is no word of the platform's.
+        // An error of a storage says nothing about the platform.
         if (!isOwn) return status === undefined ? found : { ...found, error: errorOfStorage(status, endpoint) }
         const pause = status && (await answered(status, found.headers, refusals, found.error.keys))
         if (status === 404 && moves.forget(asked.pathname)) url = asked
@@ -80,7 +80,7 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
       if (leads instanceof PlatformError) return { as: 'error', error: leads, headers: {} }
       if (found.isMove && leads.isOwn) moves.remember(asked.pathname, found.to.pathname)
       url = found.to
-      // Once elsewhere, nobody there may send it back with a request that has the token.
+      // Once elsewhere, a redirect back to the platform gets no token either.
       isOwn = isOwn && leads.isOwn
     }
     return { as: 'error', error: errorOfNoApi(301, endpoint, 'redirects without end'), headers: {} }
@@ -103,10 +103,4 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
       await clock.sleep(backoff(failures, retry), signal)
     }
   }
-}
-
-function withPath(url: URL, path: string): URL {
-  const moved = new URL(url)
-  moved.pathname = path
-  return moved
 }

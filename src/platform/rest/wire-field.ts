@@ -14,7 +14,7 @@ import {
   type Read,
 } from '../wire-read.ts'
 
-/** An optional field: null and a wrong type are as good as absent. */
+/** An optional field: null and a wrong type count as absent. */
 export function maybe<T extends z.ZodType>(schema: T) {
   return schema.optional().catch(undefined)
 }

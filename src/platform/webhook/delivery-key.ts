@@ -1,4 +1,4 @@
-// The key by which a delivery that is sent twice is known.
+// The key by which a repeated delivery is recognised.
 import { createHash } from 'node:crypto'
 import type { Headers } from '../profile.ts'
 
@@ -11,9 +11,9 @@ const namesOf: Readonly<Record<KeyProof, readonly string[]>> = {
 }
 
 /**
- * `Idempotency-Key`, else `webhook-id` (the platform gives both the same value); undefined when the sender gave neither. Under a
- * signature only what it covers: else who captured a delivery could send it again under a key of their own.
- * Long or odd ones are hashed: the store keeps a key for days, and a key is only ever compared.
+ * `Idempotency-Key`, else `webhook-id` (the platform gives both the same value); undefined if the sender gave neither. Of a signed delivery only
+ * `webhook-id`, which the signature covers: otherwise an attacker could repeat a captured delivery under another key. Long or odd keys are hashed, as
+ * they are only compared.
  */
 export function deliveryKey(headers: Headers, proof: KeyProof): string | undefined {
   for (const name of namesOf[proof]) {

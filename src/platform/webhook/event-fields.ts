@@ -1,18 +1,18 @@
-// How a row of the table of events says what it reads of a payload: paths of fields, and attributes made of them.
+// Building blocks of the table of events: paths of fields in a payload, and attributes read from them.
 import { longestText, readFlag, readId, readObject, readText, type Read, type WireObject } from '../wire-read.ts'
 import type { EventValue } from '../../model/event.ts'
 
-/** Fields of a payload: `object_attributes.iid`; of several, with `|` between them, the first that has a value. */
+/** Fields of a payload, such as `object_attributes.iid`. Of several, separated by `|`, the first with a value counts. */
 export type Path = string
 
 export interface EventAttribute {
-  /** Of the conventions or, below `platform.`, the vendor's. */
+  /** A name of the conventions, or the vendor's below `platform.`. */
   readonly key: string
   readonly type: 'string' | 'int' | 'bool'
-  /** The fields it is read from; undefined: no field says it. */
+  /** The fields it is read from; undefined: none. */
   readonly from: Path | undefined
   readonly note?: string | undefined
-  /** Words that people wrote, in which anything may stand. */
+  /** Text that people wrote, which may contain anything. */
   readonly isFree?: boolean | undefined
   readonly read: (json: WireObject, profile: { readonly provider: string }) => EventValue | undefined
 }
@@ -22,7 +22,7 @@ export function text(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'string', from, note, read: json => first(json, from, readWord) }
 }
 
-/** Words that people wrote. */
+/** Text that people wrote. */
 export function shown(key: string, from: Path, note?: string): EventAttribute {
   return { ...text(key, from, note), isFree: true }
 }
@@ -39,7 +39,7 @@ export function count(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'int', from, note, read: json => first(json, from, readWhole) }
 }
 
-/** What takes more than one field, or is not as the wire has it. */
+/** A value that is computed. */
 export function value(
   key: string,
   type: EventAttribute['type'],
@@ -50,7 +50,7 @@ export function value(
   return { key, type, from, note, read }
 }
 
-/** The first of the fields that can be read. */
+/** The first of the fields with a valid value. */
 export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undefined {
   for (const one of path.split('|')) {
     const found = read(at(json, one.split('.')))
@@ -62,7 +62,7 @@ export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undef
 export const readWord: Read<string> = found =>
   typeof found === 'number' && Number.isFinite(found) ? String(found) : readText(found)
 
-/** A word that stands in a log line or a heading: one line. */
+/** As a single line. */
 export function oneLine(words: string): string {
   return words
     .slice(0, longestText)

@@ -1,10 +1,10 @@
-// What a webhook delivery is about: by its event header, else by its body.
+// The kind of a webhook delivery, by its event header, else by its body.
 import { isItems } from './wire-items.ts'
 
 /** Kinds that become observations of pipelines. */
 const wanted = ['pipeline', 'job'] as const
 
-/** Kinds that the platform is known to send and that are not about pipelines. `system`: of the whole instance, and no kind of its own. */
+/** Other known kinds. `system`: an event of the whole instance without a kind of its own. */
 const others = [
   'push',
   'tag_push',
@@ -30,21 +30,21 @@ const others = [
   'system',
 ] as const
 
-/** A closed set, fit for counting. `unknown`: an event that this version does not know. */
+/** A closed set, so that it can be counted. `unknown`: not known to this version. */
 export type EventKind = (typeof wanted)[number] | (typeof others)[number] | 'unknown'
 
 export const allEventKinds: readonly EventKind[] = [...wanted, ...others, 'unknown']
 
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
-/** True for the kinds that go to the inbox whatever is selected. */
+/** True for the kinds that always go to the inbox. */
 export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
   return kind === 'pipeline' || kind === 'job'
 }
 
 /**
- * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined where the body decides: `System Hook` is
- * said of many kinds, and a relay may have lost the header.
+ * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if the body must decide: `System Hook` covers many kinds, and a
+ * relay may have lost the header.
  */
 export function eventKindOfHeader(event: string | undefined): EventKind | undefined {
   const name = event
@@ -55,7 +55,7 @@ export function eventKindOfHeader(event: string | undefined): EventKind | undefi
   return name === undefined || name === '' || name === 'system' ? undefined : named(name)
 }
 
-/** The kind that a body shows: by `object_kind`, else `event_name`, else its shape. */
+/** By `object_kind`, else `event_name`, else the fields of the body. */
 export function eventKindOfBody(body: unknown): EventKind {
   if (!isRecord(body)) return 'unknown'
   const { object_kind: objectKind, event_name: eventName, object_attributes: attributes, builds, jobs } = body
@@ -68,13 +68,13 @@ export function eventKindOfBody(body: unknown): EventKind {
   return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
 }
 
-/** Groups' hooks, and system hooks, say some kinds by the name of what happened alone: `user_add_to_group`, `subgroup_create`. */
+/** Group and system hooks have only an `event_name` for some kinds: `user_add_to_group`, `subgroup_create`. */
 function kindOfName(name: string): EventKind {
   if (/^user_\w+_(?:group|team)$/.test(name)) return 'member'
   return name.startsWith('subgroup_') ? 'subgroup' : name.startsWith('project_') ? 'project' : 'system'
 }
 
-/** On the wire a job is a build, in old headers too. */
+/** The platform still calls a job a build in some places. */
 function named(name: string): EventKind {
   if (name === 'build') return 'job'
   return kinds.has(name) ? (name as EventKind) : 'unknown'

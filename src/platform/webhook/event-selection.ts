@@ -1,19 +1,19 @@
-// Which of the platform's webhook events become log records: the words of PIPESPAN_EVENTS, and what they stand for on the wire.
+// Which webhook events become log records: the words of PIPESPAN_EVENTS, and the kinds they stand for.
 import { eventTable, type EventRow } from './event-table.ts'
 import { isPipelineOrJob, type EventKind } from './event-kind.ts'
 
-/** Events that no webhook reports: of what became slower or less reliable, found in what was reported. */
+/** Selects events of regressions, which are found by the daemon and not reported by webhooks. */
 export const regressionWord = 'regression'
 
 /** The words that select events, in the table's order. */
 export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), regressionWord]
 
 export interface EventSelection {
-  /** The row of a selected kind; undefined for one that is not selected, or that becomes no event. */
+  /** The row of a selected kind; undefined for others. */
   row(kind: EventKind): EventRow | undefined
-  /** True for what goes into the inbox: pipelines, jobs, and what is selected. */
+  /** True for kinds that go into the inbox: pipelines, jobs, and selected ones. */
   takes(kind: EventKind): boolean
-  /** The flags that a hook needs, beside those of pipelines and jobs. `project`: a project's hook has those of groups not. */
+  /** The flags that a hook needs in addition to those of pipelines and jobs. A project's hook lacks those of groups. */
   flags(owner: 'project' | 'group'): readonly string[]
 }
 
@@ -30,10 +30,10 @@ export function selectEvents(words: readonly string[]): EventSelection {
   }
 }
 
-/** All flags that a hook may have for them. */
+/** All flags of hooks for these events. */
 export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ flags }) => flags))]
 
 export const noEvent: EventSelection = selectEvents([])
 
-/** Every event that this version knows: for whoever reads what was stored or is shown, whatever is selected now. */
+/** All events, for reading stored deliveries whatever is selected now. */
 export const everyEvent: EventSelection = selectEvents(eventWords)

@@ -1,5 +1,5 @@
-// The one table of the webhook events that are about no pipeline: which field of the wire becomes which attribute, what the event is about,
-// when it happened, and by what it is known again. The reader, the selection, the hooks' flags and docs/EVENTS.md are made from it.
+// The table of webhook events that are about no pipeline: which field becomes which attribute, what the event is about, when it happened, and what
+// identifies it. Used by the reader, the selection, the hooks' flags and docs/EVENTS.md.
 import { count, flag, id, shown, text, value, type EventAttribute, type Path } from './event-fields.ts'
 import { changeState, deploymentOutcome, refName, refType, revisionOf, tipAction, tipOf } from './event-values.ts'
 import { readItems } from './wire-items.ts'
@@ -11,19 +11,19 @@ export interface EventRow {
   readonly word: string
   /** `event_name` of the log record. */
   readonly name: `platform.${string}`
-  /** What the platform calls it, in the header or in the body. */
+  /** The platform's kinds, in the header or in the body. */
   readonly wire: readonly EventKind[]
-  /** The flags of a hook that sends it; those of projects' and groups' hooks, or of groups' alone. None: system hooks send it. */
+  /** The flags of a hook that sends it. None: only system hooks do. */
   readonly flags: readonly string[]
   readonly sentBy: 'project' | 'group' | 'system'
   readonly says: string
-  /** What it is about: each must be there. */
+  /** Identifies what it is about; all are required. */
   readonly object: readonly Path[]
-  /** Its own time. */
+  /** When it happened. */
   readonly time?: Path
-  /** When what it is about began and ended: read for what is counted, and not exported. */
+  /** When its object was created and ended: used for counting, not exported. */
   readonly times?: { readonly createdAt: Path; readonly endedAt: Path }
-  /** What distinguishes it, with the object and its time, from all others. None: it has no version, and the order of arrival decides. */
+  /** Identifies it together with the object and the time. None: the payload does not suffice, and the order of arrival decides. */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]
   readonly severity?: (attributes: PlatformEvent['attributes']) => PlatformEvent['severity']
@@ -37,7 +37,7 @@ const project: Path = 'project.id|project_id'
 const owner: Path = 'project.id|project_id|group.id|group.group_id|group_id'
 const own = 'object_attributes'
 
-/** Prettier would give each row eight lines; a table reads better with one or two. */
+/** Not formatted by Prettier, which would give each row eight lines. */
 // prettier-ignore
 export const eventTable: readonly EventRow[] = [
   {
@@ -245,7 +245,7 @@ export const eventTable: readonly EventRow[] = [
   },
 ]
 
-/** What a push says, of a branch as of a tag. */
+/** Attributes of a push, for branches and tags. */
 function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
   return [
     { ...value('vcs.ref.head.name', 'string', 'ref', 'without `refs/heads/` or `refs/tags/`', refName), isFree: true },

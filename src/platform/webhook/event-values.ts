@@ -1,19 +1,19 @@
-// Values of events that are not as the wire has them.
+// Computed values of events.
 import { first } from './event-fields.ts'
 import { readFlag, readText, readUrl, type WireObject } from '../wire-read.ts'
 
-/** The conventions have two words for a deployment that ended. */
+/** The conventions have two values for a finished deployment. */
 export function deploymentOutcome({ status }: WireObject): string | undefined {
   return status === 'success' ? 'succeeded' : status === 'failed' ? 'failed' : undefined
 }
 
-/** The commit's address ends in its whole revision. */
+/** The commit's URL ends in the full revision. */
 export function revisionOf({ commit_url: url, short_sha: short }: WireObject): string | undefined {
   const [, whole] = /\/([0-9a-f]{40}|[0-9a-f]{64})$/.exec(readUrl(url) ?? '') ?? []
   return whole ?? readText(short)
 }
 
-/** As the conventions say it; a state that is not here passes through. */
+/** The conventions' value; unknown states pass through. */
 export function changeState(json: WireObject): string | undefined {
   const state = first(json, 'object_attributes.state', readText)
   if (state === 'locked') return 'wip'
@@ -29,7 +29,7 @@ export function refType({ ref, object_kind: kind }: WireObject): string {
   return kind === 'tag_push' || readText(ref)?.startsWith('refs/tags/') === true ? 'tag' : 'branch'
 }
 
-/** A revision; undefined where all of it is zeros: there is none. */
+/** A revision; undefined if it is all zeros, which means none. */
 export function tipOf(revision: unknown): string | undefined {
   const text = readText(revision)
   return text === undefined || /^0+$/.test(text) ? undefined : text

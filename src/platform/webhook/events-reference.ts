@@ -1,4 +1,4 @@
-// The reference of events, docs/EVENTS.md, written from the table that they are read by.
+// Writes docs/EVENTS.md from the tables of events.
 import { auditAddress, auditAttributes, auditName } from '../rest/audit-table.ts'
 import { eventTable, type EventRow } from './event-table.ts'
 import { profiles } from '../profile.ts'

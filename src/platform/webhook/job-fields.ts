@@ -1,4 +1,4 @@
-// Jobs as pipeline events list them and as job events spell them out: which field of the wire is which fact.
+// Maps the fields of jobs in pipeline events and in job events to facts.
 import {
   readCount,
   readFlag,
@@ -17,7 +17,7 @@ import { objectShape, shaped, shapeOf } from './wire-shape.ts'
 import type { WireItems } from './wire-items.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
-/** The person, undefined when there is neither id nor name. */
+/** The person; undefined without id and name. */
 export const readPerson = anyOf<Person>({ id: ['id', readId], username: ['username', readText] })
 
 const readRunner = record<Runner>(['id'], {
@@ -35,7 +35,7 @@ const readEnvironmentObject = record<Environment>(['name'], {
   deploymentTier: ['deployment_tier', readText],
 })
 
-/** An object; some senders give the name alone. */
+/** An object; some senders give only the name. */
 const readEnvironment: Read<Environment> = shaped(value => {
   const name = readText(value)
   return name === undefined ? readEnvironmentObject(value) : { name }
@@ -74,7 +74,7 @@ const listedTimes = fieldsOf<JobTimes>({
   finishedAt: ['finished_at', readTime],
 })
 
-const toldFacts = fieldsOf<JobFacts>({
+const reportedFacts = fieldsOf<JobFacts>({
   status: ['build_status', readStatus],
   name: ['build_name', readText],
   stage: ['build_stage', readText],
@@ -87,26 +87,23 @@ const toldFacts = fieldsOf<JobFacts>({
   environment: ['environment', readEnvironment],
 })
 
-const toldTimes = fieldsOf<JobTimes>({
+const reportedTimes = fieldsOf<JobTimes>({
   createdAt: ['build_created_at', readTime],
   startedAt: ['build_started_at', readTime],
   finishedAt: ['build_finished_at', readTime],
 })
 
-/** Newer platforms spell them so too. */
-const toldIsoTimes = fieldsOf<JobTimes>({
+/** Newer platforms have these too. */
+const reportedIsoTimes = fieldsOf<JobTimes>({
   createdAt: ['build_created_at_iso', readTime],
   startedAt: ['build_started_at_iso', readTime],
   finishedAt: ['build_finished_at_iso', readTime],
 })
 
-/** What is read of a job that a pipeline event lists. */
+/** The fields that are read of a job in a pipeline event. */
 export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, listedFacts, listedTimes)
 
-/**
- * Jobs or bridges of a pipeline event. `kind` unless an item says that it is a bridge. `dropped`: those without a usable id
- * or status.
- */
+/** Jobs or bridges of a pipeline event, of this `kind` unless an item is marked as a bridge. `dropped`: those without a usable id or status. */
 export function readListedJobs(
   items: WireItems,
   kind: JobFacts['kind'],
@@ -122,18 +119,18 @@ export function readListedJobs(
   return { jobs, dropped: items.length - jobs.length }
 }
 
-/** The one job of a job event; undefined without a usable id or status. Bridges send none. */
+/** The job of a job event; undefined without a usable id or status. Bridges have no events. */
 export const readReportedJob = shaped(
   (hook: WireObject): ObservedJob | undefined => {
     const id = readId(hook.build_id)
-    const facts = factsOf('job', toldFacts(hook))
+    const facts = factsOf('job', reportedFacts(hook))
     if (id === undefined || facts === undefined) return undefined
-    return { id, facts, times: { ...toldIsoTimes(hook), ...toldTimes(hook) } }
+    return { id, facts, times: { ...reportedIsoTimes(hook), ...reportedTimes(hook) } }
   },
-  objectShape({ build_id: 'scalar' }, toldFacts, toldTimes, toldIsoTimes),
+  objectShape({ build_id: 'scalar' }, reportedFacts, reportedTimes, reportedIsoTimes),
 )
 
-/** Job events give `unknown_failure` whatever the outcome. A copy that begins with what is copied is the quickest. */
+/** The failure reason is kept only of failed jobs: job events always have one (`unknown_failure`). A copy that begins with a spread is the quickest. */
 function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
   const { status } = facts
   if (status === undefined) return undefined

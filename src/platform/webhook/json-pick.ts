@@ -1,5 +1,5 @@
-// Reads of JSON only what a shape names, straight from the bytes: whatever else is there is walked over, however much and however
-// deep, and costs no memory. What is named is as `JSON.parse` makes it; a list or object where none is wanted is null.
+// Parses only those fields of JSON that a shape names, directly from the bytes. All else is skipped, whatever its size and depth, without memory.
+// Values are as from `JSON.parse`; a list or object that the shape does not expect is null.
 import {
   backslash,
   beginOf,
@@ -21,14 +21,14 @@ import { ItemsInPlace, mostItems } from './wire-items.ts'
 import { longestList, longestMessage } from '../wire-read.ts'
 import type { ObjectShape, Shape } from './wire-shape.ts'
 
-/** A longer string is cut, bytes: what is left has more UTF-16 units than any reader takes, an escape having six bytes. */
+/** Longer strings are cut, bytes. What remains is longer than any reader takes, even if each character is an escape of six bytes. */
 const longestString = 6 * (longestMessage + 2)
-/** A smaller item is built as a whole, which is quicker. */
+/** Smaller items are parsed as a whole, which is quicker. */
 const largeItem = 64 * 1024
-/** A longer key is none that anybody reads, bytes: the longest name, all of its letters escaped. */
+/** Longer keys are not read by anybody, bytes: this is the longest name with all letters escaped. */
 const longestKey = 6 * 64
 
-/** Throws NotJson. Holds on to the bytes as long as a list of what it answers is not read. */
+/** Throws NotJson. Lists in the result refer to the bytes until they are read. */
 export function pickJson(body: Uint8Array, shape: Shape): unknown {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const picked = new Picker(bytes, beginOf(bytes))
@@ -46,7 +46,7 @@ class Picker {
     this.at = at
   }
 
-  /** The value that begins here, and on behind it. */
+  /** Parses the value that begins here and moves behind it. */
   value(shape: Shape): unknown {
     const first = this.#bytes[this.at]
     if (first === openObject && typeof shape === 'object' && 'fields' in shape) return this.#object(shape)
@@ -83,7 +83,7 @@ class Picker {
     return texts
   }
 
-  /** Walked over now, so that all is known to be JSON before anything of it is read. */
+  /** Skipped for now, so that the whole body is known to be JSON before any item is parsed. */
   #items(shape: Shape): ItemsInPlace {
     const bytes = this.#bytes
     const places: number[] = []
@@ -120,7 +120,7 @@ class Picker {
     return true
   }
 
-  /** Of the key that begins here; undefined where it is none that anybody reads. */
+  /** The key that begins here; undefined if nobody reads it. */
   #name(from: number): string | undefined {
     const end = this.#bytes.indexOf(quote, from + 1)
     const raw = this.#bytes.toString('latin1', from + 1, Math.min(end, from + longestKey))
@@ -136,7 +136,7 @@ class Picker {
     return this.at - from > longestString ? this.#beginning(from) : textOf(this.#bytes, from, this.at)
   }
 
-  /** The beginning of a string that is too long, not cut within a character or an escape. */
+  /** The beginning of a string that is too long, without cutting a character or an escape. */
   #beginning(from: number): string {
     let at = from + 1
     while (at < from + longestString) at += this.#bytes[at] !== backslash ? 1 : this.#bytes[at + 1] === 0x75 ? 6 : 2
@@ -153,7 +153,7 @@ function* itemsAt(bytes: Buffer, places: readonly number[], shape: Shape): Gener
   }
 }
 
-/** Of a string with its quotes. */
+/** The text of a string, given with its quotes. */
 function textOf(bytes: Buffer, from: number, to: number): string {
   const text = bytes.toString('utf8', from + 1, to - 1)
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text

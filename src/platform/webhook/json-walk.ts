@@ -1,7 +1,7 @@
-// Walks over JSON in its bytes, without building anything of it: where a value ends, and that it is one. Takes exactly what
-// `JSON.parse` takes. Depth costs a bit a level, so that no nesting is too deep.
+// Validates JSON in its bytes and finds where values end, without building them. Accepts exactly what `JSON.parse` accepts. Each level of nesting
+// costs one bit, so no nesting is too deep.
 
-/** What is walked over is not JSON. Says no more: a message could quote the body. */
+/** Has no message, which could quote the body. */
 export class NotJson extends Error {}
 
 const code = {
@@ -21,14 +21,14 @@ const code = {
 
 export const { quote, backslash, comma, openList, closeList, openObject, closeObject } = code
 
-/** Where the next byte is that is no white space (RFC 8259, section 2). */
+/** Where the next byte other than white space is (RFC 8259, section 2). */
 export function skipSpace(bytes: Uint8Array, from: number): number {
   let at = from
   for (let byte = bytes[at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; byte = bytes[at]) at += 1
   return at
 }
 
-/** Behind the string that begins here. Its UTF-8 need not be valid. */
+/** Where the string that begins here ends. Its UTF-8 need not be valid. */
 export function skipString(bytes: Uint8Array, from: number): number {
   if (bytes[from] !== code.quote) throw new NotJson()
   for (let at = from + 1; at < bytes.length; at += 1) {
@@ -77,7 +77,7 @@ function skipNumber(bytes: Uint8Array, from: number): number {
   return at
 }
 
-/** Behind the string, number or literal that begins here. */
+/** Where the string, number or literal that begins here ends. */
 export function skipScalar(bytes: Uint8Array, from: number): number {
   const first = bytes[from]
   if (first === code.quote) return skipString(bytes, from)
@@ -101,14 +101,14 @@ function isNull(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x6e && bytes[at + 1] === 0x75 && bytes[at + 2] === 0x6c && bytes[at + 3] === 0x6c
 }
 
-/** Where the value begins whose key begins here: behind the colon and its white space. */
+/** Where the value begins whose key begins here. */
 export function skipKey(bytes: Uint8Array, from: number): number {
   const colon = skipSpace(bytes, skipString(bytes, from))
   if (bytes[colon] !== code.colon) throw new NotJson()
   return skipSpace(bytes, colon + 1)
 }
 
-/** What is open at a place in the walk: a bit for each level. */
+/** The open objects and lists: a bit for each level. */
 class Levels {
   depth = 0
   #bits = new Uint8Array(16)
@@ -137,21 +137,21 @@ class Levels {
   }
 }
 
-/** Called with what is walked over; a member of an object is passed over as a whole where the visitor asks for that. */
+/** Called for each member of an object, which it may skip as a whole. */
 export interface Visitor {
-  /** A key begins at `key`, its value at `value`; `comma`: where the comma before it is. True: pass over it. */
+  /** A key begins at `key`, its value at `value`, and `comma` is where the comma before it is. True: skip it. */
   member(key: number, value: number, comma: number | undefined): boolean
-  /** The member that was passed over ends here. */
+  /** The skipped member ends here. */
   passed(end: number): void
 }
 
-/** Behind the value of any kind that begins here. */
+/** Where the value that begins here ends. */
 export function skipValue(bytes: Uint8Array, from: number, visitor?: Visitor): number {
   const isObject = new Levels()
   let at = from
   let before: number | undefined
 
-  /** Answers whether a value comes next; else the member was passed over. */
+  /** True if a value comes next; false if the member was skipped. */
   function beginMember(): boolean {
     const key = at
     at = skipKey(bytes, key)
@@ -193,12 +193,12 @@ export function skipValue(bytes: Uint8Array, from: number, visitor?: Visitor): n
   }
 }
 
-/** Where the text begins: behind a byte order mark. */
+/** Where the text begins, after a byte order mark. */
 export function beginOf(bytes: Uint8Array): number {
   return skipSpace(bytes, bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0)
 }
 
-/** Throws where anything but white space is left. */
+/** Throws unless only white space is left. */
 export function expectEnd(bytes: Uint8Array, at: number): void {
   if (skipSpace(bytes, at) !== bytes.length) throw new NotJson()
 }

@@ -1,4 +1,4 @@
-// The merge request of a pipeline event.
+// Parses the merge request of a pipeline event.
 import { readFlag, readId, readText, readUrl, type Read } from '../wire-read.ts'
 import { record } from './wire-record.ts'
 import { shaped, shapeOf } from './wire-shape.ts'
@@ -6,7 +6,7 @@ import type { MergeRequest } from '../../model/observation.ts'
 
 interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
   readonly sourceProjectId?: number | undefined
-  /** What older platforms call a draft. */
+  /** Older platforms' field for a draft. */
   readonly workInProgress?: boolean | undefined
 }
 
@@ -24,7 +24,7 @@ const readFields = record<WireMergeRequest>(['iid'], {
   workInProgress: ['work_in_progress', readFlag],
 })
 
-/** How the platform marks a draft in the title, which is all that most pipeline events have of it. */
+/** How the platform marks a draft in the title; most pipeline events have nothing else. */
 const draftTitle = /^\s*(?:draft:|\[draft\]|\(draft\))/i
 
 export const readMergeRequest: Read<MergeRequest> = shaped(value => {

@@ -1,4 +1,4 @@
-// From a delivery's bytes to an observation or an event, or to why there is none. Never throws: one bad delivery harms nothing else.
+// Parses a delivery's bytes into an observation or an event, or answers why not. Never throws, so that a bad delivery harms no other.
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
 import { eventShape, readEvent } from './read-event.ts'
@@ -13,7 +13,7 @@ import type { Profile } from '../profile.ts'
 import type { Shape } from './wire-shape.ts'
 
 export interface Delivery {
-  /** The event header, e.g. `Pipeline Hook`. Without it the body decides its kind. */
+  /** The event header, such as `Pipeline Hook`. Without it the body decides the kind. */
   readonly event?: string | undefined
   /** The instance header: the platform's base URL. */
   readonly instance?: string | undefined
@@ -26,11 +26,11 @@ export interface ParseOptions {
   readonly profile: Profile
   /** Honour a `TRACEPARENT` pipeline variable. */
   readonly traceparent: boolean
-  /** Which events are wanted beside those of pipelines and jobs; none by default. */
+  /** Other events to accept than those of pipelines and jobs; none by default. */
   readonly events?: EventSelection | undefined
-  /** What is taken out of texts of events; by default the shapes of secrets that are known, and e-mail addresses. */
+  /** Redacts texts of events; by default known forms of secrets, and e-mail addresses. */
   readonly redactText?: RedactText | undefined
-  /** Bodies of so many bytes are read selectively; 256 KiB. */
+  /** Bodies from this size on are parsed selectively, bytes; 256 KiB by default. */
   readonly large?: number | undefined
 }
 
@@ -70,7 +70,7 @@ function parse({ event, instance, body }: Delivery, options: ParseOptions): Pars
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)
   if (row === undefined) return { outcome: 'ignored', kind }
-  // Where only the body said what it is, all that an event has may not have been read of a large one.
+  // If only the body told its kind, a large body was parsed with the wrong shape.
   const whole = isEvent ? json : jsonOf(body, eventShape, options)
   return { outcome: 'event', event: readEvent(row, whole, context, { profile, redactText }) }
 }
@@ -81,7 +81,7 @@ function jsonOf(body: Uint8Array, shape: Shape, { large }: ParseOptions): unknow
   throw new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
 }
 
-/** A mistake of this program, not of the sender's. Its own message may quote the body. */
+/** An error of this program, not of the sender. Its message is not used, as it may quote the body. */
 function unreadable(error: unknown): Fault {
   const name = error instanceof Error ? error.name : typeof error
   return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')

@@ -1,5 +1,5 @@
-// Pipeline and job events become observations, read tolerantly: unknown fields and statuses pass, an optional field of a wrong
-// type is dropped, and only what nothing can be known without is required. snake_case ends here. Pipeline variables are not read.
+// Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
+// indispensable fields are required. snake_case ends here. Pipeline variables are not read.
 import { instanceOfPayload } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { listedJobShape, readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
@@ -28,7 +28,7 @@ import type {
   SourcePipeline,
 } from '../../model/observation.ts'
 
-/** What is known of a delivery besides its body. */
+/** What is known about a delivery besides its body. */
 export interface HookContext {
   /** The delivery's instance header. */
   readonly instance?: string | undefined
@@ -36,11 +36,11 @@ export interface HookContext {
   readonly instanceHeader: string
   /** The configured base URL of the platform. */
   readonly platformUrl?: string | undefined
-  /** The pipeline's traceparent variable, where it is honoured. */
+  /** The pipeline's traceparent variable, if it is to be used. */
   readonly traceparent?: string | undefined
 }
 
-export interface HookTold {
+export interface ReadHook {
   readonly observation: Observation
   /** Jobs and bridges without a usable id or status. */
   readonly dropped: number
@@ -83,7 +83,7 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
-/** All that anybody reads of a pipeline's or a job's event. */
+/** All fields that are read of pipeline and job events. */
 export const hookShape = objectShape(
   {
     object_kind: 'scalar',
@@ -114,8 +114,8 @@ export const hookShape = objectShape(
   readReportedJob,
 )
 
-/** The observation of a pipeline event. Throws PayloadError, which names the fields that it cannot do without. */
-export function readPipelineHook(body: unknown, context: HookContext): HookTold {
+/** The observation of a pipeline event. Throws a PayloadError that names missing fields. */
+export function readPipelineHook(body: unknown, context: HookContext): ReadHook {
   const hook = readObject(body)
   if (hook === undefined) throw notAnObject('pipeline')
   const attributes = readObject(hook.object_attributes)
@@ -136,7 +136,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
   }
   const project = projectFacts(projectFields ?? {})
   const instance = instanceOf(context, project)
-  // `jobs`: the name of `builds` on very old platforms. `bridges`: the newest platforms only.
+  // `jobs`: the name of `builds` on very old platforms. `bridges`: only on the newest ones.
   const listedJobs = readItems(hook.builds) ?? readItems(hook.jobs) ?? []
   const listedBridges = readItems(hook.bridges)
   expectFew(listedJobs.length + (listedBridges?.length ?? 0))
@@ -173,8 +173,8 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
   }
 }
 
-/** The observation of a job event: of its job only. `commit.id` is left out: it is the pipeline's id. Throws as above. */
-export function readJobHook(body: unknown, context: HookContext): HookTold {
+/** The observation of a job event: only of its job. `commit.id` is not read, as it is the pipeline's id. Throws as above. */
+export function readJobHook(body: unknown, context: HookContext): ReadHook {
   const hook = readObject(body)
   if (hook === undefined) throw notAnObject('job')
   const job = readReportedJob(hook)
@@ -187,7 +187,7 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
     ]
     throw unusable('job', missing)
   }
-  // Newer platforms only.
+  // Only on newer platforms.
   const projectFields = readObject(hook.project)
   const projectId = readId(hook.project_id) ?? readId(projectFields?.id)
   if (projectId === undefined) throw unusable('job', ['project_id'])
@@ -208,7 +208,7 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
   }
 }
 
-/** Throws PayloadError where nothing says it. */
+/** Throws a PayloadError if it is not known. */
 export function instanceOf(
   { instance: header, instanceHeader, platformUrl }: HookContext,
   project: Partial<ProjectFacts>,
@@ -226,21 +226,21 @@ function projectOf(id: number, project: Partial<ProjectFacts>, instance: string)
   return { id, ...project, ...(path !== undefined && { path }) }
 }
 
-/** A project's full path, as its address shows it. */
+/** A project's full path, from its URL. */
 export function pathOf(webUrl: string | undefined, instance: string): string | undefined {
   if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
   const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
   return path.includes('/') ? path : undefined
 }
 
-/** Job events name a project `Owner / project`: by their titles, which is not its path. */
+/** Job events have the display names of owner and project, `Owner / project`, which are not the path. */
 function lastName(projectName: string | undefined): string | undefined {
   return projectName?.split('/').at(-1)?.trim()
 }
 
 /**
- * A platform that names the bridge, or the root, or lists bridges, lists those of the parent too. The trigger of a child
- * pipeline is always a bridge (`isChild`); that of another project's may be a job that used its token.
+ * A platform that names the bridge or the root, or lists bridges, also lists the parent's bridges. A child pipeline (`isChild`) is always triggered
+ * by a bridge, a pipeline of another project possibly by a job with its token.
  */
 function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): SourcePipeline | undefined {
   const from = readObject(value)

@@ -1,5 +1,5 @@
-// From the payload of a webhook event to what is exported of it, by the table. Read tolerantly: unknown fields pass, an attribute of a
-// wrong type is left out, and only what it takes to distinguish an event is required. E-mail addresses, descriptions and comments end here.
+// Turns the payload of a webhook event into what is exported, by the table. Tolerant: unknown fields pass, an attribute of a wrong type is left out,
+// and only what identifies the event is required. E-mail addresses, descriptions and comments end here.
 import { createHash } from 'node:crypto'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
@@ -22,16 +22,16 @@ const projectPaths = {
   defaultBranch: 'project.default_branch',
 } as const
 const groupPath: Path = 'group.full_path|group.group_path|group.path|group_full_path|full_path|group_path'
-/** Addresses below a project's: what follows `/-/` is within it. */
+/** URLs within a project: its own URL ends before `/-/`. */
 const withinProject: Path = 'object_attributes.url|url|deployable_url'
 
-/** Whose words it has, and which of them are taken out. */
+/** The platform's profile, and how texts are redacted. */
 export interface EventWords {
   readonly profile: { readonly provider: string }
   readonly redactText: RedactText
 }
 
-/** Throws PayloadError, which names the fields that it cannot do without. */
+/** Throws a PayloadError that names missing fields. */
 export function readEvent(
   row: EventRow,
   body: unknown,
@@ -51,7 +51,7 @@ export function readEvent(
   const identity = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
   const group = project === undefined ? first(json, groupPath, readText) : undefined
   const isDistinct = row.version !== undefined && (row.time === undefined || at !== undefined)
-  // Webhooks cut times to whole seconds, other sources do not.
+  // In whole seconds, because webhooks round times down and other sources do not.
   const version = row.version?.map(path => first(json, path, readWord) ?? null) ?? []
   const seconds = at === undefined ? null : Math.floor(at / 1_000)
   return {
@@ -89,7 +89,7 @@ function attributesOf(
   return found
 }
 
-/** In words that people wrote a secret of ours may stand, too. */
+/** Text that people wrote may also contain secrets of this process. */
 export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
   return oneLine(redactText(isFree ? redact(words) : words))
 }
@@ -110,7 +110,7 @@ function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefin
   }
 }
 
-/** All that anybody reads of an event, so that of a large one nothing else is built. */
+/** All fields that are read of events. */
 export const eventShape: ObjectShape = shapeOfPaths([
   ...['object_kind', 'event_name', 'event_type', groupPath, withinProject, ...Object.values(projectPaths), 'name'],
   ...eventTable.flatMap(({ object, time, times, version, attributes }) => [
@@ -136,7 +136,7 @@ function inWords(path: Path): string {
   return path.replaceAll('|', ' or ')
 }
 
-/** Of what distinguishes one from all others. */
+/** A digest of what identifies an event. */
 export function digest(said: unknown): string {
   return createHash('sha256').update(canonical(said)).digest('base64url')
 }

@@ -1,14 +1,14 @@
-// A list off the wire: an array, or a place in a payload whose items are read one after the other when they are asked for.
+// A list in a payload: an array, or a part of the bytes whose items are parsed one by one when they are read.
 import type { Read } from '../wire-read.ts'
 
-/** Items of one list that are read at most: the platform's largest delivery, of 25 MB, lists some 40,000 jobs. */
+/** Most items of a list that are read. The platform's largest delivery, of 25 MB, lists some 40,000 jobs. */
 export const mostItems = 50_000
 
 export interface WireItems extends Iterable<unknown> {
   readonly length: number
 }
 
-/** Items that stay bytes until they are asked for. */
+/** Items that stay bytes until they are read. */
 export class ItemsInPlace implements WireItems {
   readonly length: number
   readonly #items: () => Iterator<unknown>

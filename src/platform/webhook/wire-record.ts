@@ -1,11 +1,11 @@
-// Objects off the wire, read by tables: which field is which fact, and how its value is read.
+// Readers of JSON objects, made from tables: which field is which fact, and how its value is read.
 import { objectShape, shaped, shapeOf, type Shape } from './wire-shape.ts'
 import { readObject, type Read, type WireObject } from '../wire-read.ts'
 
-/** One row for each fact: the field's name on the wire, and the reader of its value. */
+/** One row for each fact: the name of the wire field, and the reader of its value. */
 export type Fields<T> = { readonly [K in keyof T]?: readonly [field: string, read: Read<NonNullable<T[K]>>] }
 
-/** The facts of an object by its fields: only those that are there. `T` is trusted to have no fact but those of the table required. */
+/** The facts that an object has. All required facts of `T` must be in the table. */
 export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject) => Partial<T> {
   const rows = (Object.entries(fields) as [keyof T, readonly [string, Read<T[keyof T]>]][]).map(
     ([name, [field, read]]) => ({ name, field, read }),
@@ -23,7 +23,7 @@ export function fieldsOf<T extends object>(fields: Fields<T>): (from: WireObject
   }, shape)
 }
 
-/** An object that is of no use without the facts named; those it has by the table, and all others that it has. */
+/** Reads an object; undefined if one of the `needed` facts is missing. */
 export function record<T extends object>(needed: readonly (keyof T)[], fields: Fields<T>): Read<T> {
   const read = fieldsOf(fields)
   const readWhole: Read<T> = value => {
@@ -35,7 +35,7 @@ export function record<T extends object>(needed: readonly (keyof T)[], fields: F
   return shaped(readWhole, shapeOf(read))
 }
 
-/** An object that is of use as soon as it has any fact. */
+/** Reads an object; undefined if it has none of the facts. */
 export function anyOf<T extends object>(fields: Fields<T>): Read<T> {
   const read = record<T>([], fields)
   const readAny: Read<T> = value => {

@@ -1,9 +1,6 @@
-// Which fields of a payload anybody reads: known from the readers' own tables, so that of a large one nothing else is built.
+// Which fields of a payload are read, from the readers' own tables, so that only these are parsed of a large payload.
 
-/**
- * `scalar`: a text, number or the like; `texts`: a list of them. Of an object those fields, each with its shape; of a list its
- * items, each when it is asked for.
- */
+/** `scalar`: a text, number or the like; `texts`: a list of these. An object has shapes for its fields, and a list one for its items. */
 export type Shape = 'scalar' | 'texts' | ObjectShape | ItemsShape
 
 export interface ObjectShape {
@@ -16,7 +13,7 @@ export interface ItemsShape {
 
 const shapes = new WeakMap<object, Shape>()
 
-/** Records what a reader of values reads; answers the reader. Those of single values need not. */
+/** Records the shape that a reader reads; answers the reader. Readers of single values do not need it. */
 export function shaped<R extends object>(read: R, shape: Shape): R {
   shapes.set(read, shape)
   return read
@@ -26,7 +23,7 @@ export function shapeOf(read: object): Shape {
   return shapes.get(read) ?? 'scalar'
 }
 
-/** An object of which these fields are read, and those that the readers look at. */
+/** An object with these fields, and those of the readers. */
 export function objectShape(fields: Readonly<Record<string, Shape>>, ...readers: readonly object[]): ObjectShape {
   const all = new Map<string, Shape>()
   for (const read of readers) {

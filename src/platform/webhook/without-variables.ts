@@ -1,15 +1,15 @@
-// What may be stored of a delivery that could not be decoded: everything but its pipeline variables, which may be secrets.
+// Removes pipeline variables, which may be secrets, from a delivery that could not be decoded, so that it can be stored.
 import { backslash, beginOf, expectEnd, NotJson, skipSpace, skipString, skipValue, type Visitor } from './json-walk.ts'
 
-/** Bytes stored of a body that is not JSON. */
+/** Bytes that are kept of a body that is not JSON. */
 export const keptOfText = 4_096
 
-/** Of a key that is written in escapes; a longer one is another. */
+/** The key `variables` with all letters escaped; longer keys are others. */
 const longestKey = 6 * 'variables'.length + 2
 
 /**
- * The body without any field named `variables`, however deep; all else byte for byte. What is not JSON is cut to its first
- * 4 KiB, and before the first mention of variables. Takes as much memory as the body, whatever is in it.
+ * The body without fields named `variables`, at any depth; all else stays byte for byte. A body that is not JSON is cut to its first 4 KiB, and
+ * before the word `variables`. Needs as much memory as the body.
  */
 export function withoutVariables(body: Uint8Array): Uint8Array {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
@@ -25,22 +25,22 @@ export function withoutVariables(body: Uint8Array): Uint8Array {
   }
 }
 
-/** The first 4 KiB, and none of its variables. */
+/** The first 4 KiB, cut before the word `variables`. */
 export function beginningOf(body: Uint8Array): Uint8Array {
   const beginning = body.subarray(0, keptOfText)
   const variables = Buffer.from(beginning).indexOf('variables')
   return variables === -1 ? beginning : beginning.subarray(0, variables)
 }
 
-/** Copies what stays, once the first field is left out. */
+/** Copies what remains, from the first removed field on. */
 class Cuts implements Visitor {
   readonly #bytes: Buffer
   #copied: Buffer | undefined
   #length = 0
-  /** Where what is not copied yet begins. */
+  /** Where the part begins that is not copied yet. */
   #from: number
   #cutFrom = 0
-  /** True while nothing of its object was copied before the last field that was left out. */
+  /** True if the last removed field was the first of its object, apart from other removed ones. */
   #isLeading = false
 
   constructor(bytes: Buffer, from: number) {
@@ -52,7 +52,7 @@ class Cuts implements Visitor {
     const isFirst = comma === undefined
     const isLeading = isFirst || (this.#isLeading && skipSpace(this.#bytes, this.#from) === comma)
     if (!isVariables(this.#bytes, key)) {
-      // The comma stood between it and nothing but what was left out.
+      // All fields before it were removed, so its comma must go too.
       if (isLeading && !isFirst) this.#from = key
       return false
     }
@@ -67,7 +67,7 @@ class Cuts implements Visitor {
     this.#from = end
   }
 
-  /** All that stays, the value ending here. */
+  /** All that remains; the value ends here. */
   upTo(end: number): Uint8Array {
     if (this.#copied === undefined) return this.#bytes.subarray(this.#from, end)
     this.#copyUpTo(this.#copied, end)
