@@ -1,11 +1,12 @@
 // The page of sources on the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of
 // the platform's hooks.
 import { badge } from './status.ts'
-import { card, empty, facts, region, table } from './frame.ts'
+import { card, empty, facts, region } from './frame.ts'
 import { counted, duration, number, since, utc } from './format.ts'
-import { isInForce, refusedFor } from '../store/ports/capability-documents.ts'
-import { html, type Content, type Html } from './html.ts'
-import type { Backfill, Sweep, WatchedHook } from '../store/ports/discovery-documents.ts'
+import { isInForce, refusedFor, type RefusedEndpoint } from '../store/ports/capability-documents.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
+import { sortedTable, type ShownColumn, type TableReader } from './sorting.ts'
+import type { Backfill, PolledProject, Sweep, WatchedHook } from '../store/ports/discovery-documents.ts'
 import type { Millis } from '../model/instant.ts'
 import type { DiscoveryRepositories, Flow, Setup } from './ports.ts'
 
@@ -34,8 +35,12 @@ interface ApiClientsView {
 }
 
 /** For the wide column. */
-export function apiTables(view: ApiClientsView, now: Millis): Content {
-  return [region('hooks', hooks(view, now)), region('refused', refused(view, now)), region('cursors', cursors(view))]
+export function apiTables(view: ApiClientsView, reader: TableReader): Content {
+  return [
+    region('hooks', hooks(view, reader)),
+    region('refused', refused(view, reader)),
+    region('cursors', cursors(view, reader)),
+  ]
 }
 
 /** For the narrow column. */
@@ -79,19 +84,24 @@ function insideCount(jobs: Readonly<Record<string, number>>): number {
 }
 
 /** Job logs, reports and audit events that the platform refuses, what would help, and when it is tried again. */
-function refused({ discovery }: ApiClientsView, now: Millis): Content {
+function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
+  const { now } = reader
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
   if (inForce.length === 0) return ''
-  const rows = inForce.map(({ what, project, path, message, since: from = now }) => [
-    path ?? (project === 0 ? 'all projects' : `project ${project}`),
-    what,
-    html`<span class="said">${message}</span>`,
-    utc(from + refusedFor),
-  ])
-  return card(
-    'Not offered by the platform',
-    table('Not offered by the platform', ['Of', 'What', 'Reason and remedy', 'Tried again'], rows),
-  )
+  const ofWhom = ({ path: known, project }: RefusedEndpoint): string =>
+    known ?? (project === 0 ? 'all projects' : `project ${project}`)
+  const again = ({ since: from = now }: RefusedEndpoint): Millis => from + refusedFor
+  const columns: Record<string, ShownColumn<RefusedEndpoint>> = {
+    owner: { head: 'Of', of: ofWhom, cell: one => pathText(ofWhom(one)) },
+    endpoint: { head: 'What', of: ({ what }) => what, cell: ({ what }) => what },
+    remedy: {
+      head: 'Reason and remedy',
+      of: ({ message }) => message,
+      cell: ({ message }) => html`<span class="said">${message}</span>`,
+    },
+    again: { head: 'Tried again', of: again, cell: one => utc(again(one)) },
+  }
+  return card('Not offered by the platform', sortedTable('Not offered by the platform', columns, inForce, reader))
 }
 
 function sweepWords({ done, count, startedAt }: Sweep): Content {
@@ -135,7 +145,7 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
 }
 
 /** From the platform's delivery log of our webhooks, the only place that shows deliveries which never arrived. */
-function hooks({ discovery, flow, setup }: ApiClientsView, now: Millis): Content {
+function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader): Content {
   if (!setup.hasPlatformToken) return ''
   if (discovery.hooks.length === 0) {
     const why =
@@ -144,18 +154,27 @@ function hooks({ discovery, flow, setup }: ApiClientsView, now: Millis): Content
         : 'None of the polled projects and groups has a webhook that points here.'
     return card('Webhooks on the platform', empty(why))
   }
-  const rows = discovery.hooks.map(hook => {
-    const [status, word] = hookStates[hook.state ?? ''] ?? ['created', 'not known']
-    const last = hook.lastDeliveryAt === undefined ? '–' : since(hook.lastDeliveryAt, now)
-    const until =
-      hook.disabledUntil === undefined ? '' : html` <span class="dim">until ${utc(hook.disabledUntil)}</span>`
-    return [[badge(status, word), until], hookName(hook), last, answerWords(hook)]
+  const columns: Record<string, ShownColumn<WatchedHook>> = {
+    enabled: { head: 'State', of: ({ state }) => state, cell: hookState },
+    hook: { head: 'Hook', of: hookName, cell: hookName },
+    delivery: {
+      head: 'Last delivery seen',
+      of: ({ lastDeliveryAt }) => lastDeliveryAt,
+      cell: ({ lastDeliveryAt: at }) => (at === undefined ? '–' : since(at, reader.now)),
+    },
+    answers: { head: 'Deliveries by answer', cell: answerWords },
+  }
+  return card('Webhooks on the platform', sortedTable('Webhooks on the platform', columns, discovery.hooks, reader), {
+    aside: "from the platform's delivery log",
   })
-  return card(
-    'Webhooks on the platform',
-    table('Webhooks on the platform', ['State', 'Hook', 'Last delivery seen', 'Deliveries by answer'], rows),
-    { aside: "from the platform's delivery log" },
-  )
+}
+
+function hookState({ state, disabledUntil }: WatchedHook): Content {
+  const [status, word] = hookStates[state ?? ''] ?? ['created', 'not known']
+  return [
+    badge(status, word),
+    disabledUntil !== undefined && html` <span class="dim">until ${utc(disabledUntil)}</span>`,
+  ]
 }
 
 function hookName({ kind, id, owner }: WatchedHook): string {
@@ -176,18 +195,25 @@ function answerWords({ answers }: WatchedHook): Content {
   })
 }
 
-function cursors({ discovery: { polledProjects } }: ApiClientsView): Content {
+function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: TableReader): Content {
   if (polledProjects.length === 0) return ''
   const at = (value: Millis): Content => (value > 0 ? html`<span class="whole">${utc(value)}</span>` : '–')
-  const rows = polledProjects.map(({ project, path, seen, childrenSeen, active }) => [
-    path ?? String(project),
-    at(seen),
-    at(childrenSeen),
-    html`<span class="figure">${number(active.length)}</span>`,
-  ])
-  return card(
-    'Poller cursors',
-    table('Poller cursors', ['Project', 'Seen up to', 'Child pipelines seen up to', 'Running'], rows),
-    { aside: 'platform time' },
-  )
+  const nameOf = ({ project, path: known }: PolledProject): string => known ?? String(project)
+  const columns: Record<string, ShownColumn<PolledProject>> = {
+    polled: { head: 'Project', of: nameOf, cell: one => pathText(nameOf(one)) },
+    seen: { head: 'Seen up to', of: ({ seen }) => seen, cell: ({ seen }) => at(seen) },
+    children: {
+      head: 'Child pipelines seen up to',
+      of: ({ childrenSeen }) => childrenSeen,
+      cell: ({ childrenSeen }) => at(childrenSeen),
+    },
+    running: {
+      head: 'Running',
+      of: ({ active }) => active.length,
+      cell: ({ active }) => html`<span class="figure">${number(active.length)}</span>`,
+    },
+  }
+  return card('Poller cursors', sortedTable('Poller cursors', columns, polledProjects, reader), {
+    aside: 'platform time',
+  })
 }

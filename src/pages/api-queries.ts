@@ -3,14 +3,27 @@ import { z } from 'zod'
 import { auditPlacePattern } from './audit.ts'
 import { bounds } from './regression-figures.ts'
 import { branchClasses } from '../model/branch-class.ts'
+import { changeKeys, projectKeys } from './change-figures.ts'
 import { comparedNames } from './compared-with.ts'
 import { cursorPattern, filterNames, instantPattern } from './pipelines.ts'
+import { deadLetterKeys, queueKeys } from './export-tables.ts'
 import { lineSorts } from './trend-lines.ts'
 import { longestFind } from './job-log-detail.ts'
+import { rotationKeys } from './tokens.ts'
 import { spanNames } from './trend-spans.ts'
 import { testSpanNames } from './test-figures.ts'
-import { timelineKinds } from './timeline-figures.ts'
+import { timelineKeys, timelineKinds } from './timeline-figures.ts'
 
+/** The same names as in the addresses of the page. */
+const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
+  const names = [...new Set(keys.flatMap(Object.keys))]
+  return z
+    .enum(names.flatMap(name => [name, `-${name}`]))
+    .optional()
+    .describe(
+      'Sorts the answer by a column of the page; with `-` in descending order. Does not change which items are listed.',
+    )
+}
 export const wholeNumber = z.coerce.number().int().positive()
 const instant = z
   .string()
@@ -77,6 +90,9 @@ export const scopedQuery = z.object({
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
+export const changesQuery = scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) })
+export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) })
+export const tokensQuery = z.object({ sort: sortBy(rotationKeys) })
 export const timelineQuery = z.object({
   span: z.enum(spanNames).default('7d'),
   project: z.string().min(1).optional().describe('Full path.'),
@@ -86,6 +102,7 @@ export const timelineQuery = z.object({
     .describe('May be repeated; default: all.'),
   limit: z.coerce.number().int().min(1).max(200).default(100),
   pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
+  sort: sortBy(timelineKeys),
 })
 export const auditQuery = z.object({
   after: z

@@ -23,9 +23,11 @@ import { tokensView } from './tokens.ts'
 import {
   auditQuery,
   behindQuery,
+  changesQuery,
   chosen,
   compareQuery,
   costQuery,
+  exportsQuery,
   filters,
   logQuery,
   previewQuery,
@@ -33,6 +35,7 @@ import {
   scopedQuery,
   testQuery,
   timelineQuery,
+  tokensQuery,
   trendQuery,
   tried,
   wholeNumber,
@@ -218,9 +221,9 @@ export function apiRoutes(
       method: 'GET',
       path: '/changes',
       says: 'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
-      query: scopedQuery,
+      query: changesQuery,
       answer: changeShapes.changes,
-      handle: async ({ query }) => changesOf(parts, scopedQuery.parse(query), parts.now()),
+      handle: async ({ query }) => changesOf(parts, changesQuery.parse(query), parts.now()),
     },
     {
       method: 'GET',
@@ -255,8 +258,9 @@ export function apiRoutes(
       method: 'GET',
       path: '/exports',
       says: 'The backlog of each destination and signal, and the newest dead letters.',
+      query: exportsQuery,
       answer: shapes.exports,
-      handle: async () => exportsView(parts),
+      handle: async ({ query }) => exportsView(parts, exportsQuery.parse(query).sort),
     },
     {
       method: 'POST',
@@ -286,8 +290,9 @@ export function apiRoutes(
       method: 'GET',
       path: '/tokens',
       says: 'Ingest tokens in use, by name and fingerprint, and recorded rotations.',
+      query: tokensQuery,
       answer: shapes.tokens,
-      handle: async () => tokensView(parts),
+      handle: async ({ query }) => tokensView(parts, tokensQuery.parse(query).sort),
     },
   ]
 }

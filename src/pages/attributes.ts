@@ -61,7 +61,7 @@ function attributeTable(
     const isLegacy = /^(?:pipeline|job)\./.test(name)
     return [[code(isLegacy ? undefined : name), code(isLegacy ? name : beside.get(name)), said(value)]]
   })
-  return table(label, ['Convention', 'Legacy', 'Value'], rows)
+  return table(label, ['Convention', 'Legacy', 'Value'], rows, { css: 'stacked' })
 }
 
 function code(name: string | undefined): Content {

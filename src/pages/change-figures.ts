@@ -1,6 +1,7 @@
 // Figures about changes (merge requests), for the pages and the JSON API: how many are open or merged, and how long that took.
 import { day } from '../store/ports/trends.ts'
 import { median } from './median.ts'
+import { ordered, type Keys } from './sorting.ts'
 import { spans, type Span } from './trend-spans.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
 import type { ChangeView } from '../model/change.ts'
@@ -12,6 +13,8 @@ import type { Scope } from './scope-heading.ts'
 export interface AskedChanges extends Scope {
   /** Of projects, and of listed changes. */
   readonly limit: number
+  /** A key of projects or of changes. Does not change which changes are listed: the latest. */
+  readonly sort?: string | null | undefined
 }
 
 /** Medians over the period, ms; undefined if nothing was counted. */
@@ -54,12 +57,35 @@ export interface ChangesShown {
   readonly changes: readonly ListedChange[]
 }
 
+export const projectKeys = {
+  project: ({ project }) => project,
+  open: ({ open }) => open,
+  merged: ({ merged }) => merged,
+  merge: ({ timeToMerge }) => timeToMerge,
+  approval: ({ timeToApproval }) => timeToApproval,
+  pipeline: ({ timeToFirstPipeline }) => timeToFirstPipeline,
+} satisfies Keys<ProjectChangeFigures>
+
+export const changeKeys = {
+  last: ({ at }) => at,
+  change: ({ iid }) => iid,
+  state: ({ state }) => state,
+  branch: ({ head }) => head,
+  first: ({ createdAt, pipeline }) => after(createdAt, pipeline?.createdAt),
+  approved: ({ createdAt, approvedAt }) => after(createdAt, approvedAt),
+  took: ({ createdAt, mergedAt }) => after(createdAt, mergedAt),
+} satisfies Keys<ListedChange>
+
+function after(from: Millis | undefined, at: Millis | undefined): Millis | undefined {
+  return from === undefined || at === undefined ? undefined : Math.max(0, at - from)
+}
+
 /** Figures are made from the latest ones, up to this number. */
 const mostCounted = 5_000
 
 export async function changesOf(
   { changes }: Pick<PagesSources, 'changes'>,
-  { span, project, limit }: AskedChanges,
+  { span, project, limit, sort }: AskedChanges,
   now: Millis,
 ): Promise<ChangesShown> {
   const since = now - spans[span].length
@@ -84,9 +110,9 @@ export async function changesOf(
   return {
     ...{ span, since, project },
     total: { open: states.reduce((sum, one) => sum + openOf(one), 0), ...timesOf(recent, since) },
-    projects: projects.slice(0, limit),
+    projects: ordered(projectKeys, projects.slice(0, limit), sort),
     days: days.sort((a, b) => a.at - b.at),
-    changes: recent.slice(0, limit).map(listed),
+    changes: ordered(changeKeys, recent.slice(0, limit).map(listed), sort),
   }
 }
 

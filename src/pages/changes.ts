@@ -1,17 +1,26 @@
 // The page of changes (merge requests): times to merge, to first approval and to first pipeline; the latest changes with their pipelines.
 import { askedScope, scopeHeading, scopeQuery } from './scope-heading.ts'
-import { card, empty, table, type Page, type Reader } from './frame.ts'
-import { changesOf, type ChangesShown, type ListedChange } from './change-figures.ts'
+import { card, empty, type Page, type Reader } from './frame.ts'
+import {
+  changeKeys,
+  changesOf,
+  projectKeys,
+  type ChangesShown,
+  type ListedChange,
+  type ProjectChangeFigures,
+} from './change-figures.ts'
 import { duration, number, since, utc } from './format.ts'
-import { html, type Content, type Html } from './html.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
 import { spans } from './trend-spans.ts'
+import type { Millis } from '../model/instant.ts'
 import type { PagesSources } from './ports.ts'
 
 /** Rows of each list. */
 const most = 100
 
 export async function changesPage(parts: Pick<PagesSources, 'changes' | 'views'>, reader: Reader): Promise<Page> {
-  const asked = { ...askedScope(reader.query), limit: most }
+  const asked = { ...askedScope(reader.query), limit: most, sort: reader.query.get('sort') }
   const shown = await changesOf(parts, asked, reader.now)
   const { projects, changes, span } = shown
   return {
@@ -26,7 +35,7 @@ export async function changesPage(parts: Pick<PagesSources, 'changes' | 'views'>
             shown.days.length > 0 &&
             html`<details class="card">
               <summary>Day by day</summary>
-              ${daysTable(shown)}
+              ${daysTable(shown, reader)}
             </details>`
           }
           ${card(
@@ -60,40 +69,56 @@ function tiles({ total, span }: ChangesShown): Html {
   </dl>`
 }
 
-function projectsTable({ projects, span }: ChangesShown, { base }: Reader): Html {
-  const rows = projects.map(one => [
-    html`<a href="${base}/changes${scopeQuery({ span, project: one.project })}">${one.project}</a>`,
-    figure(number(one.open)),
-    figure(number(one.merged)),
-    figure(duration(one.timeToMerge)),
-    figure(duration(one.timeToApproval)),
-    figure(duration(one.timeToFirstPipeline)),
-  ])
-  return table('Projects', ['Project', 'Open', 'Merged', 'Time to merge', 'To approval', 'To first pipeline'], rows)
+function projectsTable({ projects, span }: ChangesShown, reader: Reader): Html {
+  const of = projectKeys
+  const columns: Record<string, ShownColumn<ProjectChangeFigures>> = {
+    project: {
+      head: 'Project',
+      of: of.project,
+      cell: ({ project }) =>
+        html`<a href="${reader.base}/changes${scopeQuery({ span, project })}">${pathText(project)}</a>`,
+    },
+    open: { head: 'Open', of: of.open, cell: ({ open }) => figure(number(open)) },
+    merged: { head: 'Merged', of: of.merged, cell: ({ merged }) => figure(number(merged)) },
+    merge: { head: 'Time to merge', of: of.merge, cell: ({ timeToMerge }) => figure(duration(timeToMerge)) },
+    approval: { head: 'To approval', of: of.approval, cell: one => figure(duration(one.timeToApproval)) },
+    pipeline: { head: 'To first pipeline', of: of.pipeline, cell: one => figure(duration(one.timeToFirstPipeline)) },
+  }
+  return sortedTable('Projects', columns, projects, reader)
 }
 
-function daysTable({ days }: ChangesShown): Html {
-  const rows = days
-    .toReversed()
-    .map(({ at, merged, timeToMerge }) => [utc(at).slice(0, 10), figure(number(merged)), figure(duration(timeToMerge))])
-  return table('Days', ['Day', 'Merged', 'Time to merge'], rows)
+function daysTable({ days }: ChangesShown, reader: Reader): Html {
+  const columns: Record<string, ShownColumn<ChangesShown['days'][number]>> = {
+    day: { head: 'Day', of: ({ at }) => at, cell: ({ at }) => utc(at).slice(0, 10) },
+    merged: { head: 'Merged', of: ({ merged }) => merged, cell: ({ merged }) => figure(number(merged)) },
+    merge: {
+      head: 'Time to merge',
+      of: ({ timeToMerge }) => timeToMerge,
+      cell: ({ timeToMerge }) => figure(duration(timeToMerge)),
+    },
+  }
+  return sortedTable('Days', columns, days.toReversed(), reader)
 }
 
 function changesTable(shown: ChangesShown, reader: Reader): Html {
-  const rows = shown.changes.map(one => [
-    since(one.at, reader.now),
-    name(one, shown, reader),
-    one.state,
-    branches(one, reader),
-    pipelineOf(one, reader),
-    took(one, one.approvedAt),
-    took(one, one.mergedAt),
-  ])
-  return table(
-    'Latest changes',
-    ['Last', 'Change', 'State', 'Branch', 'First pipeline', 'Approved after', 'Merged after'],
-    rows,
-  )
+  const of = changeKeys
+  const columns: Record<string, ShownColumn<ListedChange>> = {
+    last: { head: 'Last', of: of.last, cell: ({ at }) => since(at, reader.now) },
+    change: { head: 'Change', of: of.change, cell: one => name(one, shown, reader) },
+    state: { head: 'State', of: of.state, cell: ({ state }) => stateWords[state] },
+    branch: { head: 'Branch', of: of.branch, cell: one => branches(one, reader) },
+    first: { head: 'First pipeline', of: of.first, cell: one => pipelineOf(one, reader) },
+    approved: { head: 'Approved after', of: of.approved, cell: one => took(of.approved(one)) },
+    took: { head: 'Merged after', of: of.took, cell: one => took(of.took(one)) },
+  }
+  return sortedTable('Latest changes', columns, shown.changes, reader)
+}
+
+const stateWords: Readonly<Record<ListedChange['state'], string>> = {
+  open: 'open',
+  wip: 'draft',
+  closed: 'closed',
+  merged: 'merged',
 }
 
 /** A link to its page on the platform, with its project if all projects are shown. */
@@ -106,7 +131,9 @@ function name(
     >${url === undefined ? `!${iid}` : html`<a href="${url}" rel="noreferrer">!${iid}</a>`}
     ${title}${
       chosen === undefined &&
-      html`<br /><span class="dim"><a href="${base}/changes${scopeQuery({ span, project })}">${project}</a></span>`
+      html`<br /><span class="dim"
+          ><a href="${base}/changes${scopeQuery({ span, project })}">${pathText(project)}</a></span
+        >`
     }</span
   >`
 }
@@ -127,8 +154,8 @@ function pipelineOf({ createdAt, pipeline }: ListedChange, { base }: Reader): Co
     >${after !== undefined && ` after ${duration(after)}`}`
 }
 
-function took({ createdAt }: ListedChange, at: number | undefined): Content {
-  return figure(at === undefined || createdAt === undefined ? '–' : duration(Math.max(0, at - createdAt)))
+function took(ms: Millis | undefined): Content {
+  return figure(duration(ms))
 }
 
 function figure(text: string): Content {

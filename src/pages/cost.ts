@@ -2,7 +2,7 @@
 import { branchNames } from './trend-filters.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { delta } from './delta.ts'
-import { html, type Content, type Html } from './html.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
 import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../store/ports/costs.ts'
 import { number, percent, utc } from './format.ts'
 import { shownCosts, type Costs } from './cost-figures.ts'
@@ -33,7 +33,7 @@ export function costPage(costs: Costs, reader: Reader): Page {
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${tiles(costs, total)} ${lostCard(costs, total)}
-              ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: path, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${path}</a>`, shownCosts.projects)}
+              ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, reader, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branches', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
               ${costTable(costs, 'Runners', costs.workers, reader, ({ name }) => workerNames[name] ?? name)}
@@ -118,7 +118,7 @@ function lostCard({ unit }: Costs, total: CostLine): Html {
 function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base: string): Content {
   const href = `${base}/trends?${new URLSearchParams({ project: String(projectId ?? ''), job: name }).toString()}`
   return html`<span class="name"
-    ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${project}</span>`}</span
+    ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${pathText(project)}</span>`}</span
   >`
 }
 

@@ -1,8 +1,8 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { environmentsOf } from './environment-figures.ts'
-import { card, empty, table, type Page, type Reader } from './frame.ts'
+import { card, empty, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, shortSha, since } from './format.ts'
-import { html, type Content, type Html } from './html.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
 import { badge } from './status.ts'
 import type { IncidentSummary } from './incident-figures.ts'
 import { jobAddress } from './run-rows.ts'
@@ -37,10 +37,11 @@ export async function environmentsPage(
     )}
     ${card(
       `Deployment metrics: the last ${spans[asked.span].name}`,
-      environments.length === 0 ? empty('Nothing was deployed.') : keysTable(environments, found, reader),
+      environments.length === 0
+        ? empty('Nothing was deployed.')
+        : html`${keysTable(environments, found, reader)} ${definitions}`,
     )}
-    ${definitions}
-    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents)} ${aboutIncidents}`)}
+    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, reader)} ${aboutIncidents}`)}
     ${card(
       'Latest deployments',
       deployments.length === 0
@@ -64,15 +65,27 @@ const aboutIncidents = html`<p class="dim">
   Incidents for each deployment to production that succeeded is the other definition of a change failure rate.
 </p>`
 
-function incidentsTable(incidents: readonly IncidentSummary[]): Html {
-  const rows = incidents.map(({ project, opened, open, restored, perDeployment }) => [
-    html`<span class="name">${project}</span>`,
-    figure(number(opened)),
-    open > 0 ? html`<span class="figure bad-text">${number(open)}</span>` : figure('0'),
-    figure(duration(restored)),
-    figure(perDeployment === undefined ? '–' : perDeployment.toFixed(2)),
-  ])
-  return table('Incidents', ['Project', 'Opened', 'Open now', 'Time to restore', 'For each deployment'], rows)
+function incidentsTable(incidents: readonly IncidentSummary[], reader: Reader): Html {
+  const columns: Record<string, ShownColumn<IncidentSummary>> = {
+    project: { head: 'Project', of: ({ project }) => project, cell: ({ project }) => pathText(project) },
+    opened: { head: 'Opened', of: ({ opened }) => opened, cell: ({ opened }) => figure(number(opened)) },
+    open: {
+      head: 'Open now',
+      of: ({ open }) => open,
+      cell: ({ open }) => (open > 0 ? html`<span class="figure bad-text">${number(open)}</span>` : figure('0')),
+    },
+    restore: {
+      head: 'Time to restore',
+      of: ({ restored }) => restored,
+      cell: ({ restored }) => figure(duration(restored)),
+    },
+    each: {
+      head: 'For each deployment',
+      of: ({ perDeployment }) => perDeployment,
+      cell: ({ perDeployment }) => figure(perDeployment === undefined ? '–' : perDeployment.toFixed(2)),
+    },
+  }
+  return sortedTable('Incidents', columns, incidents, reader)
 }
 
 function deployedTable(
@@ -107,9 +120,14 @@ function deployedTable(
 }
 
 /** A link, because the answer needs a request to the platform. */
-function behindLink({ instance, projectId, environment }: EnvironmentFigures, { base }: Reader): Html {
+function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: Reader): Html {
   const query = new URLSearchParams({ environment, instance }).toString()
-  return html`<a href="${base}/environments/behind/${projectId}?${query}" title="Asks the platform">How far?</a>`
+  return html`<a
+    href="${base}/environments/behind/${projectId}?${query}"
+    title="Asks the platform"
+    aria-label="How far? ${environment} of ${project}"
+    >How far?</a
+  >`
 }
 
 function keysTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
@@ -190,7 +208,9 @@ function place(
   return html`<span class="name"
     >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
       chosen === undefined &&
-      html`<br /><span class="dim"><a href="${base}/environments${scopeQuery({ span, project })}">${project}</a></span>`
+      html`<br /><span class="dim"
+          ><a href="${base}/environments${scopeQuery({ span, project })}">${pathText(project)}</a></span
+        >`
     }</span
   >`
 }

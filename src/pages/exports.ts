@@ -1,12 +1,12 @@
 // The page of exports: what is pending for each destination, dead letters with the reasons, and their actions.
-import { card, empty, region, table, type Page, type Reader } from './frame.ts'
-import { counted, duration, number, since, time } from './format.ts'
-import { html, type Content, type Html } from './html.ts'
-import { queueBadge } from './overview.ts'
+import { card, region, type Page, type Reader } from './frame.ts'
+import { counted, number } from './format.ts'
+import { deadLetterKeys, deadTable, queueKeys, queuesTable } from './export-tables.ts'
+import { html, type Html } from './html.ts'
+import { ordered } from './sorting.ts'
 import { saysTried, tryNowForm } from './try-now.ts'
 import type { DeadLetter } from '../store/ports/outbox.ts'
 import type { ExportQueueStatus, PagesSources } from './ports.ts'
-import type { Millis } from '../model/instant.ts'
 
 export interface ExportsView {
   readonly queues: readonly ExportQueueStatus[]
@@ -15,13 +15,14 @@ export interface ExportsView {
 
 const shown = 100
 
-export async function exportsView(parts: PagesSources): Promise<ExportsView> {
+/** `sort`: a column of either table. It does not change which dead letters are listed: the newest. */
+export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
-  return { queues, deadLetters }
+  return { queues: ordered(queueKeys, queues, sort), deadLetters: ordered(deadLetterKeys, deadLetters, sort) }
 }
 
 export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader): Page {
-  const { base, now, query } = reader
+  const { base, query } = reader
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   return {
     title: 'Exports',
@@ -29,10 +30,10 @@ export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader
     content: html`
       <h1>Exports and dead letters</h1>
       ${outcome(query)}
-      ${region('queues', card('Backlog', queuesTable(queues, now), { aside: tryNowForm(queues, reader) }))}
+      ${region('queues', card('Backlog', queuesTable(queues, withoutOutcome(reader)), { aside: tryNowForm(queues, reader) }))}
       ${region(
         'dead',
-        card('Dead letters', deadTable(deadLetters, reader), {
+        card('Dead letters', deadTable(deadLetters, withoutOutcome(reader)), {
           aside:
             deadLetters.length > 0 &&
             html`<span class="buttons"
@@ -44,64 +45,6 @@ export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader
       ${dead > deadLetters.length && html`<p class="dim">Shown: ${number(deadLetters.length)} of ${counted(dead, 'dead letter')}, the newest of projects that are not hidden.</p>`}
     `,
   }
-}
-
-function queuesTable(queues: readonly ExportQueueStatus[], now: Millis): Content {
-  if (queues.length === 0) return empty('No destination is configured.')
-  const rows = queues.map(queue => [
-    queueBadge(queue),
-    html`<span class="whole"><strong>${queue.destination}</strong> ${queue.signal}</span>`,
-    html`<span class="figure">${number(queue.pending)}</span>`,
-    queue.oldest === undefined ? '–' : html`<span class="whole">${duration(now - queue.oldest)}</span>`,
-    html`<span class="figure">${number(queue.counters.delivered)}</span>`,
-    since(queue.lastSuccess, now),
-    html`<span class="whole">${nextTry(queue, now)}</span>`,
-    queue.lastError === undefined
-      ? '–'
-      : html`<span class="said"
-            >${queue.lastError.status !== undefined && `${queue.lastError.status}: `}${queue.lastError.message}</span
-          >
-          <span class="dim">${since(queue.lastError.at, now)}</span>`,
-  ])
-  return table(
-    'Backlog of each destination and signal',
-    ['Circuit breaker', 'Destination', 'Pending', 'Oldest', 'Delivered', 'Last success', 'Next try', 'Last error'],
-    rows,
-  )
-}
-
-/** In whole seconds, because the page is sent again every second if it has changed. */
-function nextTry({ nextTry: at }: ExportQueueStatus, now: Millis): string {
-  if (at === undefined) return '–'
-  const seconds = Math.ceil((at - now) / 1_000)
-  return seconds <= 1 ? 'now' : `in ${seconds < 60 ? `${seconds} s` : duration(seconds * 1_000)}`
-}
-
-function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Content {
-  if (letters.length === 0) return empty('No backend has permanently refused an export.')
-  const rows = letters.map(letter => [
-    html`<span class="mono">${letter.id}</span>`,
-    time(letter.settledAt, now),
-    html`<span class="whole"><strong>${letter.destination}</strong> ${letter.signal}</span>`,
-    html`<a href="${base}/exports/${letter.id}"
-        >${letter.pipelineId === undefined ? `${letter.event ?? ''} event` : `#${letter.pipelineId}`}</a
-      >${letter.attempt > 1 && `, attempt ${letter.attempt}`}${letter.chunk > 1 && `, chunk ${letter.chunk}`}`,
-    html`<span class="said">${letter.status > 0 && `${letter.status}: `}${letter.error}</span>`,
-    html`<span class="buttons"
-      ><a
-        class="button"
-        href="${base}/exports/confirm?do=retry&amp;which=${letter.id}"
-        aria-label="Send again dead letter ${letter.id}"
-        >Send again</a
-      ><a
-        class="button danger"
-        href="${base}/exports/confirm?do=drop&amp;which=${letter.id}"
-        aria-label="Drop dead letter ${letter.id}"
-        >Drop</a
-      ></span
-    >`,
-  ])
-  return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline or event', 'Last error', ''], rows)
 }
 
 /** An action on dead letters. */
@@ -146,6 +89,13 @@ export async function perform({ outbox: exports, onRetried }: PagesSources, { ve
   const count = await exports.retryDead(which)
   onRetried()
   return count
+}
+
+/** Links that sort a table leave out the outcome of the last action. */
+function withoutOutcome(reader: Reader): Reader {
+  const query = new URLSearchParams(reader.query)
+  for (const name of ['done', 'count', 'probes']) query.delete(name)
+  return { ...reader, query }
 }
 
 function outcome(query: URLSearchParams): Html | false {

@@ -178,9 +178,15 @@ export function table(
   label: string,
   head: readonly (string | SortHead)[],
   rows: readonly (readonly Content[])[],
-  css = '',
+  { css = '', id }: { readonly css?: string; readonly id?: string | undefined } = {},
 ): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+  return html`<div
+    class="scroll"
+    tabindex="0"
+    role="region"
+    aria-label="${label}"
+    ${id !== undefined && html` id="${id}"`}
+  >
     <table class="${css}">
       <thead>
         <tr>

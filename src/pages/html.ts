@@ -42,6 +42,11 @@ function render(value: Content): string {
     .replace(/[&<>"']/g, character => entities[character] ?? '')
 }
 
+/** The path of a project or group, which may be broken after each slash, but not within a word. */
+export function pathText(text: string): Html {
+  return html`<span class="path">${text.split('/').map((part, index) => [index > 0 && html`/<wbr />`, part])}</span>`
+}
+
 /** The URL if it is http or https, else undefined. */
 export function safeUrl(url: string | undefined): string | undefined {
   const parsed = url === undefined ? null : URL.parse(url)

@@ -1,8 +1,9 @@
 // The inventory on the page of sources: what was fetched when, what the platform refuses, and why.
 import { badge } from './status.ts'
-import { card, table } from './frame.ts'
-import { html, type Content } from './html.ts'
+import { card } from './frame.ts'
+import { html, pathText, type Content } from './html.ts'
 import { since, utc } from './format.ts'
+import { sortedTable, type ShownColumn, type TableReader } from './sorting.ts'
 import type { InventoryState } from '../store/ports/inventory-documents.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources } from './ports.ts'
@@ -43,19 +44,34 @@ const badges: Readonly<Record<InventoryLine['state'], readonly [status: string, 
 }
 
 /** Empty without an inventory. Refused ones come first. */
-export function inventoryCard(lines: readonly InventoryLine[], now: Millis): Content {
+export function inventoryCard(lines: readonly InventoryLine[], reader: TableReader): Content {
   if (lines.length === 0) return ''
   const order = ['refused', 'waiting', 'answered']
-  const rows = lines
-    .toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
-    .map(({ kind, of, state, answeredAt, nextAt, message }) => [
-      badge(...badges[state]),
-      kind.replaceAll('_', ' '),
-      of,
-      answeredAt === undefined ? '–' : since(answeredAt, now),
-      html`<span class="whole">${utc(nextAt)}</span>`,
-      message === undefined ? '–' : html`<span class="said">${message}</span>`,
-    ])
-  const title = 'Inventory'
-  return card(title, table(title, ['State', 'What', 'Of', 'Last answer', 'Next', 'Reason and remedy'], rows))
+  const rank = ({ state }: InventoryLine): number => order.indexOf(state)
+  const columns: Record<string, ShownColumn<InventoryLine>> = {
+    state: { head: 'State', of: rank, cell: ({ state }) => badge(...badges[state]) },
+    kind: { head: 'What', of: ({ kind }) => kind, cell: ({ kind }) => kind.replaceAll('_', ' ') },
+    of: { head: 'Of', of: one => one.of, cell: one => pathText(one.of) },
+    answered: {
+      head: 'Last answer',
+      of: ({ answeredAt }) => answeredAt,
+      cell: ({ answeredAt }) => (answeredAt === undefined ? '–' : since(answeredAt, reader.now)),
+    },
+    due: {
+      head: 'Next',
+      of: ({ nextAt }) => nextAt,
+      cell: ({ nextAt }) => html`<span class="whole">${utc(nextAt)}</span>`,
+    },
+    // Nothing stands in it as long as nothing is refused.
+    ...(lines.some(({ message }) => message !== undefined) && {
+      reason: {
+        head: 'Reason and remedy',
+        of: ({ message }: InventoryLine) => message,
+        cell: ({ message }: InventoryLine) =>
+          message === undefined ? '–' : html`<span class="said">${message}</span>`,
+      },
+    }),
+  }
+  const sorted = lines.toSorted((a, b) => rank(a) - rank(b))
+  return card('Inventory', sortedTable('Inventory', columns, sorted, reader))
 }

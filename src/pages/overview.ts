@@ -101,11 +101,11 @@ export function overviewPage(overview: Overview, timeline: Timeline, reader: Rea
               aside: html`<a href="${base}/pipelines">All pipelines</a>`,
             }),
           )}
-          ${region('timeline', timelineCard(timeline, reader))}
         </div>
         <div>
           ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<span class="buttons">${tryNowForm(overview.queues, reader)}</span> <a href="${base}/exports">Exports</a>` }))}
           ${region('sources', card('Sources', sources(overview, now), { aside: html`<a href="${base}/sources">Sources</a>` }))}
+          ${region('timeline', timelineCard(timeline, reader))}
         </div>
       </div>
     `,

@@ -2,8 +2,9 @@
 import { branchNames } from './trend-filters.ts'
 import { duration, number, percent, since, utc } from './format.ts'
 import { badge } from './status.ts'
-import { empty, table } from './frame.ts'
-import { html, type Content, type Html } from './html.ts'
+import { empty } from './frame.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
+import { sortedTable, type ShownColumn, type TableReader } from './sorting.ts'
 import type { Millis } from '../model/instant.ts'
 import type { ShownRegression } from './regression-figures.ts'
 
@@ -12,22 +13,38 @@ interface Place {
   readonly now: Millis
 }
 
-export function regressionTable(regressions: readonly ShownRegression[], { base, now }: Place, none: string): Content {
+export function regressionTable(regressions: readonly ShownRegression[], reader: TableReader, none: string): Content {
   if (regressions.length === 0) return empty(none)
-  const rows = regressions.map(one => [
-    html`<span class="name"
-      ><a href="${trendsOf(one, base)}">${subjectOf(one)}</a><br /><span class="dim"
-        >${one.project}, ${branchNames[one.branch] ?? one.branch}</span
-      ></span
-    >`,
-    stateOf(one, now),
-    html`<span class="figure">${valueOf(one, one.before)} → <strong>${valueOf(one, one.after)}</strong></span>`,
-    html`<a href="${firstOf(one, base)}">#${one.first.pipelineId}</a><br /><span class="dim"
-        >${utc(one.first.at).slice(0, 16)}</span
-      >`,
-    html`<span class="cause">${one.cause}${alsoOf(one)}</span>`,
-  ])
-  return table('Regressions', ['What', 'State', 'Before → after', 'First bad run', 'Likely cause'], rows)
+  const { base, now } = reader
+  const columns: Record<string, ShownColumn<ShownRegression>> = {
+    what: {
+      head: 'What',
+      of: subjectOf,
+      cell: one =>
+        html`<span class="name"
+          ><a href="${trendsOf(one, base)}">${subjectOf(one)}</a><br /><span class="dim"
+            >${pathText(one.project)}, ${branchNames[one.branch] ?? one.branch}</span
+          ></span
+        >`,
+    },
+    state: { head: 'State', of: ({ resolved, kind }) => resolved?.how ?? kind, cell: one => stateOf(one, now) },
+    change: {
+      head: 'Before → after',
+      of: ({ before, after }) => (before === 0 ? undefined : after / before),
+      cell: one =>
+        html`<span class="figure">${valueOf(one, one.before)} → <strong>${valueOf(one, one.after)}</strong></span>`,
+    },
+    first: {
+      head: 'First bad run',
+      of: ({ first }) => first.at,
+      cell: one =>
+        html`<a href="${firstOf(one, base)}">#${one.first.pipelineId}</a><br /><span class="dim"
+            >${utc(one.first.at).slice(0, 16)}</span
+          >`,
+    },
+    cause: { head: 'Likely cause', cell: one => html`<span class="cause">${one.cause}${alsoOf(one)}</span>` },
+  }
+  return sortedTable('Regressions', columns, regressions, reader)
 }
 
 /** Short rows of unresolved regressions, for the overview. */

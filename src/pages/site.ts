@@ -147,7 +147,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       },
     },
     { path: '/sources', page: async reader => sourcesPage(await sourcesView(parts), reader) },
-    { path: '/exports', page: async reader => exportsPage(await exportsView(parts), reader) },
+    { path: '/exports', page: async reader => exportsPage(await exportsView(parts, reader.query.get('sort')), reader) },
     {
       path: '/exports/confirm',
       page: async reader => {
@@ -169,7 +169,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
         return view && auditPage(view, reader)
       },
     },
-    { path: '/tokens', page: async reader => tokensPage(await tokensView(parts), reader) },
+    { path: '/tokens', page: async reader => tokensPage(await tokensView(parts, reader.query.get('sort')), reader) },
   ]
 }
 

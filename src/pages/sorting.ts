@@ -2,10 +2,15 @@
 import { table, type Reader, type SortHead } from './frame.ts'
 import type { Content, Html } from './html.ts'
 
+/** The value to sort a row by; undefined ones come last. */
+export type Key<Row> = (row: Row) => string | number | undefined
+/** By their names in an address: `ran`, or `-ran` for descending order. */
+export type Keys<Row> = Readonly<Record<string, Key<Row> | undefined>>
+
 /** A column. `of`: the value to sort by, undefined ones last; without it the column is not sortable. */
 export interface Column<Row> {
   readonly head: string
-  readonly of?: (row: Row) => string | number | undefined
+  readonly of?: Key<Row> | undefined
 }
 
 export interface Sorting<Row> {
@@ -30,9 +35,7 @@ export function sorting<Row>(
   rows: readonly Row[],
   { sort, href, otherwise = () => 0, alike = otherwise }: Asked<Row>,
 ): Sorting<Row> {
-  const isDescending = sort?.startsWith('-') === true
-  const name = sort?.replace(/^-/, '') ?? ''
-  const of = Object.hasOwn(columns, name) ? columns[name]?.of : undefined
+  const { of, isDescending } = chosen(keysOf(columns), sort)
   const heads = Object.entries(columns).map(([own, { head, of: value }]): string | SortHead => {
     if (value === undefined) return head
     const isThis = value === of
@@ -42,15 +45,44 @@ export function sorting<Row>(
       sorted: isThis ? (isDescending ? 'descending' : 'ascending') : undefined,
     }
   })
-  if (of === undefined) return { heads, rows: rows.toSorted(otherwise) }
+  return { heads, rows: of === undefined ? rows.toSorted(otherwise) : inOrder(rows, { of, isDescending, alike }) }
+}
+
+/** The rows, sorted; as given if `sort` names none of the keys. */
+export function ordered<Row>(keys: Keys<Row>, rows: readonly Row[], sort: string | null | undefined): readonly Row[] {
+  const { of, isDescending } = chosen(keys, sort ?? null)
+  return of === undefined ? rows : inOrder(rows, { of, isDescending, alike: () => 0 })
+}
+
+function keysOf<Row>(columns: Readonly<Record<string, Column<Row>>>): Keys<Row> {
+  return Object.fromEntries(Object.entries(columns).map(([name, { of }]) => [name, of]))
+}
+
+function chosen<Row>(
+  keys: Keys<Row>,
+  sort: string | null,
+): { readonly of: Key<Row> | undefined; readonly isDescending: boolean } {
+  const name = sort?.replace(/^-/, '') ?? ''
+  return {
+    of: Object.hasOwn(keys, name) ? keys[name] : undefined,
+    isDescending: sort?.startsWith('-') === true,
+  }
+}
+
+interface Order<Row> {
+  readonly of: Key<Row>
+  readonly isDescending: boolean
+  readonly alike: (a: Row, b: Row) => number
+}
+
+function inOrder<Row>(rows: readonly Row[], { of, isDescending, alike }: Order<Row>): readonly Row[] {
   const sign = isDescending ? -1 : 1
-  const sorted = rows.toSorted((a, b) => {
+  return rows.toSorted((a, b) => {
     const [x, y] = [of(a), of(b)]
     if (x === undefined || y === undefined) return Number(x === undefined) - Number(y === undefined) || alike(a, b)
     const order = typeof x === 'number' ? x - Number(y) : x.localeCompare(String(y), 'en', { numeric: true })
     return sign * order || alike(a, b)
   })
-  return { heads, rows: sorted }
 }
 
 /** A column with its cells. */
@@ -58,27 +90,36 @@ export interface ShownColumn<Row> extends Column<Row> {
   readonly cell: (row: Row) => Content
 }
 
-/** A table sorted by `sort` in the page's address. If several tables of a page have that column, all of them are. */
+/** The part of the reader that tables need. */
+export type TableReader = Pick<Reader, 'base' | 'address' | 'query' | 'now'>
+
+/**
+ * A table sorted by `sort` in the page's address. If several tables of a page have that column, all of them are.
+ * The links of the heads lead back to this table, not to the top of the page.
+ */
 export function sortedTable<Row>(
   label: string,
   columns: Readonly<Record<string, ShownColumn<Row>>>,
   rows: readonly Row[],
-  reader: Pick<Reader, 'base' | 'address' | 'query'>,
+  reader: Pick<TableReader, 'base' | 'address' | 'query'>,
+  css = '',
 ): Html {
+  const id = `by-${label.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`
   const { heads, rows: sorted } = sorting(columns, rows, {
     sort: reader.query.get('sort'),
-    href: sort => sortAddress(reader, sort),
+    href: sort => `${sortAddress(reader, sort)}#${id}`,
   })
   const cells = Object.values(columns)
   return table(
     label,
     heads,
     sorted.map(row => cells.map(({ cell }) => cell(row))),
+    { css, id },
   )
 }
 
 /** The address of the same page in another order. */
-function sortAddress({ base, address, query }: Pick<Reader, 'base' | 'address' | 'query'>, sort: string): string {
+function sortAddress({ base, address, query }: Pick<TableReader, 'base' | 'address' | 'query'>, sort: string): string {
   const own = new URLSearchParams(query)
   own.set('sort', sort)
   return `${base}${address.split('?', 1)[0] ?? ''}?${own.toString()}`

@@ -3,9 +3,11 @@ import { apiFacts, apiTables, discoveryView, type DiscoveryView } from './api-cl
 import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { counted, number, since, size, time, utc } from './format.ts'
-import { html, type Content, type Html } from './html.ts'
+import { foldedCounters } from '../store/ports/totals.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
 import { inventoryCard, inventoryLines, type InventoryLine } from './inventory.ts'
 import { runCard } from './run-card.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
 import type { Flow, PagesSources, Setup } from './ports.ts'
 import type { InboxState, QuarantinedDelivery } from '../store/ports/inbox.ts'
 import type { Millis } from '../model/instant.ts'
@@ -78,7 +80,8 @@ function byProject(
     .sort((a, b) => b.lastObserved - a.lastObserved)
 }
 
-export function sourcesPage(view: SourcesView, { now }: Reader): Page {
+export function sourcesPage(view: SourcesView, reader: Reader): Page {
+  const { now } = reader
   const { flow, setup, projects } = view
   return {
     title: 'Sources',
@@ -90,7 +93,7 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
           ${region('webhooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
           ${region(
             'projects',
-            card('Projects', projectsTable(projects, now), {
+            card('Projects', projectsTable(projects, reader), {
               aside:
                 projects.length > 0 &&
                 `over the newest ${counted(
@@ -99,15 +102,15 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
                 )}`,
             }),
           )}
-          ${apiTables(view, now)}
+          ${apiTables(view, reader)}
         </div>
         <div>
           ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}
           ${region('totals', card('Totals', counters(view.counters)))}
         </div>
       </div>
-      ${region('inventory', inventoryCard(view.inventory, now))}
-      ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, now)))}
+      ${region('inventory', inventoryCard(view.inventory, reader))}
+      ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, reader)))}
     `,
   }
 }
@@ -144,17 +147,25 @@ function figure(count: number): Html {
   return html`<span class="figure">${number(count)}</span>`
 }
 
-function projectsTable(projects: readonly ProjectSources[], now: Millis): Content {
+function projectsTable(projects: readonly ProjectSources[], reader: Reader): Content {
   if (projects.length === 0) return empty('No project has been observed yet.')
-  const rows = projects.map(({ project, lastObserved, pipelines, firstBy }) => [
-    project,
-    since(lastObserved, now),
-    figure(pipelines),
-    Object.entries(firstBy)
-      .map(([source, count]) => `${source} ${number(count)}`)
-      .join(', ') || '–',
-  ])
-  return table('Projects by source', ['Project', 'Last observed', 'Pipelines', 'First seen by'], rows)
+  const columns: Record<string, ShownColumn<ProjectSources>> = {
+    project: { head: 'Project', of: ({ project }) => project, cell: ({ project }) => pathText(project) },
+    observed: {
+      head: 'Last observed',
+      of: ({ lastObserved }) => lastObserved,
+      cell: ({ lastObserved }) => since(lastObserved, reader.now),
+    },
+    pipelines: { head: 'Pipelines', of: ({ pipelines }) => pipelines, cell: ({ pipelines }) => figure(pipelines) },
+    first: {
+      head: 'First seen by',
+      cell: ({ firstBy }) =>
+        Object.entries(firstBy)
+          .map(([source, count]) => `${source}: ${number(count)}`)
+          .join(', ') || '–',
+    },
+  }
+  return sortedTable('Projects by source', columns, projects, reader)
 }
 
 function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
@@ -174,20 +185,40 @@ function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
 function counters(all: SourcesView['counters']): Content {
   const known = Object.entries(all)
   if (known.length === 0) return empty('Nothing dropped, pruned or rejected so far.')
-  return facts(known.map(([name, count]) => [name.replace('.', ': ').replaceAll('_', ' '), number(count)] as const))
+  return facts(known.map(([name, count]) => [counterWords(name), number(count)] as const))
 }
 
-function quarantinedTable({ quarantined, inbox }: SourcesView, now: Millis): Content {
+/** Of names that say little by themselves; the others are words with a dot and underscores. */
+const counterNames: Readonly<Record<string, string>> = {
+  [foldedCounters.refs]: 'Metric points counted under a common ref',
+  [foldedCounters.series]: 'Metric points beyond the series limit',
+}
+
+function counterWords(name: string): string {
+  const pruned = name.startsWith('pruned.') ? `Pruned ${name.slice('pruned.'.length)}` : name
+  const words = counterNames[name] ?? pruned.replaceAll(/[._]/g, ' ')
+  return words.replace(/ early$/, ', before their time').replace(/^./, first => first.toUpperCase())
+}
+
+function quarantinedTable({ quarantined, inbox }: SourcesView, reader: Reader): Content {
   if (quarantined.length === 0) return empty('All deliveries were processed.')
-  const rows = quarantined.map(one => [
-    html`<span class="mono">${one.id}</span>`,
-    time(one.receivedAt, now),
-    one.event || '–',
-    one.instance ?? '–',
-    html`<span class="said">${one.reason}</span>`,
-    html`<span class="whole">${size(one.size)}</span>`,
-  ])
-  return html`${table('Quarantined deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
+  const columns: Record<string, ShownColumn<QuarantinedDelivery>> = {
+    number: { head: 'No.', of: ({ id }) => id, cell: ({ id }) => html`<span class="mono">${id}</span>` },
+    received: {
+      head: 'Received',
+      of: ({ receivedAt }) => receivedAt,
+      cell: ({ receivedAt }) => time(receivedAt, reader.now),
+    },
+    event: { head: 'Event', of: ({ event }) => event, cell: ({ event }) => event || '–' },
+    instance: { head: 'Instance', of: ({ instance }) => instance, cell: ({ instance }) => instance ?? '–' },
+    why: { head: 'Why', of: ({ reason }) => reason, cell: ({ reason }) => html`<span class="said">${reason}</span>` },
+    size: {
+      head: 'Size',
+      of: one => one.size,
+      cell: one => html`<span class="whole">${size(one.size)}</span>`,
+    },
+  }
+  return html`${sortedTable('Quarantined deliveries', columns, quarantined, reader)}
     ${inbox.quarantined > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(inbox.quarantined)}.</p>`}
     <p class="dim">
       Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.

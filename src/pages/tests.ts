@@ -2,7 +2,7 @@
 import { card, empty, type Page, type Reader } from './frame.ts'
 import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number, since } from './format.ts'
-import { html, type Content, type Html } from './html.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
 import { jobAddress } from './run-rows.ts'
 import { sortedTable, type ShownColumn } from './sorting.ts'
 import { spans } from './trend-spans.ts'
@@ -154,7 +154,8 @@ function testsTable(
       cell: ({ suite, name, project, job }) =>
         html`<span class="name test-name"
           >${name}${suite !== '' && html`<br /><span class="dim">${suite}</span>`}<br /><span class="dim"
-            >${chosen === undefined && html`<a href="${queryOf({ span, project })}">${project}</a>, `}job ${job}</span
+            >${chosen === undefined && html`<a href="${queryOf({ span, project })}">${pathText(project)}</a>, `}job
+            ${job}</span
           ></span
         >`,
     },

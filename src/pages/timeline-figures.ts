@@ -2,6 +2,7 @@
 import { runCard } from './run-card.ts'
 import { pipelineTitle } from './run-rows.ts'
 import { shownKinds, type ShownKind } from '../model/shown-event.ts'
+import { ordered, type Keys } from './sorting.ts'
 import { spanOf, spans, type Span } from './trend-spans.ts'
 import type { EventChunk, EventValue } from '../model/event.ts'
 import type { Millis } from '../model/instant.ts'
@@ -20,6 +21,8 @@ export interface AskedTimeline {
   readonly limit: number
   /** How many pipelines to add; 0: none. */
   readonly pipelines: number
+  /** A key of the items. Does not change which items are listed: the newest. */
+  readonly sort?: string | null | undefined
 }
 
 export interface TimelineItem {
@@ -63,6 +66,16 @@ export interface Timeline {
   readonly pipelines: readonly TimelinePipeline[]
 }
 
+export const timelineKeys = {
+  when: ({ at }) => at,
+  kind: ({ kind }) => kind,
+  what: ({ title }) => title,
+  project: ({ project }) => project,
+  by: ({ user }) => user,
+  job: ({ jobId }) => jobId,
+  pipeline: ({ pipelineId }) => pipelineId,
+} satisfies Keys<TimelineItem>
+
 type Sources = Pick<PagesSources, 'deployments' | 'views'>
 export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'readsAudit'>
 
@@ -93,7 +106,7 @@ export async function timelineOf(
   }))
   return {
     ...{ span, since, until, project, kinds, pipelines },
-    items: items.slice(0, limit),
+    items: ordered(timelineKeys, items.slice(0, limit), asked.sort),
     isCut: items.length > limit,
   }
 }
@@ -119,7 +132,7 @@ export function askedTimeline(query: URLSearchParams): AskedTimeline {
     span: spanOf(query.get('span')) ?? '7d',
     project: project === '' ? undefined : project,
     kinds: timelineKinds.filter(kind => query.getAll('kind').includes(kind)),
-    ...{ limit: 100, pipelines: 100 },
+    ...{ limit: 100, pipelines: 100, sort: query.get('sort') },
   }
 }
 
@@ -134,9 +147,18 @@ function deploymentItem({ deployment, view, at, figures }: ShownDeployment): Tim
   }
 }
 
+/** The past tense of the platform’s actions. */
+const done: Readonly<Record<string, string>> = {
+  merge: 'merged',
+  open: 'opened',
+  close: 'closed',
+  reopen: 'reopened',
+}
+
 function eventItem(kind: ShownKind, { at, key, project, group, event }: EventChunk): TimelineItem {
   const { body, attributes } = event
-  const title = kind === 'merge' ? `${body}: ${text(attributes['vcs.change.title']) ?? ''}` : body
+  const happened = body.replace(/: (merge|open|close|reopen)$/, (_, action: string) => ` ${done[action] ?? action}`)
+  const title = kind === 'merge' ? `${happened}: ${text(attributes['vcs.change.title']) ?? ''}` : happened
   return {
     ...{ kind, at, title, instance: key.instance, project: project?.path ?? group },
     user: text(attributes['user.name']),

@@ -1,10 +1,12 @@
 // The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
-import { card, empty, table, type Page, type Reader } from './frame.ts'
+import { card, empty, type Page, type Reader } from './frame.ts'
 import { counted, since, utc } from './format.ts'
-import { html, type Content, type Html } from './html.ts'
+import { html, pathText, type Content, type Html } from './html.ts'
 import { jobAddress, pipelineAddress } from './run-rows.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
 import {
   offered,
+  timelineKeys,
   type Timeline,
   type TimelineItem,
   type TimelineKind,
@@ -38,7 +40,7 @@ export function timelinePage(
           ${spanNames.map(
             one =>
               html`<a
-                href="${timelineAddress(reader.base, timeline, { span: one })}"
+                href="${timelineAddress(reader.base, timeline, { span: one, kinds: reader.query.getAll('kind') })}"
                 ${one === span && html` aria-current="true"`}
                 >${spans[one].name}</a
               >`,
@@ -60,15 +62,16 @@ export function timelinePage(
   }
 }
 
+const shownElsewhere = 8
+
 /** The drawing and the newest items, for other pages. */
 export function timelineCard(timeline: Timeline, reader: Reader): Html {
   const { items, span } = timeline
-  const shown = { ...timeline, items: items.slice(0, 6) }
   return card(
     'What changed',
     items.length === 0
       ? empty(`No deployment, merge, release, flag or incident in the last ${spans[span].name}.`)
-      : html`${drawing(timeline)} ${itemsTable(shown, reader)}`,
+      : html`${drawing(timeline)} ${itemsList(items.slice(0, shownElsewhere), reader)}`,
     { aside: html`<a href="${timelineAddress(reader.base, timeline, {})}">Timeline</a>` },
   )
 }
@@ -118,10 +121,11 @@ function filters(
 export function timelineAddress(
   base: string,
   { span, project }: Pick<Timeline, 'span' | 'project'>,
-  changes: { readonly span?: string },
+  changes: { readonly span?: string; readonly kinds?: readonly string[] },
 ): string {
   const query = new URLSearchParams({ span: changes.span ?? span })
   if (project !== undefined) query.set('project', project)
+  for (const kind of changes.kinds ?? []) query.append('kind', kind)
   return `${base}/timeline?${query.toString()}`
 }
 
@@ -188,21 +192,51 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
 }
 
 function itemsTable({ items }: Pick<Timeline, 'items'>, reader: Reader): Html {
-  const rows = items.map(item => [
-    since(item.at, reader.now),
-    words[item.kind][0],
-    html`<span class="break ${item.isBad && 'bad-text'}">${item.title}</span>`,
-    item.project === undefined ? '–' : html`<span class="break">${item.project}</span>`,
-    item.user ?? '–',
-    jobOf(item, reader),
-  ])
-  return table('What happened', ['When', 'Kind', 'What', 'Project', 'By', 'Job'], rows, 'of-timeline')
+  const of = timelineKeys
+  const columns: Record<string, ShownColumn<TimelineItem>> = {
+    when: { head: 'When', of: of.when, cell: ({ at }) => since(at, reader.now) },
+    kind: { head: 'Kind', of: of.kind, cell: ({ kind }) => words[kind][0] },
+    what: {
+      head: 'What',
+      of: of.what,
+      cell: ({ title, isBad }) => html`<span class="break ${isBad && 'bad-text'}">${title}</span>`,
+    },
+    project: {
+      head: 'Project',
+      of: of.project,
+      cell: ({ project }) => (project === undefined ? '–' : pathText(project)),
+    },
+    by: { head: 'By', of: of.by, cell: ({ user }) => user ?? '–' },
+    job: { head: 'Job', of: of.job, cell: item => jobOf(item, reader) ?? '–' },
+    pipeline: { head: 'Pipeline', of: of.pipeline, cell: item => pipelineOf(item, reader) },
+  }
+  return sortedTable('What happened', columns, items, reader, 'of-timeline')
 }
 
-/** Links to the pages of its job and pipeline. */
-function jobOf({ projectId, pipelineId, jobId }: TimelineItem, { base }: Reader): Content {
-  if (projectId === undefined || pipelineId === undefined || jobId === undefined) return '–'
-  const card = { projectId, pipelineId }
-  return html`<a href="${jobAddress(base, card, jobId)}">#${jobId}</a> of
-    <a href="${pipelineAddress(base, card)}">pipeline ${pipelineId}</a>`
+/** For narrow places. */
+function itemsList(items: readonly TimelineItem[], reader: Reader): Html {
+  return html`<ul class="plain-list">
+    ${items.map(item => {
+      const job = jobOf(item, reader)
+      return html`<li class="pair">
+        <span
+          ><span class="${item.isBad && 'bad-text'}">${item.title}</span><br /><span class="dim"
+            >${item.project !== undefined && pathText(item.project)}${item.user !== undefined && ` by ${item.user}`}${job !== undefined && html`, job ${job}`}</span
+          ></span
+        >
+        <span class="right dim">${since(item.at, reader.now)}</span>
+      </li>`
+    })}
+  </ul>`
+}
+
+/** Undefined if the job is not known. */
+function jobOf({ projectId, pipelineId, jobId }: TimelineItem, { base }: Reader): Html | undefined {
+  if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
+  return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
+}
+
+function pipelineOf({ projectId, pipelineId }: TimelineItem, { base }: Reader): Content {
+  if (projectId === undefined || pipelineId === undefined) return '–'
+  return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
 }

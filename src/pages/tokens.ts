@@ -1,8 +1,9 @@
 // The page of ingest tokens: which ones are in use and how old they are, by name and fingerprint. It never has their values.
 import { badge } from './status.ts'
-import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
+import { card, empty, facts, region, type Page, type Reader } from './frame.ts'
 import { duration, time } from './format.ts'
-import { html, type Content, type Html } from './html.ts'
+import { html, type Content } from './html.ts'
+import { ordered, sortedTable, type Keys, type ShownColumn } from './sorting.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources, Setup } from './ports.ts'
 
@@ -39,7 +40,16 @@ export interface Rotation {
   readonly fingerprint?: string | undefined
 }
 
-export async function tokensView({ repositories, setup }: PagesSources): Promise<TokensView> {
+export const rotationKeys = {
+  state: ({ state }) => state,
+  token: ({ name }) => name,
+  target: ({ target }) => target,
+  began: ({ startedAt }) => startedAt,
+  took: ({ startedAt, updatedAt }) => updatedAt - startedAt,
+} satisfies Keys<Rotation>
+
+/** `sort`: a key of the rotations. Does not change which rotations are listed: the newest. */
+export async function tokensView({ repositories, setup }: PagesSources, sort?: string | null): Promise<TokensView> {
   const [journals, rotations, daemons] = await Promise.all([
     repositories.journals.all(),
     repositories.rotations.all(),
@@ -52,17 +62,22 @@ export async function tokensView({ repositories, setup }: PagesSources): Promise
       older: older.length,
       step: rotation?.step,
     })),
-    rotations: rotations
-      .map(({ name, target, state, startedAt, updatedAt, fingerprint }) => ({
-        ...{ name, target, state, startedAt, updatedAt, fingerprint },
-      }))
-      .sort((a, b) => b.startedAt - a.startedAt)
-      .slice(0, 20),
+    rotations: ordered(
+      rotationKeys,
+      rotations
+        .map(({ name, target, state, startedAt, updatedAt, fingerprint }) => ({
+          ...{ name, target, state, startedAt, updatedAt, fingerprint },
+        }))
+        .sort((a, b) => b.startedAt - a.startedAt)
+        .slice(0, 20),
+      sort,
+    ),
     daemons,
   }
 }
 
-export function tokensPage(view: TokensView, { now }: Reader): Page {
+export function tokensPage(view: TokensView, reader: Reader): Page {
+  const { now } = reader
   const { setup, targets, rotations } = view
   return {
     title: 'Tokens',
@@ -73,7 +88,7 @@ export function tokensPage(view: TokensView, { now }: Reader): Page {
         <div>${region('in-use', card('In use', inUse(view, now)))}</div>
         <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
       </div>
-      ${region('rotations', card('Rotations', rotationTable(rotations, now), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
+      ${region('rotations', card('Rotations', rotationTable(rotations, reader), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
     `,
   }
 }
@@ -121,16 +136,17 @@ function targetList(targets: readonly TokenTarget[], now: Millis): Content {
   )}`
 }
 
-function rotationTable(rotations: readonly Rotation[], now: Millis): Content {
+function rotationTable(rotations: readonly Rotation[], reader: Reader): Content {
   if (rotations.length === 0) return empty('No rotations yet.')
-  const rows = rotations.map(({ name, target, state, startedAt, updatedAt }): Html[] => [
-    html`${badge(stateTone(state), state)}`,
-    html`<strong>${name}</strong>`,
-    html`<span class="break">${target}</span>`,
-    html`${time(startedAt, now)}`,
-    html`${duration(updatedAt - startedAt)}`,
-  ])
-  return table('Rotations', ['State', 'Token', 'Target', 'Began', 'Took'], rows)
+  const of = rotationKeys
+  const columns: Record<string, ShownColumn<Rotation>> = {
+    state: { head: 'State', of: of.state, cell: ({ state }) => badge(stateTone(state), state) },
+    token: { head: 'Token', of: of.token, cell: ({ name }) => html`<strong>${name}</strong>` },
+    target: { head: 'Target', of: of.target, cell: ({ target }) => html`<span class="break">${target}</span>` },
+    began: { head: 'Began', of: of.began, cell: ({ startedAt }) => time(startedAt, reader.now) },
+    took: { head: 'Took', of: of.took, cell: one => duration(of.took(one)) },
+  }
+  return sortedTable('Rotations', columns, rotations, reader)
 }
 
 function stateTone(state: string): string {

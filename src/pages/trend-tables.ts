@@ -3,7 +3,7 @@ import { candidates, type LineSort, type TrendLine } from './trend-lines.ts'
 import { delta } from './delta.ts'
 import { duration, number, percent } from './format.ts'
 import { empty, table, type SortHead } from './frame.ts'
-import { html, type Content } from './html.ts'
+import { html, pathText, type Content } from './html.ts'
 import { trendsLink } from './trend-filters.ts'
 import type { Trends } from './trend-figures.ts'
 
@@ -39,7 +39,7 @@ export function jobsTable(trends: Trends, base: string): Content {
     html`<span class="name"
       ><a href="${trendsLink(base, trends, { projectId: line.projectId, job: line.job })}">${line.job}</a><br /><span
         class="dim"
-        >${line.project}</span
+        >${pathText(line.project)}</span
       ></span
     >`,
     figure(html`${duration(line.p50)} ${delta(line.p50, line.before?.p50, 'less')}`),
@@ -81,7 +81,7 @@ export function projectsTable(trends: Trends, base: string): Content {
   })
   const rows = projects.map(line => [
     html`<span class="name"
-      ><a href="${trendsLink(base, trends, { projectId: line.projectId })}">${line.project}</a></span
+      ><a href="${trendsLink(base, trends, { projectId: line.projectId })}">${pathText(line.project)}</a></span
     >`,
     figure(number(line.runs)),
     figure(number(line.failed)),

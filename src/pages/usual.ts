@@ -135,8 +135,9 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
   const title = `Median ${duration(p50)}, p95 ${duration(p95)}, of ${number(runs)} runs in ${days} days ${whereUsual(usual)}`
   const isLong = isUnusual(tookMs, usual)
   return html`<span class="usual" title="${title}"
-    >${isLong && tookMs !== undefined && html`<strong class="long">${times(tookMs / p50)}</strong> `}usually
-    ${duration(p50)}<span class="p95">, p95 ${duration(p95)}</span></span
+    >${isLong && tookMs !== undefined && html`<strong class="long">${times(tookMs / p50)}</strong> `}<span class="whole"
+      >usually ${duration(p50)}</span
+    ><span class="p95">, <span class="whole">p95 ${duration(p95)}</span></span></span
   >`
 }
 

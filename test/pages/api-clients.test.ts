@@ -25,8 +25,9 @@ function reported(
     ...{ flow: { apiClients }, setup: { platform: instance, hasPlatformToken } },
     discovery: { ...nothing, ...discovery },
   }
-  return html`${apiTables(view, now)}${apiFacts(view, now)}`
+  return html`${apiTables(view, { now, base: '', address: '/sources', query: new URLSearchParams() })}${apiFacts(view, now)}`
     .toString()
+    .replaceAll('<wbr />', '')
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ')
 }

@@ -6,6 +6,8 @@ import { sampleSections, withSections, withTests } from './read-insides.ts'
 import type { Browser, Page } from 'playwright-core'
 
 const day = 24 * 3_600_000
+/** The shadows at the edges of tables are images, before which no contrast can be measured. */
+const withoutShadows = `for (const table of document.querySelectorAll('.scroll')) table.style.background = 'none'`
 
 interface View {
   readonly colorScheme: 'light' | 'dark'
@@ -101,6 +103,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
         complaints.length = 0
         await page.goto(house.url + path())
         await page.getByText(shows).first().waitFor()
+        await page.evaluate(withoutShadows)
         expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
         const beyond = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -122,6 +125,48 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.waitForURL(/\/pipelines\/\d+\/\d+$/)
     expect(page.url()).not.toBe(house.url + pipeline)
     expect(await page.locator('.waterfall .row.pipeline').count()).toBe(4)
+  })
+
+  it('sorts sources, exports and dead letters by column, with the keyboard', async () => {
+    const page = await open('/sources')
+    const projects = async (): Promise<string[]> => page.locator('#projects tbody td:first-child').allInnerTexts()
+    const names = (await projects()).toSorted()
+    expect(names.length).toBeGreaterThan(1)
+    for (const [sort, direction, order] of [
+      ['project', 'ascending', names],
+      ['-project', 'descending', names.toReversed()],
+    ] as const) {
+      await page.locator('#projects th a').first().focus()
+      await page.keyboard.press('Enter')
+      await page.waitForURL(new RegExp(`sort=${sort}#by-projects`))
+      expect(await projects()).toEqual(order)
+      expect(await page.locator('#projects th').first().getAttribute('aria-sort')).toBe(direction)
+    }
+    await page.goto(`${house.url}/exports?done=drop&count=1&sort=-destination`)
+    expect(await page.locator('th[aria-sort="descending"]').count()).toBe(2)
+    expect(await page.locator('.sort').count()).toBeGreaterThan(10)
+    expect(await page.locator('.sort[href*="done="]').count()).toBe(0)
+    expect((await fetch(`${house.url}/api/exports?sort=-destination`)).status).toBe(200)
+    expect((await fetch(`${house.url}/api/exports?sort=nothing`)).status).toBe(400)
+  })
+
+  it('keeps durations within their column and clear of the status, wide and narrow; attributes are stacked where it is narrow', async () => {
+    for (const { page } of views) {
+      await page.goto(house.url)
+      const outside = await page.evaluate<string[]>(`[...document.querySelectorAll('.run')].flatMap(run => {
+        const [status, time] = ['.run-status', '.run-time'].map(name => run.querySelector(name))
+        const of = element => { const range = document.createRange(); range.selectNodeContents(element); return range.getBoundingClientRect() }
+        const isOver = of(status).right > of(time).left && of(status).bottom > of(time).top
+        return isOver || of(time).right > run.getBoundingClientRect().right + 1 ? [run.innerText] : []
+      })`)
+      expect(outside).toEqual([])
+    }
+    const [, { page }] = views
+    await page.goto(house.url + pipeline)
+    await page.locator('.span-attributes summary').first().click()
+    await page.locator('.span-attributes .scroll').first().waitFor()
+    const table = `document.querySelector('.span-attributes .scroll')`
+    expect(await page.evaluate(`${table}.scrollWidth - ${table}.clientWidth`)).toBe(0)
   })
 
   it('shows what was exported of a job', async () => {

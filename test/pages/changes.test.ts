@@ -56,6 +56,14 @@ describe('changes', () => {
     expect(all.changes.map(({ iid }) => iid)).toEqual([2, 1, 3])
     expect(all.days.reduce((sum, { merged }) => sum + merged, 0)).toBe(2)
     expect(all.changes[0]).toMatchObject({ state: 'merged', pipeline: { id: 77 }, mergedAt: created + 5 * hour })
+    const sorted = async (sort: string): Promise<number[]> =>
+      ((await ask(`?span=7d&sort=${sort}`)) as typeof all).changes.map(({ iid }) => iid)
+    expect([await sorted('took'), await sorted('-took'), await sorted('-change')]).toEqual([
+      [1, 2, 3],
+      [2, 1, 3],
+      [3, 2, 1],
+    ])
+    expect((await fetch(`${house.url}/api/changes?sort=nothing`)).status).toBe(400)
     expect(await ask('?project=acme/vault/keys')).toMatchObject({ projects: [], changes: [], total: { open: 0 } })
     expect(await ask('?span=24h')).toMatchObject({ total: { open: 1, merged: 0 }, changes: [] })
     expect((await fetch(`${house.url}/api/changes?span=never`)).status).toBe(400)

@@ -169,12 +169,14 @@ it('sorts tables by the column that is asked for, in both directions, by links w
   expect(await cellsOf('/cost?sort=name', 'Jobs', 0)).toEqual(['compile', 'docs', 'lint', 'scan', 'unit'])
   expect(await cellsOf('/cost?sort=-name', 'Jobs', 0)).toEqual(['unit', 'scan', 'lint', 'docs', 'compile'])
   expect((await cellsOf('/cost?sort=-time', 'Jobs', 0))[0]).toBe('compile')
-  expect(await read('/cost?sort=-time')).toMatch(/aria-sort="descending">\s*<a class="sort" href="\/cost\?sort=time"/)
-  expect(await read('/cost?span=30d&sort=time')).toContain('href="/cost?span=30d&amp;sort=-time"')
+  expect(await read('/cost?sort=-time')).toMatch(
+    /aria-sort="descending">\s*<a class="sort" href="\/cost\?sort=time#by-/,
+  )
+  expect(await read('/cost?span=30d&sort=time')).toContain('href="/cost?span=30d&amp;sort=-time#by-jobs"')
   const job = '/pipelines/3/105/jobs/10500'
   expect(await cellsOf(`${job}?sort=ran`, 'Recent runs', 2)).toEqual([...Array<string>(4).fill('1 m 00 s'), '2 m 00 s'])
   expect((await cellsOf(`${job}?sort=-ran`, 'Recent runs', 2))[0]).toBe('2 m 00 s')
-  for (const page of ['/tests', '/tests/costly', '/environments']) {
+  for (const page of ['/tests', '/tests/costly', '/environments', '/sources', '/changes', '/timeline', '/tokens']) {
     expect((await fetch(`${house.url}${page}?sort=-nothing`)).status).toBe(200)
   }
 })

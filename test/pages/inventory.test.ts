@@ -8,9 +8,14 @@ import type { PagesSources } from '../../src/pages/ports.ts'
 
 const shop = 'brightwater/shop/storefront'
 
+function readerAt(now: number): Parameters<typeof inventoryCard>[1] {
+  return { now, base: '', address: '/sources', query: new URLSearchParams() }
+}
+
 function words(card: ReturnType<typeof inventoryCard>): string {
   return html`${card}`
     .toString()
+    .replaceAll('<wbr />', '')
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ')
 }
@@ -21,7 +26,7 @@ it('It says what is answered and what is refused, with what that would take; not
     path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
   await world.inventory({ feature_flags: [shop, '320'], dependency_firewall: [shop] }).turn()
   const all = { repositories: world.store.repositories } as unknown as PagesSources
-  const shown = words(inventoryCard(await inventoryLines(all), world.now()))
+  const shown = words(inventoryCard(await inventoryLines(all), readerAt(world.now())))
   expect(shown).toContain(`refused dependency firewall ${shop} –`)
   expect(shown).toContain('The token may not read this (403')
   expect(shown).toContain(`answered feature flags ${shop} just now`)

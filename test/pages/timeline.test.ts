@@ -93,9 +93,9 @@ describe('the timeline', () => {
     expect(dated.map(({ title, isBad }) => [title, isBad])).toEqual([
       ['Deployment to production: failed', true],
       ['Deployment to production: success', false],
-      ['Incident #8: close', false],
-      ['Incident #8: open', true],
-      ['Merge request !12: merge: Brew <b>faster</b>', false],
+      ['Incident #8 closed', false],
+      ['Incident #8 opened', true],
+      ['Merge request !12 merged: Brew <b>faster</b>', false],
     ])
     expect(dated[0]).toMatchObject({ project: 'team/shop', user: 'grace', projectId: 71, pipelineId: 7, jobId: 20 })
     expect(answer.items.map(({ at }) => at)).toEqual(answer.items.map(({ at }) => at).toSorted((a, b) => b - a))
@@ -107,11 +107,19 @@ describe('the timeline', () => {
   it('is filtered by kind and project, and says where older ones are left out', async () => {
     expect((await json('kind=flag&kind=release')).items.map(({ kind }) => kind).toSorted()).toEqual(['flag', 'release'])
     const one = await json('kind=incident&limit=1')
-    expect(one).toMatchObject({ kinds: ['incident'], isCut: true, items: [{ title: 'Incident #8: close' }] })
+    expect(one).toMatchObject({ kinds: ['incident'], isCut: true, items: [{ title: 'Incident #8 closed' }] })
     expect(await json('project=team/shop&kind=merge&pipelines=0')).toMatchObject({
       items: [{ user: 'ada' }],
       pipelines: [],
     })
+    expect((await json('kind=incident&sort=what')).items.map(({ title }) => title)).toEqual([
+      'Incident #8 closed',
+      'Incident #8 opened',
+    ])
+    expect((await json('kind=incident&sort=-what')).items.map(({ title }) => title)).toEqual([
+      'Incident #8 opened',
+      'Incident #8 closed',
+    ])
     expect((await json('project=nowhere')).items).toEqual([])
     expect((await fetch(`${house.url}/api/timeline?kind=nothing`, bearer)).status).toBe(400)
   })

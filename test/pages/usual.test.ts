@@ -74,7 +74,7 @@ describe('what is usual', () => {
   it('stands beside a duration, with how many times the median an unusual one took', () => {
     const usual: Usual = { days: 30, branch: 'default', runs: 50, failed: 0, p50: 60_000, p95: 90_000 }
     expect(beside(70_000, usual)?.toString()).not.toContain('class="long"')
-    expect(beside(300_000, usual)?.toString()).toMatch(/class="long"[^>]*>5\.0×<.*usually\s+1 m 00 s.*, p95 1 m 30 s/s)
+    expect(beside(300_000, usual)?.toString()).toMatch(/class="long"[^>]*>5\.0×<.*usually\s+1 m 00 s.*p95 1 m 30 s/s)
     expect(beside(300_000, usual)?.toString()).toContain('of 50 runs in 30 days on the default branch')
     expect([isUnusual(300_000, { ...usual, runs: 5 }), beside(300_000, { ...usual, runs: 2 })]).toEqual([false, ''])
   })
