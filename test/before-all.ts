@@ -1,5 +1,6 @@
 // Around all test files of a run: what ships is built anew where it is older than its sources, as tests start the bundle, from which a
-// daemon starts with half the processor time. And one PostgreSQL server for all, started when the first database is asked for.
+// daemon starts with half the processor time. One PostgreSQL server for all, started when the first database is asked for. And a place for
+// their files in memory, where there is room: a disk under load lets each of a thousand small stores wait.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -7,6 +8,8 @@ import path from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
 import { compiled, shipped } from './shipped.ts'
+import { folderInMemory } from './folder-in-memory.ts'
+import { isFull } from './full.ts'
 import { startPostgres, type PostgresServer } from './store/postgres-server.ts'
 
 const root = path.dirname(import.meta.dirname)
@@ -16,6 +19,9 @@ const sources = ['src', 'scripts', 'package-lock.json', 'package.json'].map(name
 export default async function aroundAll(project: TestProject): Promise<() => Promise<void>> {
   build()
   project.onTestsRerun(build)
+  // The long form writes to the disk. A process that is killed leaves the same behind on both.
+  const place = isFull ? undefined : folderInMemory()
+  if (place !== undefined) process.env.TMPDIR = place
   let server: Promise<PostgresServer> | undefined
   const desk = createServer((_, answer) => {
     server ??= startPostgres({ connections: 300 })
@@ -32,6 +38,7 @@ export default async function aroundAll(project: TestProject): Promise<() => Pro
     desk.close()
     desk.closeAllConnections()
     await (await server)?.dispose()
+    if (place !== undefined) rmSync(place, { recursive: true, force: true })
   }
 }
 
