@@ -26,7 +26,7 @@ async function pipespan(...args: string[]): Promise<{ code: number; out: string;
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const env = {
     PIPESPAN_STORE_URL: `sqlite:${file}`,
-    PIPESPAN_WEBHOOK_TOKEN: 'secret',
+    PIPESPAN_WEBHOOK_TOKEN: 'a-token-of-these-commands',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
   }
   const code = await runProgram(args, { stdout, stderr, env })

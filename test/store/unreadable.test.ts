@@ -1,9 +1,9 @@
 // A store whose WAL is damaged, in part or for the moment: what can be read of it is worked off, what cannot is counted and said, and
 // no number is given twice.
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { UnreadableError } from '../../src/lib/fault.ts'
-import { WithWal } from './with-wal.ts'
+import { folderAt, WithWal } from './with-wal.ts'
 
 let all: WithWal
 beforeEach(() => {
@@ -163,7 +163,7 @@ it('a file that is a folder stops nothing', async () => {
   const [only] = all.segments()
   await all.close()
   rmSync(only!)
-  mkdirSync(only!)
+  folderAt(only!)
   all.open()
   await all.put('b')
   expect((await all.workOff()).map(([, key]) => key)).toEqual(['b'])

@@ -26,6 +26,7 @@ import { walBytes, listSegments, openSegment } from '../../src/store/sqlite/wal/
 import { walPositions, type WalPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { openWalWriter, type WalWriter } from '../../src/store/sqlite/wal/writer.ts'
 import { delivery } from './exercise.ts'
+import { folderAt } from './with-wal.ts'
 
 const records = fc.record({
   seq: fc.nat(),
@@ -493,7 +494,7 @@ describe('a damaged write-ahead log', () => {
     } finally {
       rmSync(file)
     }
-    mkdirSync(file)
+    folderAt(file)
     const other = path.join(folder, path.basename(file).replace(/^\d{16}/, '0'.repeat(15) + '2'))
     writeFileSync(other, whole.subarray(whole.length / bodies.length))
     const reader = readWal(folder, 0)

@@ -1,6 +1,6 @@
 // A store with its write-ahead log, both of its ends in this process: what is put in at one comes out at the other, whatever becomes of
 // the files between them.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pino } from 'pino'
@@ -16,6 +16,12 @@ interface Said {
   readonly msg: string
   readonly deliveries?: number
   readonly unread?: readonly { readonly file: string; readonly offset: number; readonly bytes: number }[]
+}
+
+/** A folder in the place of a file, of some bytes as each is on a disk: in memory, it has as many as what is in it. */
+export function folderAt(file: string): void {
+  mkdirSync(file)
+  for (let n = 0; n < 300; n += 1) writeFileSync(path.join(file, String(n)), '')
 }
 
 export class WithWal {
