@@ -1,4 +1,4 @@
-// The daemon killed with SIGKILL at every named point of its way (`points.ts`), before it and after it, on both stores: what it
+// The daemon killed with SIGKILL at named points of its way (`points.ts`), in the long form at each, before it and after it, on both stores: what it
 // had acknowledged arrives, and nothing comes twice but what a death left unknown. A point that is never reached fails.
 import { describe, expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
@@ -23,13 +23,17 @@ async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise
   return { storeUrl, beforeLast: async () => shiftClock(storeUrl, 1_800_000) }
 }
 
-/** Stores of the small form. */
-const abreast = 2
-const few = [
-  'after commit: deliveries put into the inbox',
-  'before commit: news in its run, its deliveries erased',
-  'before commit: exports settled as delivered',
-]
+/** Of the short form, on each store: along the way, from either side. The others are `counted.test.ts`, `inside-jobs.test.ts` and the long form. */
+const few: Readonly<Record<Engine, readonly string[]>> = {
+  sqlite: [
+    'after commit: deliveries put into the inbox',
+    'before commit: a run in a snapshot and in the outbox',
+    'after verdict: delivered',
+    'before commit: exports put off',
+    'after commit: a dead letter',
+  ],
+  postgres: ['before commit: news in its run, its deliveries erased', 'before commit: exports settled as delivered'],
+}
 
 const once = (moment: Moment): Death => ({ moment, nth: 1 })
 
@@ -66,28 +70,17 @@ function isOfALife({ point }: Moment): boolean {
   return point.needs !== undefined || point.name.includes('dead process')
 }
 
-describe.skipIf(isFull)('killed once at every named point', () => {
-  it('on SQLite loses nothing and repeats nothing', { timeout: 1_800_000 }, async () => {
-    // Every other point, from one of its sides, in turn; several stores at a time: most of a life is its start.
-    const moments = momentsOn('sqlite')
-      .filter((_, at) => at % 8 === 0 || at % 8 === 5)
-      .sort((a, b) => rank(a) - rank(b))
-    const tracks = Array.from({ length: abreast }, async (_, track) => {
-      const own = moments.filter((__, at) => at % abreast === track)
-      return dieAndLive({ deaths: own.map(once), seed: seed + track, patience })
-    })
-    const figures = await Promise.all(tracks)
-    expect(figures.reduce((sum, { kills: count }) => sum + count, 0)).toBe(moments.length)
-    expect(moments.length).toBeGreaterThan(6)
-  })
-
-  it('on PostgreSQL, at a few of them, loses nothing and repeats nothing', { timeout: 1_800_000 }, async () => {
-    const deaths = momentsOn('postgres')
-      .filter(moment => few.includes(nameOf(moment)))
-      .map(once)
-    expect(deaths.length).toBe(few.length)
-    await dieAndLive({ deaths, seed, patience, ...(await database()) })
-  })
+describe.skipIf(isFull)('killed once at some of the named points', () => {
+  it.each(['sqlite', 'postgres'] as const)(
+    'on %s loses nothing and repeats nothing',
+    { timeout: 1_800_000 },
+    async engine => {
+      const moments = momentsOn(engine).filter(moment => few[engine].includes(nameOf(moment)))
+      expect(moments).toHaveLength(few[engine].length)
+      const store = engine === 'sqlite' ? {} : await database()
+      await dieAndLive({ deaths: moments.map(once), seed, patience, ...store })
+    },
+  )
 })
 
 describe.skipIf(!isFull)('killed again and again, at every named point and at random', () => {

@@ -20,7 +20,7 @@ export async function fill(store: Store, runs: number): Promise<void> {
   await store.runs.transact(ids.map(snapshotWork))
   const kept = { reason: 'no id', body: Buffer.from([0, 1, 255]), version: '1.0.0' }
   await store.inbox.put([delivery('kept')])
-  const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
+  const { token, items } = await store.inbox.lease(1, 1e6, 600_000)
   await store.inbox.quarantine(token, items[0]!.id, kept)
   await store.inbox.put([delivery('a'), delivery('Ä', '\u0000\u0001'), delivery(undefined)])
   await store.repositories.ownPipelines.put({ instance: 'https://git.example.com', newest: 3 })
