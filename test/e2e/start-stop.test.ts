@@ -2,12 +2,15 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
+import { runProgram } from '../../src/cli/program.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
 const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
@@ -23,6 +26,13 @@ async function startReceiver(): Promise<OtlpReceiver> {
 }
 
 describe('serve', () => {
+  /** One that stays while others come and go. */
+  let first: Daemon
+  beforeAll(async () => {
+    first = await Daemon.startForAll({ PIPESPAN_WEBHOOK_TOKEN: '' })
+    return async () => first.dispose()
+  })
+
   it('without a webhook secret refuses any address that others can reach, and names the remedy', async () => {
     const daemon = Daemon.launch({ PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_LISTEN: '0.0.0.0:0' })
     expect(await daemon.process.ended).toEqual({ code: 2, signal: null })
@@ -30,17 +40,15 @@ describe('serve', () => {
   })
 
   it('without a webhook secret starts on a loopback address, and says so', async () => {
-    const daemon = await Daemon.start({ PIPESPAN_WEBHOOK_TOKEN: '' })
-    const { level } = await daemon.process.logged('There is no webhook secret')
+    const { level } = await first.process.logged('There is no webhook secret')
     expect(level).toBe(40)
-    expect((await daemon.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
+    expect((await first.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
 
   it.runIf(process.platform === 'linux')(
     'takes webhooks on a thread that goes before the one that works them off',
     async () => {
-      const daemon = await Daemon.start()
-      const tasks = `/proc/${daemon.process.child.pid}/task`
+      const tasks = `/proc/${first.process.child.pid}/task`
       const nicenessOf = (wanted: (name: string, id: string) => boolean): number[] =>
         readdirSync(tasks).flatMap(id => {
           if (!wanted(readFileSync(path.join(tasks, id, 'comm'), 'utf8').trim(), id)) return []
@@ -49,24 +57,10 @@ describe('serve', () => {
           return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
         })
       const [ingress] = nicenessOf(name => name === 'ingress')
-      const mains = (): number[] => nicenessOf((_, id) => id === String(daemon.process.child.pid))
+      const mains = (): number[] => nicenessOf((_, id) => id === String(first.process.child.pid))
       await expect.poll(mains).toEqual([Math.min(19, ingress! + 5)])
     },
   )
-
-  it('on a store that another one serves ends, naming its process and host, and leaves that one alone', async () => {
-    const first = await Daemon.start()
-    const second = await run(['serve'], first.env)
-    expect(second.code).toBe(1)
-    const message = `process ${first.process.child.pid} on ${hostname()}`
-    expect(second.stderr).toContain(message)
-    expect(second.stderr).toContain('PIPESPAN_STORE_URL')
-    expect((await first.post('{}', pipelineHook)).status).toBe(202)
-    expect((await first.command('inbox', 'list')).code).toBe(0)
-    // A killed one blocks nobody.
-    await first.kill()
-    await first.restart()
-  })
 
   it('names every fault of its configuration at once, with its line, and ends with 2', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
@@ -81,11 +75,22 @@ describe('serve', () => {
   })
 
   it('on an address that is taken ends with 1 and says which', async () => {
-    const first = await Daemon.start()
     const taken = new URL(first.url).host
     const second = Daemon.launch({ PIPESPAN_LISTEN: taken })
     expect(await second.process.ended).toEqual({ code: 1, signal: null })
     expect(second.output).toContain(taken)
+  })
+
+  it('on a store that another one serves ends, naming its process and host, and leaves that one alone; a killed one blocks nobody', async () => {
+    const second = await run(['serve'], first.env)
+    expect(second.code).toBe(1)
+    const message = `process ${first.process.child.pid} on ${hostname()}`
+    expect(second.stderr).toContain(message)
+    expect(second.stderr).toContain('PIPESPAN_STORE_URL')
+    expect((await first.post('{}', pipelineHook)).status).toBe(202)
+    expect((await first.command('inbox', 'list')).code).toBe(0)
+    await first.kill()
+    await first.restart()
   })
 
   it('speaks HTTPS with the certificate given, and after SIGHUP with a renewed one', async () => {
@@ -209,13 +214,16 @@ describe('a stop', () => {
 
 describe('the command line', () => {
   it.each([
-    [['--version'], 0, `${version}\n`],
-    [['--help'], 0, 'Exit codes: 0 done; 1 failed; 2'],
-    [['serve', '--help'], 0, 'PIPESPAN_WEBHOOK_TOKEN'],
-  ])('%j ends with %i', async (args, code, text) => {
-    const ended = await run(args)
-    expect(ended).toMatchObject({ code, stderr: '' })
-    expect(ended.stdout).toContain(text)
+    [['--version'], `${version}\n`],
+    [['--help'], 'Exit codes: 0 done; 1 failed; 2'],
+    [['serve', '--help'], 'PIPESPAN_WEBHOOK_TOKEN'],
+  ])('%j ends with 0', async (args, says) => {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    const code = await runProgram(args, { stdout, stderr, env: {} })
+    stdout.end()
+    stderr.end()
+    expect([code, await text(stderr)]).toEqual([0, ''])
+    expect(await text(stdout)).toContain(says)
   })
 
   it('that makes no sense ends with 2 and points to the help', async () => {

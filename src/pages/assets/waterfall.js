@@ -47,11 +47,14 @@ addEventListener(
 addEventListener('pointerdown', event => {
   const track = event.target.closest?.('.waterfall .track, .waterfall .axis-line')
   if (track === null || track === undefined || event.button !== 0) return
-  pointers.set(event.pointerId, { waterfall: track.closest('.waterfall'), x: event.clientX })
+  const waterfall = track.closest('.waterfall')
+  pointers.set(event.pointerId, { waterfall, region: regionOf(waterfall), x: event.clientX })
 })
 addEventListener('pointermove', event => {
   const own = pointers.get(event.pointerId)
   if (own === undefined) return
+  // A live page may have replaced it since the pointer went down.
+  if (!own.waterfall.isConnected) own.waterfall = own.region.querySelector('.waterfall') ?? own.waterfall
   const others = [...pointers.values()].filter(one => one !== own && one.waterfall === own.waterfall)
   const { waterfall, x } = own
   own.x = event.clientX
