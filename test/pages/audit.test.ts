@@ -1,7 +1,7 @@
 // The page of audit events and its JSON: shown where an admin token is set, and nowhere else; without what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
 import { audit } from '../../src/pages/api-shapes.ts'
 import { openHouse, until, type House } from './house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
@@ -85,25 +85,20 @@ it('is a page for those who are let in, and none where no admin token is set', a
 
 it.skipIf(chromiumPath === undefined)('is readable to all, light and dark, wide and narrow', async () => {
   const browser = await launch()
+  const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
+  const complaints = complaintsOf(page)
   for (const [colorScheme, width] of [
     ['light', 1_440],
     ['dark', 400],
   ] as const) {
-    const context = await openContext(browser, {
-      colorScheme,
-      viewport: { width, height: 900 },
-      extraHTTPHeaders: bearer.headers,
-    })
-    const page = await context.newPage()
-    const complaints = complaintsOf(page)
+    await showAs(page, { colorScheme, width })
     await page.goto(`${house.url}/audit`)
     await page.getByText('Newest first').waitFor()
-    expect(await barriersOf(page)).toEqual([])
+    expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
     const beyond = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     expect([beyond, complaints]).toEqual([0, []])
     if (process.env.PIPESPAN_TEST_SHOTS !== undefined)
       await page.screenshot({ path: `${process.env.PIPESPAN_TEST_SHOTS}/audit-${width}.png` })
-    await context.close()
   }
   await browser.close()
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections, withTests } from './read-insides.ts'
 import type { Browser, Page } from 'playwright-core'
@@ -96,15 +97,17 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['tokens', () => '/tokens', 'In use'],
   ]
 
-  it.each(addresses)(
-    'shows %s: without a complaint, readable to all, light and dark, wide and narrow',
-    async (_, path, shows) => {
+  it.each(addresses.map(([name, path, shows], at) => ({ name, path, shows, at })))(
+    'shows $name: without a complaint, readable to all, light and dark, wide and narrow',
+    async ({ path, shows, at }) => {
       for (const { colorScheme, page, complaints } of views) {
         complaints.length = 0
         await page.goto(house.url + path())
         await page.getByText(shows).first().waitFor()
         await page.evaluate(withoutShadows)
-        expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
+        // What all pages have is looked at in the dark on some of them.
+        if (colorScheme === 'light' || isFull || at % 3 === 0)
+          expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
         const beyond = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
         )

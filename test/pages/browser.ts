@@ -25,6 +25,18 @@ export async function openContext(browser: Browser, options: BrowserContextOptio
   return context
 }
 
+export interface Look {
+  readonly colorScheme?: 'light' | 'dark'
+  readonly width: number
+  readonly height?: number
+}
+
+/** Shows a page in another way: a page for each would be a process for each. */
+export async function showAs(page: Page, { colorScheme = 'light', width, height = 900 }: Look): Promise<void> {
+  await page.setViewportSize({ width, height })
+  await page.emulateMedia({ colorScheme })
+}
+
 /** Complaints of a page's console, of its scripts, and of its content security policy. */
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []

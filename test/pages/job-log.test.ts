@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { apiRoutes } from '../../src/pages/api.ts'
-import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { PagesParts } from '../../src/pages/ports.ts'
 
@@ -190,20 +190,23 @@ it.skipIf(chromiumPath === undefined)('can be read in a browser, by the page of 
   trace(log)
   const browser = await launch()
   try {
+    const opened = await (await openContext(browser)).newPage()
+    const complaints = complaintsOf(opened)
+    await opened.goto(`${house.url}/pipelines/3/7/jobs/70`)
+    await opened.getByLabel('Admin token').fill(token)
+    await opened.getByRole('button', { name: 'Log in' }).click()
+    await opened.getByRole('link', { name: 'Show its log' }).waitFor()
     for (const [colorScheme, width] of [
       ['light', 1_280],
       ['dark', 400],
     ] as const) {
-      const opened = await (await openContext(browser, { colorScheme, viewport: { width, height: 900 } })).newPage()
-      const complaints = complaintsOf(opened)
+      await showAs(opened, { colorScheme, width })
       await opened.goto(`${house.url}/pipelines/3/7/jobs/70`)
-      await opened.getByLabel('Admin token').fill(token)
-      await opened.getByRole('button', { name: 'Log in' }).click()
       await opened.getByRole('link', { name: 'Show its log' }).click()
       await opened.getByText('ERROR: Job failed').waitFor()
       expect(await opened.getByText('Getting source').first().isVisible()).toBe(true)
       expect(await opened.locator('details.log-section[open]').count()).toBe(1)
-      expect(await barriersOf(opened)).toEqual([])
+      expect(await barriersOf(opened, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
       expect(await opened.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
         0,
       )

@@ -1,8 +1,8 @@
 // Pipelines and names of unusual size: nothing is left out without a word, and every link leads where it says.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, launch, openContext } from './browser.ts'
+import { chromiumPath, launch, openContext, showAs } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 
 const jobs = 2_000
 const longName = 'aNameWithoutAnyBlank'.repeat(12)
@@ -91,30 +91,29 @@ it('leads from a job of a child to the page of that child', async () => {
 })
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {
-  let browser: Browser
+  let page: Page
   beforeAll(async () => {
-    browser = await launch()
+    const browser = await launch()
+    page = await (await openContext(browser)).newPage()
+    return async () => browser.close()
   })
-  afterAll(async () => browser.close())
 
-  async function open(path: string, width: number): Promise<Page> {
-    const page = await (await openContext(browser, { viewport: { width, height: 900 } })).newPage()
+  async function open(path: string, width: number): Promise<void> {
+    await showAs(page, { width })
     await page.goto(house.url + path)
-    return page
   }
 
   it.each([1_440, 1_024])('a long name of a job leaves every column in sight, %i pixels wide', async width => {
-    const page = await open('/pipelines/3/5002', width)
+    await open('/pipelines/3/5002', width)
     const beyond = await page.evaluate(
       `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#jobs .scroll'))`,
     )
     expect(beyond).toBe(0)
     expect(await page.locator('#jobs', { hasText: longName }).count()).toBe(1)
-    await page.context().close()
   })
 
   it('every label of a chart is within its drawing', async () => {
-    const page = await open('/trends?span=24h', 1_440)
+    await open('/trends?span=24h', 1_440)
     const clipped = await page.evaluate<string[]>(`[...document.querySelectorAll('.chart svg')].flatMap(svg => {
       const frame = svg.getBoundingClientRect()
       return [...svg.querySelectorAll('text')].filter(text => {
@@ -124,14 +123,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     })`)
     expect(clipped).toEqual([])
     expect((await page.locator('.chart svg text').allTextContents()).join('\n')).toContain('1 h 30 m')
-    await page.context().close()
   })
 
   it.each([
     [1_440, 'beside'],
     [400, 'above'],
   ] as const)('labels of a waterfall stand where they cover no bar: %i pixels wide, %s them', async (width, where) => {
-    const page = await open('/pipelines/3/5002', width)
+    await open('/pipelines/3/5002', width)
     interface Box {
       readonly left: number
       readonly right: number
@@ -154,11 +152,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.locator('.axis-line').textContent()).toContain('1 h 30 m')
     const beyond = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     expect(beyond).toBe(0)
-    await page.context().close()
   })
 
   it('folds the stages of a large pipeline of which nothing needs a look, and keeps the axis in sight', async () => {
-    const page = await open('/pipelines/3/5001', 1_440)
+    await open('/pipelines/3/5001', 1_440)
     const isOpen = await page.evaluate<boolean[]>(`[...document.querySelectorAll('.stage-rows')].map(one => one.open)`)
     expect(isOpen).toHaveLength(8)
     expect(isOpen[6]).toBe(true)
@@ -166,11 +163,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.locator('.row.job.warn').scrollIntoViewIfNeeded()
     const axis = await page.locator('.axis-line').boundingBox()
     expect([axis!.y >= 0, axis!.y < 100]).toEqual([true, true])
-    await page.context().close()
   })
 
   it('zooms and pans by keys, by buttons and by dragging; what is zoomed stays so when the page is brought up to date, in the middle of a drag, too', async () => {
-    const page = await open('/pipelines/3/5002', 1_440)
+    await open('/pipelines/3/5002', 1_440)
     const waterfall = page.locator('.waterfall').first()
     const bar = waterfall.locator('.row.job .bar').first()
     const [wide, ticks] = [
@@ -203,6 +199,5 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await waterfall.getByRole('button', { name: 'All' }).click()
     await expect.poll(async () => (await wide()).width).toBeCloseTo(before[0].width, 0)
     await expect.poll(ticks).toEqual(before[1])
-    await page.context().close()
   })
 })

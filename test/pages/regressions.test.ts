@@ -1,6 +1,6 @@
 // What became slower, on the overview, in trends, on its own page and in the JSON API; and what another rule would have flagged.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
 import { createJudge } from '../../src/regressions/judge-loop.ts'
 import { regressions } from '../../src/cli/regressions.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -135,17 +135,17 @@ describe('a regression', () => {
   it.skipIf(chromiumPath === undefined)('shows well, wide and narrow, light and dark, to all readers', async () => {
     const browser = await launch()
     try {
+      const shown = await (await openContext(browser)).newPage()
+      const complaints = complaintsOf(shown)
       for (const [colorScheme, width] of [
         ['light', 1_440],
         ['dark', 400],
       ] as const) {
-        const context = await openContext(browser, { colorScheme, viewport: { width, height: 1_000 } })
-        const shown = await context.newPage()
-        const complaints = complaintsOf(shown)
+        await showAs(shown, { colorScheme, width, height: 1_000 })
         for (const path of ['/', '/trends?project=3&job=e2e&span=30d', '/trends/regressions?project=3']) {
           await shown.goto(house.url + path)
           await shown.getByText('runners of the type small').first().waitFor()
-          expect(await barriersOf(shown)).toEqual([])
+          expect(await barriersOf(shown, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
           const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
           expect(await shown.evaluate(beyond)).toBe(0)
         }

@@ -1,7 +1,7 @@
 // The timeline and its JSON: what changed, in its order, by kind and project, with the job that deployed; nothing of what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
 import { payload } from '../e2e/mixed-events.ts'
@@ -149,22 +149,18 @@ describe('the timeline', () => {
 
   it.skipIf(chromiumPath === undefined)('can be read and used by all, light and dark, wide and narrow', async () => {
     const browser = await launch()
+    const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
+    const complaints = complaintsOf(page)
     for (const [colorScheme, width] of [
       ['light', 1_440],
       ['dark', 1_024],
       ['dark', 400],
     ] as const) {
-      const context = await openContext(browser, {
-        colorScheme,
-        viewport: { width, height: 900 },
-        extraHTTPHeaders: bearer.headers,
-      })
-      const page = await context.newPage()
-      const complaints = complaintsOf(page)
+      await showAs(page, { colorScheme, width })
       for (const address of ['/timeline?span=24h', '/']) {
         await page.goto(house.url + address)
         await page.locator('.timeline').waitFor()
-        expect(await barriersOf(page)).toEqual([])
+        expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
         const beyond = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
         )
@@ -181,7 +177,6 @@ describe('the timeline', () => {
       await page.keyboard.press('Enter')
       await page.waitForURL(/kind=flag/)
       await expect.poll(async () => page.locator('table.of-timeline tbody tr').count()).toBe(1)
-      await context.close()
     }
     await browser.close()
   })
