@@ -26,7 +26,7 @@ export function eventOptions(profiles: Profiles) {
     events: setting(wordsOf(words, 'event'), {
       variable: 'PIPESPAN_EVENTS',
       default: 'deployment,change,release,feature_flag,access_token',
-      says: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}; docs/EVENTS.md says what each is. Other webhooks are answered and counted. It costs no request, but for \`issue\`: where the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
+      says: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
       example: 'deployment,change,push',
     }),
     leadTime: setting(oneOf(['commit', 'authored', 'merge']), {
@@ -37,7 +37,7 @@ export function eventOptions(profiles: Profiles) {
     vcsMetrics: setting(boolean, {
       variable: 'PIPESPAN_VCS_METRICS',
       default: 'false',
-      says: 'Export the metrics that the OpenTelemetry conventions have of changes (merge requests), too: `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` among `PIPESPAN_EVENTS`. It costs no request.',
+      says: 'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',
     }),
     eventsNameAttribute: setting(boolean, {
       variable: 'PIPESPAN_EVENTS_NAME_ATTRIBUTE',

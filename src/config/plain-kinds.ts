@@ -4,7 +4,7 @@ import { quoted } from './config-fault.ts'
 import { scalar, type Kind } from './kind.ts'
 
 export const text: Kind<string> = scalar({
-  noun: 'a text',
+  noun: 'a string',
   remedy: 'Write it on one line.',
   read: given => (/\p{Cc}/u.test(given) ? undefined : given),
 })
@@ -50,7 +50,7 @@ export const decimal: Kind<number> = scalar({
 })
 
 export const boolean: Kind<boolean> = scalar({
-  noun: 'a switch',
+  noun: 'a boolean',
   remedy: 'Write true or false.',
   schema: { type: 'boolean' },
   read: given => {
@@ -96,7 +96,7 @@ export const duration: Kind<number> = scalar({
 
 /** Milliseconds, at least 1. A number without a unit is milliseconds, as in the OpenTelemetry specification. */
 export const timeout: Kind<number> = scalar({
-  noun: 'a time-out',
+  noun: 'a timeout',
   remedy: 'Write milliseconds as OpenTelemetry does, such as 10000, or a duration such as 10s; at least 1 ms.',
   schema: { anyOf: [{ type: 'integer', minimum: 1 }, duration.schema] },
   read: given => {

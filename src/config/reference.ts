@@ -6,25 +6,21 @@ const introduction = `# Configuration reference
 
 Generated from the table of options in the code; change it there.
 
-- Settings are environment variables, keys of a YAML file (\`PIPESPAN_CONFIG\`), or both. Variables override the file, the file overrides the default. A blank variable counts as unset.
-- \`pipespan config check [FILE]\` shows everything that is wrong at once, and with \`--show\` what is in effect and where
-  it comes from.
-- A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file contains the value of the variable, and is read again when it changes.
+- A setting is an environment variable, a key of a YAML file (\`PIPESPAN_CONFIG\`), or both. Variables override the file, which overrides the default. A blank variable counts as unset.
+- \`pipespan config check [FILE]\` shows all errors at once; with \`--show\` also the effective settings and where they come from.
+- A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file contains the value, and is read again when it changes.
 - SIGHUP checks the configuration and reloads secrets. Everything else needs a restart, and the log names it.
 - Unknown keys are errors. Unknown \`PIPESPAN_…\` variables are warnings.
-- A list is a YAML list, or one comma-separated text. A variable replaces the file's whole list or mapping.
-- Durations are whole numbers with a unit (\`ms\`, \`s\`, \`m\`, \`h\`, \`d\`), sizes likewise (\`KiB\`, \`MiB\`, \`GiB\`). Patterns are
-  globs: \`*\` within a path segment, \`**\` across segments, \`{a,b}\` for alternatives.
-- Relative paths of files start at the working directory.
-- YAML anchors and aliases are not read.
+- A list is a YAML list, or one comma-separated string. A variable replaces the file's whole list or mapping.
+- Durations are integers with a unit (\`ms\`, \`s\`, \`m\`, \`h\`, \`d\`), and so are sizes (\`KiB\`, \`MiB\`, \`GiB\`). Patterns are globs: \`*\` within a path segment, \`**\` across segments, \`{a,b}\` for alternatives.
+- Relative paths start at the working directory.
+- YAML anchors and aliases are not supported.
 `
 
 const afterwards = `## Destinations
 
-The \`otlp\` settings make the destination \`default\`. It exists when one of their endpoints is set, or when no
-\`destinations\` are listed. Beside listed destinations it takes only the signals that it has an endpoint for. The
-time-outs, the compression and the TLS files of \`otlp\` hold for every destination; headers and bearer tokens go to the
-destination they were given for, and nowhere else.
+The \`otlp\` settings define the destination \`default\`. It exists if one of their endpoints is set, or if no \`destinations\` are listed. If there are other destinations, it only receives the signals that it has an endpoint for. The
+timeouts, compression and TLS files in \`otlp\` apply to all destinations. Headers and bearer tokens only go to the destination that they were given for.
 `
 
 /** The content of config/REFERENCE.md. */

@@ -6,21 +6,21 @@ export const regressionOptions = {
   enabled: setting(boolean, {
     variable: 'PIPESPAN_REGRESSIONS_ENABLED',
     default: 'true',
-    says: 'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with a hundredth of one processor at most; docs/regressions.md says how. With `regression` in PIPESPAN_EVENTS they are exported as events, too.',
+    says: 'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events.',
   }),
   slower: setting(integer({ min: 5, max: 1000 }), {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER',
     default: '25',
-    says: 'How many percent longer than usual a run must take to count as slow.',
+    says: 'How much slower than usual a run must be to count as slow, in percent.',
   }),
   slowerBy: setting(duration, {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER_BY',
     default: '30s',
-    says: 'How much longer than usual a run must take, in addition, to count as slow.',
+    says: 'How much longer than usual a run must take to count as slow, in addition to the percentage.',
   }),
   failing: setting(integer({ min: 5, max: 90 }), {
     variable: 'PIPESPAN_REGRESSIONS_FAILING',
     default: '20',
-    says: 'How many more runs of 100 than usual must fail.',
+    says: 'By how many percentage points the failure rate must rise to be flagged.',
   }),
 }

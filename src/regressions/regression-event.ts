@@ -54,10 +54,9 @@ export function regressionReference(): string {
   const rows = attributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
     '## Regressions',
-    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${names.detected}\` (WARN) when a pipeline, a job or a section of one became slower or less reliable, and
-\`${names.resolved}\` (INFO) when that was over: each once, whichever replica found it. No webhook reports them; they are found in what was reported
-([how](regressions.md)). Their time is the end of the run with which it was certain; their trace and span are those of the first bad run. What was
-flagged while they were not selected is not sent later.`,
+    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${names.detected}\` (WARN) when a pipeline, a job or a section of a job has become slower or less reliable, and
+\`${names.resolved}\` (INFO) when that is over, once each over all replicas. No webhook reports them: Pipespan finds them in its own data ([how](regressions.md)). Their time is the end of the run that made it certain;
+their trace and span are those of the first bad run. Regressions that were flagged while \`regression\` was not selected are not exported later.`,
     ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
   ].join('\n\n')
 }

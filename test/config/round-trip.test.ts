@@ -30,10 +30,10 @@ function reported(noun: string): fc.Arbitrary<string> {
 
 /** What an operator may write, by what a value of the kind is called. */
 const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
-  'a text': () => line,
-  'a switch': () => fc.constantFrom('true', 'false', 'True'),
+  'a string': () => line,
+  'a boolean': () => fc.constantFrom('true', 'false', 'True'),
   'a duration': () => fc.tuple(fc.nat(10_000), fc.constantFrom('ms', 's', 'm', 'h', 'd')).map(parts => parts.join('')),
-  'a time-out': () =>
+  'a timeout': () =>
     fc.tuple(fc.integer({ min: 1, max: 9999 }), fc.constantFrom('', 'ms', 's')).map(parts => parts.join('')),
   'a size': () => fc.tuple(fc.nat(9999), fc.constantFrom('B', 'KiB', 'MiB', 'GiB')).map(parts => parts.join('')),
   'a file': () => fc.constantFrom('package.json', './tsconfig.json'),

@@ -159,7 +159,7 @@ describe('What is asked', () => {
     const hourly = requestsAnHour(things) - daily + found
     expect(world.asked()).toHaveLength(Math.round(hourly))
     expect(Math.round(requestsAnHour(things) + found)).toBe(50 * 44 + 1 + 12 + Math.round(daily))
-    expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(things))} requests an hour`)
+    expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(things))} requests per hour`)
   })
 
   it('is asked by one of two replicas, and by the other when that one stops.', async () => {

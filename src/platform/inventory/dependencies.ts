@@ -51,7 +51,7 @@ export const dependencies: Collector = {
     '/dependency_list_exports/:id/download',
   ],
   every: 24 * hour,
-  requests: '2 + one for each 15 s that the platform takes',
+  requests: '2, and 1 for every 15 s that the platform takes',
   atLeast: 3,
   role: 'Developer, with a token of scope `api`; Ultimate',
   metrics: [

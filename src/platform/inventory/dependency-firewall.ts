@@ -14,7 +14,7 @@ export const dependencyFirewall: Collector = {
   every: hour,
   requests: '1',
   atLeast: 1,
-  role: 'Reporter; an experiment of paid tiers',
+  role: 'Reporter; experimental, in paid tiers',
   metrics: [
     {
       name: 'platform.dependency_firewall.enabled',

@@ -21,7 +21,7 @@ export const featureFlags: Collector = {
   says: 'Feature flags: which are on, for which environments, and how old they are.',
   asks: ['/projects/:id/feature_flags'],
   every: 10 * minute,
-  requests: '1 for each 100 flags',
+  requests: '1 per 100 flags',
   atLeast: 1,
   role: 'Developer',
   metrics: [
@@ -33,7 +33,7 @@ export const featureFlags: Collector = {
     {
       name: 'platform.feature_flag.age',
       ...{ unit: 's', number: 'double', attributes: [key] },
-      description: 'Time since the feature flag was made: an old one may be forgotten.',
+      description: 'Age of the feature flag: an old one may have been forgotten.',
     },
   ],
   collect: async ({ ask, owner }) => {

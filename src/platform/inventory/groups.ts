@@ -18,17 +18,17 @@ export const groups: Collector = {
   every: hour,
   requests: '1',
   atLeast: 1,
-  role: 'a member who sees the limits; a paid tier',
+  role: 'a member who may see the limits; a paid tier',
   metrics: [
     {
       name: 'platform.group.compute_minutes.limit',
       ...limit,
-      description: 'Minutes of instance runners that the group may use in a month; 0 is without limit.',
+      description: 'Minutes of instance runners that the group may use per month; 0 means no limit.',
     },
     {
       name: 'platform.group.compute_minutes.extra_limit',
       ...limit,
-      description: 'Minutes that the group bought besides.',
+      description: 'Additional minutes that the group has bought.',
     },
   ],
   collect: async ({ ask, owner }) => {

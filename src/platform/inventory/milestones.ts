@@ -14,7 +14,7 @@ export const milestones: Collector = {
   says: 'Open milestones, and how long until each is due.',
   asks: ['/projects/:id/milestones', '/groups/:id/milestones'],
   every: hour,
-  requests: '1 for each 100 milestones',
+  requests: '1 per 100 milestones',
   atLeast: 1,
   role: 'a member',
   metrics: [
@@ -26,7 +26,7 @@ export const milestones: Collector = {
     {
       name: 'platform.milestone.due',
       ...{ unit: 's', number: 'double', attributes: [title] },
-      description: 'Time until the day on which the milestone is due is over (UTC); below 0 it is overdue.',
+      description: 'Time until the end of the due date of the milestone (UTC); negative if it is overdue.',
     },
   ],
   collect: async ({ ask, owner }) => {

@@ -16,7 +16,7 @@ export const auditAttributes: readonly EventAttribute[] = [
     'platform.audit.type',
     'string',
     'event_type',
-    "the platform's word; else what it is about and what was done, such as `project.add`, `group.change`, `user.custom`",
+    "the platform's value; otherwise the object and the action, such as `project.add`, `group.change`, `user.custom`",
     typeOf,
   ),
   text('platform.audit.entity.type', 'entity_type'),
@@ -34,7 +34,7 @@ export const auditAttributes: readonly EventAttribute[] = [
 export const auditAddress: EventAttribute = text(
   'client.address',
   `${details}.ip_address|ip_address`,
-  'with `PIPESPAN_AUDIT_ADDRESS=true` alone',
+  'only with `PIPESPAN_AUDIT_ADDRESS=true`',
 )
 
 /** A short display string: the platform's own sentence, if there is one. */

@@ -46,12 +46,12 @@ export const eventTable: readonly EventRow[] = [
     object: ['deployment_id'], time: 'status_changed_at', version: ['status'],
     attributes: [
       id('deployment.id', 'deployment_id'),
-      value('deployment.name', 'string', undefined, "its job's name, where its job is known in time", () => undefined),
-      value('deployment.status', 'string', 'status', '`succeeded` or `failed`, once it ended so', deploymentOutcome),
+      value('deployment.name', 'string', undefined, "the name of its job, if that is known in time", () => undefined),
+      value('deployment.status', 'string', 'status', 'only once it has `succeeded` or `failed`', deploymentOutcome),
       shown('deployment.environment.name', 'environment'),
       text('platform.deployment.environment.tier', 'environment_tier'),
-      text('platform.deployment.status', 'status', "the platform's word"),
-      value('vcs.ref.head.revision', 'string', 'commit_url|short_sha', 'whole where the platform says it', revisionOf),
+      text('platform.deployment.status', 'status', "the platform's value"),
+      value('vcs.ref.head.revision', 'string', 'commit_url|short_sha', 'the full revision, if the platform sends it', revisionOf),
       id('cicd.pipeline.task.run.id', 'deployable_id', 'the job that deploys'),
       ...user,
     ],
@@ -64,7 +64,7 @@ export const eventTable: readonly EventRow[] = [
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
     times: { createdAt: `${own}.created_at`, endedAt: `${own}.merged_at` },
     attributes: [
-      id('vcs.change.id', `${own}.iid`, 'as in its address'),
+      id('vcs.change.id', `${own}.iid`, 'the number in its URL'),
       shown('vcs.change.title', `${own}.title`),
       value('vcs.change.state', 'string', `${own}.state`, '`open`, `wip` (a draft, or locked), `closed`, `merged`', changeState),
       text('platform.vcs.change.action', `${own}.action`),
@@ -90,7 +90,7 @@ export const eventTable: readonly EventRow[] = [
     object: [project, `${own}.id`],
     attributes: [
       shown('feature_flag.key', `${own}.name`),
-      value('feature_flag.provider.name', 'string', undefined, 'as the profile says', (_, { provider }) => provider),
+      value('feature_flag.provider.name', 'string', undefined, 'from the profile', (_, { provider }) => provider),
       flag('platform.feature_flag.active', `${own}.active`),
       ...user,
     ],
@@ -129,7 +129,7 @@ export const eventTable: readonly EventRow[] = [
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
     times: { createdAt: `${own}.created_at`, endedAt: `${own}.closed_at` },
     attributes: [
-      id('platform.issue.id', `${own}.iid`, 'as in its address'),
+      id('platform.issue.id', `${own}.iid`, 'the number in its URL'),
       text('platform.issue.type', `${own}.type|${own}.issue_type`, '`Issue`, `Incident`, `Task`, …'),
       text('platform.issue.state', `${own}.state`),
       text('platform.issue.action', `${own}.action`),
@@ -157,7 +157,7 @@ export const eventTable: readonly EventRow[] = [
     says: 'A milestone was created, changed, closed or removed.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`action|${own}.action`, ...byUser],
     attributes: [
-      id('platform.milestone.id', `${own}.iid|${own}.id`, 'as in its address'),
+      id('platform.milestone.id', `${own}.iid|${own}.id`, 'the number in its URL'),
       text('platform.milestone.action', `action|${own}.action`),
       text('platform.milestone.state', `${own}.state`),
       text('platform.milestone.due_date', `${own}.due_date`),
@@ -236,7 +236,7 @@ export const eventTable: readonly EventRow[] = [
     says: 'A vulnerability was found, or its state changed.',
     object: [`${own}.id|${own}.url`],
     attributes: [
-      text('platform.vulnerability.id', `${own}.id|${own}.url`, 'its number, else its address'),
+      text('platform.vulnerability.id', `${own}.id|${own}.url`, 'its ID, otherwise its URL'),
       text('platform.vulnerability.state', `${own}.state`),
       text('platform.vulnerability.severity', `${own}.severity`),
       text('platform.vulnerability.report_type', `${own}.report_type`),
@@ -249,9 +249,9 @@ export const eventTable: readonly EventRow[] = [
 function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
   return [
     { ...value('vcs.ref.head.name', 'string', 'ref', 'without `refs/heads/` or `refs/tags/`', refName), isFree: true },
-    value('vcs.ref.head.revision', 'string', 'after', 'but for one that was deleted', json => tipOf(json.after)),
+    value('vcs.ref.head.revision', 'string', 'after', 'not if it was deleted', json => tipOf(json.after)),
     value('vcs.ref.head.type', 'string', 'ref', '`branch` or `tag`', refType),
-    value('vcs.ref.base.revision', 'string', 'before', 'but for one that was created', json => tipOf(json.before)),
+    value('vcs.ref.base.revision', 'string', 'before', 'not if it was created', json => tipOf(json.before)),
     value(`${prefix}.action`, 'string', 'before|after', '`created`, `updated` or `deleted`', tipAction),
   ]
 }

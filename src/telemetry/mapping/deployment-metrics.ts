@@ -51,11 +51,11 @@ export const deploymentMetrics: readonly DeploymentMetricRow[] = [
     values: ({ outcome, finishedAt }) => (outcome === 'succeeded' ? [finishedAt / 1_000] : []),
     description: 'When the last deployment to the environment succeeded, in seconds of Unix time.' },
   { name: 'platform.deployment.rollback.count', ...counter, unit: '{rollback}', attributes: [environment], when: 'it is a rollback', values: ({ isRollback }) => (isRollback === true ? [1] : []),
-    description: 'Deployments that brought back a revision deployed before, or one older than that which they replaced.' },
-  { name: 'platform.deployment.recovery_time', ...histogram, bounds: longBounds, attributes: place, when: 'it is the first that succeeded after one that failed, or a rollback', values: ({ recovery }) => seconds(recovery),
-    description: 'Time from the first deployment that failed to the next that succeeded; of a rollback: from the deployment that it took back.' },
+    description: 'Deployments that brought back an earlier revision, or one older than the one they replaced.' },
+  { name: 'platform.deployment.recovery_time', ...histogram, bounds: longBounds, attributes: place, when: 'it is the first successful one after a failure, or a rollback', values: ({ recovery }) => seconds(recovery),
+    description: 'Time from the first failed deployment to the next successful one; for a rollback, from the deployment that it rolled back.' },
   { name: 'platform.deployment.lead_time', ...histogram, bounds: longBounds, attributes: [...place, definition], when: 'to production, and the API is configured', values: ({ leadTimes = [] }) => leadTimes.flatMap(seconds),
-    description: 'Time from a commit to its deployment to production, by the definition that its attribute names.' },
+    description: 'Time from a commit to its deployment to production; an attribute names the definition.' },
 ]
 
 function seconds(ms: number | undefined): number[] {

@@ -33,12 +33,12 @@ const unknownService = 'unknown_service'
 /** Prettier would give each row seven lines; a table reads better with one or two. */
 // prettier-ignore
 export const resourceAttributes: readonly AttributeRow<ResourceSubject>[] = [
-  { keys: [ATTR_SERVICE_NAME], type: 'string', when: 'always', note: "as configured, else the name of the project; of an event without one the path of the group, else the instance's host",
+  { keys: [ATTR_SERVICE_NAME], type: 'string', when: 'always', note: "as configured, otherwise the name of the project; for an event without a project the path of the group, otherwise the host of the instance",
     value: ({ chunk, settings }) => configuredName(settings) ?? nameOf(chunk) ?? withoutProject(chunk) ?? unknownService },
   { keys: [ATTR_SERVICE_VERSION], type: 'string', when: 'always', note: '`1.0.0`, static', value: () => '1.0.0' },
-  { keys: [ATTR_DEPLOYMENT_ENVIRONMENT, ATTR_DEPLOYMENT_ENVIRONMENT_NAME], type: 'string', when: 'always', note: 'as configured under either name, else `production`',
+  { keys: [ATTR_DEPLOYMENT_ENVIRONMENT, ATTR_DEPLOYMENT_ENVIRONMENT_NAME], type: 'string', when: 'always', note: 'as configured under either name, otherwise `production`',
     value: ({ settings }) => configuredEnvironment(settings) ?? 'production' },
-  { keys: [ATTR_VCS_PROVIDER_NAME], type: 'string', when: 'always', note: 'as the profile says', value: ({ chunk, settings }) => profileOf(chunk, settings).provider },
+  { keys: [ATTR_VCS_PROVIDER_NAME], type: 'string', when: 'always', note: 'from the profile', value: ({ chunk, settings }) => profileOf(chunk, settings).provider },
   { keys: [ATTR_VCS_REPOSITORY_NAME], type: 'string', when: 'known', note: 'the name of the project', value: ({ chunk }) => nameOf(chunk) },
   { keys: ['platform.vcs.repository.id'], type: 'string', when: 'about a project', note: 'the id of the project', value: ({ chunk }) => chunk.project?.id.toString() },
   { keys: [ATTR_VCS_REPOSITORY_URL_FULL], type: 'string', when: 'known', note: 'the web URL of the project', value: ({ chunk }) => projectUrl(chunk) },
