@@ -1,4 +1,4 @@
-// Trends: how long pipelines and jobs take, wait and fail, over time and by project, beside the period before.
+// The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
 import { barChart, lineChart, type ChartMark } from './charts.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, utc } from './format.ts'
@@ -14,7 +14,7 @@ import { timelineCard } from './timeline.ts'
 import type { Timeline } from './timeline-figures.ts'
 import type { Trends } from './trend-figures.ts'
 
-/** `timeline`: of one project. */
+/** `timeline`: that of the project; only on the page of one project. */
 export function trendsPage(trends: Trends, timeline: Timeline | undefined, reader: Reader): Page {
   const { points, project, job } = trends
   const { base } = reader
@@ -86,13 +86,13 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
   }
 }
 
-/** What is counted: of a runner, jobs. */
+/** What the runs are: jobs, if they are filtered by runner. */
 function nounOf({ job, filter }: Trends): string {
   if (job !== undefined) return 'Runs'
   return filter.runner === undefined ? 'Pipelines' : 'Jobs'
 }
 
-/** Of one project alone: of all of them there would be too many. */
+/** Only for one project: there would be too many for all of them. */
 function marksOf({ project, regressions }: Trends, kind: 'slower' | 'failing'): ChartMark[] {
   if (project === undefined) return []
   return regressions

@@ -1,16 +1,16 @@
-// "Try now": for who has mended a backend and does not want to wait for the next probe, and for what came of it.
+// The action "Try now", for a backend that was just repaired: its button, and its result.
 import { counted } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { ExportQueueStatus } from './ports.ts'
 import type { Reader } from './frame.ts'
 
-/** True where something could be sent before its time: a circuit breaker is open, or exports were put off. */
+/** Whether something waits for its next try: exports, or an open circuit breaker. */
 function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean {
   if (state === 'unserved') return false
   return (pending > 0 && putOff > 0) || (state === 'open' && nextTry !== undefined)
 }
 
-/** A button, where it would do something: whoever has mended a backend need not wait for the next probe. */
+/** The button; empty if nothing waits. */
 export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form }: Reader): Content {
   if (!queues.some(waits)) return ''
   return html`<form method="post" action="${base}/exports/do">
@@ -20,7 +20,7 @@ export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form }:
   </form>`
 }
 
-/** What the action has done, as its address says. */
+/** The result of the action, from the query of the page that it redirects to. */
 export function saysTried(query: URLSearchParams): Html | false {
   const [due, probes] = [Number(query.get('count')), Number(query.get('probes'))]
   if (!Number.isSafeInteger(due) || !Number.isSafeInteger(probes)) return false

@@ -1,5 +1,5 @@
-// How long a pipeline or a job usually takes: its figures of the last thirty days, of the same class of branch, and how they stand
-// beside the duration of one run.
+// The usual duration of a pipeline or a job: its figures of the last 30 days for the same branch class; and how pages show it next to
+// the duration of a run.
 import type { BranchClass } from '../model/branch-class.ts'
 import { duration, number } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
@@ -7,12 +7,12 @@ import { percentileOf, plusBins } from '../lib/log-bins.ts'
 import { day, trendJob, type TrendFigures, type TrendViews } from '../store/ports/trends.ts'
 import type { Millis } from '../model/instant.ts'
 
-/** Durations in ms; undefined where nothing was counted. */
+/** Durations in ms; undefined if nothing was counted. */
 export interface Usual {
   readonly days: number
-  /** Of which class of branch; undefined: of all, since the class has too few runs. */
+  /** The branch class; undefined: all, because the class has too few runs. */
   readonly branch?: BranchClass | undefined
-  /** Of pipelines of which name; undefined: of all. */
+  /** The pipeline name; undefined: all. */
   readonly pipelineName?: string | undefined
   readonly runs: number
   readonly failed: number
@@ -22,7 +22,7 @@ export interface Usual {
   readonly queueP95?: number | undefined
 }
 
-/** Whose usual is asked for. */
+/** The pipeline whose usual durations are wanted. */
 export interface UsualOf {
   readonly instance: string
   readonly projectId: number
@@ -31,25 +31,25 @@ export interface UsualOf {
 }
 
 export interface Usuals {
-  /** By the names of the jobs; '' is the pipeline itself. What has no figures is left out. */
+  /** By job name; `''` is the pipeline itself. Those without figures are left out. */
   of(pipeline: UsualOf, jobs: readonly string[]): Promise<ReadonlyMap<string, Usual>>
 }
 
 export const days = 30
-/** Of fewer runs nobody can tell what is usual. */
+/** With fewer runs nothing is called unusual. */
 export const leastRuns = 20
-/** Of fewer not even a median is shown. */
+/** With fewer runs not even the median is shown. */
 const leastShown = 3
-/** By less than this a duration differs for no reason: figures are right within 5 %. */
+/** Durations within this factor count as equal, because percentiles are exact only to 5 %. */
 export const slack = 1.1
-/** What is usual changes slowly, ms. */
+/** How long figures are cached, ms. */
 const believedFor = 300_000
-/** Remembered; the oldest go first. */
+/** How many are cached; the oldest is dropped first. */
 const mostKnown = 20_000
 
 type Counted = Awaited<ReturnType<TrendViews['ofJobs']>>
 
-/** Remembers what it has read for some minutes: pages are drawn anew every second. */
+/** Caches what it reads, because live pages are rendered every second. */
 export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () => Millis): Usuals {
   const known = new Map<string, { readonly figures: Counted; readonly until: Millis }>()
   return {
@@ -82,7 +82,7 @@ export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () =
   }
 }
 
-/** Of pipelines of the same name and class, where these are enough; else of the class; else of all. */
+/** Of pipelines with the same name and branch class if these have enough runs; else of the class; else of all. */
 function usualAmong(figures: Counted, { branchClass: branch, countedAs }: UsualOf): Usual | undefined {
   const ofClass = figures.filter(one => one.branch === branch)
   const ofName = ofClass.filter(one => one.pipelineName === countedAs)
@@ -122,13 +122,13 @@ export function whereUsual({ branch, pipelineName }: Usual): string {
   return `${of}on ${branch === undefined ? 'all branches' : branchWords[branch]}`
 }
 
-/** True for what took longer than nearly all runs do. */
+/** Whether a run took longer than nearly all runs (p95). */
 export function isUnusual(tookMs: number | undefined, usual: Usual | undefined): boolean {
   const { runs = 0, p95 } = usual ?? {}
   return tookMs !== undefined && p95 !== undefined && runs >= leastRuns && tookMs > p95 * slack
 }
 
-/** Beside a duration: the median and p95; nothing where too little is known. */
+/** The median and p95, to show after a duration; empty with too few runs. */
 export function beside(tookMs: number | undefined, usual: Usual | undefined): Content {
   if (usual?.p50 === undefined || usual.runs < leastShown) return ''
   const { p50, p95, runs } = usual
@@ -141,7 +141,7 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
   >`
 }
 
-/** The same as cells of a table. */
+/** The same for the cell of a table. */
 export function usualCell(tookMs: number | undefined, usual: Usual | undefined): Html {
   if (usual?.p50 === undefined || usual.runs < leastShown) return html`<span class="figure dim">–</span>`
   const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`

@@ -1,10 +1,10 @@
-// Which rows of a very large family are drawn: its pipelines, and the jobs that matter most, each with its stage. Pure.
+// Chooses the rows that are drawn of a very large family: its pipelines, and the most important jobs with their stages. Pure.
 import type { WaterfallRow } from './waterfall-row.ts'
 
-/** More rows than anybody reads: of jobs that passed none beyond this many are drawn. */
+/** Beyond this many rows only failed jobs are drawn. */
 export const mostRows = 1_000
 
-/** The rows in their order, all that failed among them; a stage says how many of its jobs are not. */
+/** The chosen rows in their order, including all failed ones. A stage says how many of its jobs are left out. */
 export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
   if (rows.length <= mostRows) return rows
   const stageOf = new Map<WaterfallRow, WaterfallRow>()
@@ -34,7 +34,7 @@ function isFailure({ status }: WaterfallRow): boolean {
   return status === 'failed' || status === 'warning'
 }
 
-/** What failed, what runs, what the pipeline took as long as, and then the others. */
+/** The order of importance: failed, running, on the critical path, failed but retried, others. */
 function weight(row: WaterfallRow): number {
   const { status, critical, retried } = row
   if (isFailure(row)) return retried ? 3 : 0

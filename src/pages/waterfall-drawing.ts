@@ -1,6 +1,5 @@
-// A waterfall as rows: a label, and beside it, or below it where there is no room, a track with its bar. Tracks are as wide as there is
-// room; zooming (assets/waterfall.js) makes all of them wider at once, and works on the axis that stays in sight. Stages fold, and the
-// sections of a job unfold, without a script.
+// Draws a waterfall. A row is a label and a track with its bar, side by side, or one above the other on a narrow page. Zooming
+// (assets/waterfall.js) widens all tracks at once. Stages can be collapsed, and sections of a job expanded, without a script.
 import { counted, duration } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { isUnusual, type Usual } from './usual.ts'
@@ -8,38 +7,38 @@ import { toneOf, wordOf } from './status.ts'
 import type { Waterfall } from './waterfall-rows.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
-/** Percent of a track that the whole time takes: durations stand behind the bars. */
+/** Percent of a track for the whole time. The rest is for the durations after the bars. */
 const whole = 91
-/** Up to where a bar may end so that there is room for more than its duration behind it, percent. */
+/** If a bar ends before this percentage of its track, the usual duration fits after it, too. */
 const roomFor = 75
-/** Levels that are still set in. */
+/** Deeper levels are not indented further. */
 const mostIndent = 12
-/** A larger waterfall opens with the stages folded of which nothing needs to be looked at. */
+/** With more rows, stages without anything remarkable are collapsed at first. */
 const manyRows = 150
 
 const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
 
 export interface WaterfallLinks {
-  /** What the drawing shows, for those who do not see it. */
+  /** What the drawing shows, for screen readers. */
   readonly says: string
-  /** Where a row leads; undefined: it leads nowhere. */
+  /** The address that a row links to, if any. */
   readonly href?: (row: WaterfallRow) => string | undefined
-  /** The rows that a row opens to, in place; undefined: none. */
+  /** The rows that a row can be expanded to, if any. */
   readonly inside?: (row: WaterfallRow) => readonly WaterfallRow[] | undefined
-  /** How long it usually takes; undefined: not known. */
+  /** Its usual duration, if known. */
   readonly usual?: (row: WaterfallRow) => Usual | undefined
-  /** The pipeline whose page this is. */
+  /** The pipeline that the page shows. */
   readonly asked?: number
 }
 
-/** A row with those below it. */
+/** A row with its children. */
 interface Branch {
   readonly row: WaterfallRow
   readonly below: Branch[]
 }
 
 interface Drawing {
-  /** Where an instant is, in percent of a track. */
+  /** The position of a time, in percent of a track. */
   readonly x: (at: number) => number
   readonly links: WaterfallLinks
   readonly isLarge: boolean
@@ -83,7 +82,7 @@ function treeOf(rows: readonly WaterfallRow[]): Branch[] {
   return top
 }
 
-/** Lines through all rows, and their times in a line that stays in sight. */
+/** Lines through all rows, and their times in a line that stays visible while the page scrolls. */
 function axis(span: number): Html {
   const at = ticks(span).map(tick => [(tick / span) * whole, tick] as const)
   return html`<div class="axis-line" aria-hidden="true">

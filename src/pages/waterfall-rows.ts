@@ -1,4 +1,4 @@
-// The rows of a waterfall: a family's pipelines, stages and jobs in order, each with its place in time. Pure.
+// The rows of a waterfall: a family's pipelines, stages and jobs in order, with their times. Pure.
 import { criticalPath, type CriticalPath, type Ran } from '../model/critical-path.ts'
 import { drawnRows } from './waterfall-choice.ts'
 import { platformNow } from './run-card.ts'
@@ -11,9 +11,9 @@ export interface Waterfall {
   readonly rows: readonly WaterfallRow[]
   readonly from: Millis
   readonly to: Millis
-  /** Of the pipeline that was asked for. */
+  /** The critical path of the pipeline that the page shows. */
   readonly path: CriticalPath
-  /** Jobs and pipelines that found no room, and how many there are of either. */
+  /** How many jobs (of `ofJobs`) and pipelines are left out. */
   readonly left: { readonly jobs: number; readonly ofJobs: number; readonly pipelines: number }
 }
 
@@ -121,7 +121,7 @@ function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
-/** Those that ran, or run at `now`. */
+/** Jobs that ran or are running. Running ones end at `now`. */
 export function ranOf(jobs: readonly JobCard[], now: Millis): Ran[] {
   return jobs.flatMap(({ id, startedAt, finishedAt, status }) => {
     if (startedAt === undefined) return []

@@ -1,4 +1,4 @@
-// Looks at all parts of the daemon at once, for the metrics that are read when somebody asks for them.
+// Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
 import type { Budget } from '../platform/rest/budget.ts'
 import type { Seen } from './table.ts'
 import type { Store } from '../store/ports/store.ts'
@@ -11,7 +11,7 @@ interface Queues {
   status(): Promise<Seen['queues']>
 }
 
-/** What the daemon's parts have to show. */
+/** The parts of the daemon, as far as they are observed. */
 export interface Parts {
   readonly ingress: { readonly counts: Seen['webhook'] }
   readonly intake: Counting<Seen['intake']>
@@ -21,7 +21,7 @@ export interface Parts {
   readonly flush: { status(): Seen['queues'] }
   readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged'>
   readonly budget?: Pick<Budget, 'snapshot'> | undefined
-  /** What uses the platform's API; undefined where nothing does. */
+  /** Clients of the platform's API; undefined if one does not run. */
   readonly enricher?: Counting<NonNullable<Seen['enricher']>> | undefined
   readonly jobReader?: Counting<NonNullable<Seen['jobReader']>> | undefined
   readonly jobLogs?: Counting<NonNullable<Seen['jobLogs']>> | undefined

@@ -1,5 +1,5 @@
-// The daemon's own instruments, made from their table, and the two places where they are written: requests to backends and
-// operations of the store. What is merely counted elsewhere is read when somebody asks.
+// Creates the daemon's own instruments from their table. Recorded metrics are written when something happens; observed ones are read
+// at collection, from counters that the rooms keep anyway.
 import type { Attributes, Meter } from '@opentelemetry/api'
 import { observedMetrics, recordedMetrics, type RecordedMetric, type Seen, type SeenPoint } from './table.ts'
 
@@ -12,7 +12,7 @@ export interface OwnMeters {
 
 export const noMeters: OwnMeters = { record: () => undefined }
 
-/** `look` is called once for each reading. A reading that fails leaves the observed metrics out. */
+/** `look` is called once for each collection. If it fails, the observed metrics are left out. */
 export function createMeters(meter: Meter, look: () => Promise<Seen>): OwnMeters {
   const write = Object.fromEntries(
     Object.entries<RecordedMetric>(recordedMetrics).map(([key, { name, type, unit, says: description, bounds }]) => {

@@ -1,4 +1,4 @@
-// The daemon's own metrics and traces: written by whoever is watched, read on `/metrics`, and sent where that is configured.
+// The daemon's own metrics and traces: collected for `/metrics`, and exported by the OpenTelemetry SDK if that is configured.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createMeters } from './meters.ts'
 import { createScrape, localProvider } from './scrape.ts'
@@ -9,14 +9,14 @@ import type { Seen } from './table.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch
-  /** From now on the observed metrics are read here. */
+  /** Sets where observed metrics are read from now on. */
   observe(look: () => Promise<Seen>): void
   collect(): Promise<readonly ScopeMetrics[]>
   stop(deadlineMs: number): Promise<void>
 }
 
 export interface OwnTelemetryOptions {
-  /** Where it is sent; undefined: nowhere, and the OpenTelemetry SDK is not even loaded. */
+  /** Where to export to; undefined: nowhere, and the OpenTelemetry SDK is not loaded. */
   readonly targets: { readonly traces: SelfTarget; readonly metrics: SelfTarget } | undefined
   /** Unix time in milliseconds. */
   readonly now: () => number

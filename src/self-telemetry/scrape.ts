@@ -1,4 +1,4 @@
-// Reads the daemon's own metrics when somebody asks for them, without sending them anywhere.
+// Collects the daemon's own metrics on demand, without exporting them.
 import { MeterProvider, MetricReader, type IMetricReader, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { resourceFromAttributes, type Resource } from '@opentelemetry/resources'
 import { ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions'
@@ -6,17 +6,17 @@ import { version } from '../lib/version.ts'
 
 class ScrapeReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {
-    // There is nothing to end.
+    // Nothing to shut down.
   }
 
   protected override async onForceFlush(): Promise<void> {
-    // There is nothing to send.
+    // Nothing to flush.
   }
 }
 
 export interface Scrape {
   readonly reader: IMetricReader
-  /** What the instruments of the reader's provider say now. */
+  /** The current values of all instruments. */
   collect(): Promise<readonly ScopeMetrics[]>
 }
 
@@ -25,12 +25,12 @@ export function createScrape(): Scrape {
   return { reader, collect: async () => (await reader.collect()).resourceMetrics.scopeMetrics }
 }
 
-/** Of a daemon that sends its own telemetry nowhere: its metrics are for scraping alone. */
+/** For a daemon that does not export its own telemetry: metrics can only be scraped. */
 export function localProvider(scrape: Scrape): MeterProvider {
   return new MeterProvider({ resource: ownResource(), readers: [scrape.reader] })
 }
 
-/** Always `pipespan`: `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are about the pipelines' telemetry. */
+/** Always `pipespan`, because `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` apply to the telemetry of pipelines. */
 export function ownResource(): Resource {
   return resourceFromAttributes({ [ATTR_SERVICE_NAME]: 'pipespan', [ATTR_SERVICE_VERSION]: version })
 }

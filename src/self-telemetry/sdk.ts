@@ -1,4 +1,4 @@
-// Sends the daemon's own metrics and traces by the OpenTelemetry SDK, which is loaded for this alone.
+// Exports the daemon's own metrics and traces with the OpenTelemetry SDK, which is loaded only for this.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { metrics, trace, type MeterProvider, type Tracer } from '@opentelemetry/api'
@@ -8,9 +8,9 @@ import { after, type Timer } from '../lib/timer.ts'
 import { ownResource, type Scrape } from './scrape.ts'
 
 export interface SelfTarget {
-  /** The whole address. */
+  /** The full URL. */
   readonly url: string
-  /** Asked before every request. */
+  /** Called before every request. */
   readonly headers: () => Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
@@ -25,20 +25,20 @@ export interface SelfTarget {
 export interface SelfSdkOptions {
   readonly traces: SelfTarget
   readonly metrics: SelfTarget
-  /** Metrics can be scraped as well. */
+  /** The reader by which metrics can be scraped, too. */
   readonly scrape: Scrape
 }
 
 export interface SelfSdk {
   readonly meters: MeterProvider
   readonly tracer: Tracer
-  /** Sends what there is and ends; after `deadlineMs` it ends without. */
+  /** Exports what is left, for `deadlineMs` at most. */
   stop(deadlineMs: number): Promise<void>
 }
 
 /**
- * Headers and certificates among the variables were given for the pipelines' telemetry: they go nowhere else by themselves. And at a log
- * level the SDK would print what a backend says as it says it, past all redaction.
+ * Headers and certificates in these variables are for the telemetry of pipelines, and must not be sent elsewhere. With a log level, the
+ * SDK would print backends' messages without redaction.
  */
 const notForTheSdk =
   /^OTEL_(LOG_LEVEL|EXPORTER_OTLP_(TRACES_|METRICS_|LOGS_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/
@@ -76,7 +76,7 @@ export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: Self
         timer = after(deadlineMs, resolve, () => resolve())
       })
       try {
-        // A backend that is away must not delay the stop, nor make it fail.
+        // An unreachable backend must neither delay the stop nor make it fail.
         await Promise.race([sdk.shutdown().catch(() => undefined), late])
       } finally {
         timer?.stop()
@@ -103,7 +103,7 @@ function exporterOptions({ url, headers, timeoutMs, compression, tls = {} }: Sel
   }
 }
 
-/** Runs `build`, which reads the environment, as if these variables were not there. */
+/** Runs `build`, which reads the environment, without the variables that match. */
 function withoutVariables<T>(names: RegExp, build: () => T): T {
   const hidden = Object.entries(process.env).filter(([name]) => names.test(name))
   for (const [name] of hidden) Reflect.deleteProperty(process.env, name)

@@ -1,4 +1,4 @@
-// Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
+// The table of the daemon's own metrics: name, type, unit, attributes, and the source of the value.
 import type { AuditCounters } from '../discovery/audit.ts'
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
 import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
@@ -18,9 +18,9 @@ import type { SnapshotCounters } from '../processing/take-snapshots.ts'
 import type { SettleCounters } from '../processing/settle-loop.ts'
 import type { WebhookCounts } from '../ingress/webhook-counts.ts'
 
-/** What is looked at when somebody asks for the metrics. */
+/** What is observed at collection. */
 export interface Seen {
-  /** On the daemon's clock, ms. */
+  /** Unix ms on the store's clock. */
   readonly now: number
   readonly webhook: WebhookCounts
   readonly intake: Readonly<IntakeCounters>
@@ -31,17 +31,17 @@ export interface Seen {
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
-  /** How much of what the store may hold is in use: 1 at the limit. */
+  /** The used share of the store's limit. */
   readonly fullness: number
-  /** Rows of the store that were passed over since start. */
+  /** Damaged rows that were skipped since the start. */
   readonly damagedRows: number
   readonly budget?: BudgetSnapshot | undefined
-  /** Who asks the platform; undefined where nobody does. */
+  /** Clients of the platform's API; undefined if one does not run. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
   readonly deployments: Readonly<DeploymentCounters>
   readonly changes: ChangeCounters
   readonly incidents: IncidentCounters
-  /** Undefined where nobody asks for them. */
+  /** Undefined without a poller of incidents. */
   readonly incidentRequests: number | undefined
   readonly commitRequests: number
   readonly poller?: Readonly<PollerCounters> | undefined
@@ -67,16 +67,16 @@ interface OwnHead {
   readonly attributes: readonly string[]
 }
 
-/** Read when asked for. */
+/** Read at collection. */
 export interface ObservedMetric extends OwnHead {
   readonly type: 'counter' | 'gauge'
   readonly seen: (seen: Seen) => readonly SeenPoint[]
 }
 
-/** Written when it happens. */
+/** Recorded when it happens. */
 export interface RecordedMetric extends OwnHead {
   readonly type: 'counter' | 'histogram'
-  /** Upper bounds of a histogram. */
+  /** Upper bounds of a histogram's buckets. */
   readonly bounds?: readonly number[]
 }
 
@@ -87,12 +87,12 @@ const breakerStates = [
   'half-open',
   'unserved',
 ] as const satisfies readonly ExportQueueStatus['state'][]
-/** Seconds: from a memory's speed to a time-out. */
+/** Bucket bounds in seconds, for operations and requests. */
 const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Seconds: from at once to the next morning. */
+/** Bucket bounds in seconds, for waits of up to half a day. */
 const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 
-/** Prettier would give each row eight lines; a table reads better with two or three. */
+/** Not formatted by Prettier, which would need eight lines for each row instead of two or three. */
 // prettier-ignore
 export const observedMetrics = [
   { name: 'pipespan.webhook.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome', 'reason'],
@@ -287,7 +287,7 @@ function entries(
   return Object.entries(values).map(([key, value]) => ({ value: value ?? 0, attributes: attributes(key) }))
 }
 
-/** Seconds; 0 where there is nothing. */
+/** In seconds; 0 without an oldest. */
 function age(oldest: number | undefined, now: number): number {
   return oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000
 }

@@ -1,5 +1,4 @@
-// Watches the ports of other rooms from outside: how long their operations take, and a span for each that is slow. The rooms
-// know nothing of it.
+// Measures operations of other rooms by wrapping their ports: durations, and a span for each slow one. The rooms do not know.
 import { SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../lib/fault.ts'
 import type { Budget } from '../platform/rest/budget.ts'
@@ -9,28 +8,28 @@ import type { Store } from '../store/ports/store.ts'
 
 export interface WatchOptions {
   readonly meters: OwnMeters
-  /** Without one there are no spans. */
+  /** Undefined: without spans. */
   readonly tracer?: Tracer | undefined
   /** Unix time in milliseconds. */
   readonly now: () => number
 }
 
 export interface Watch {
-  /** The same store, its operations timed. */
+  /** The same store, with timed operations. */
   store(store: Store): Store
-  /** An operation of the store that another thread has timed. */
+  /** Records an operation of the store that another thread has timed. */
   operation(name: string, tookMs: number, failed: boolean): void
-  /** The same budget, requests and waits counted. */
+  /** The same budget, with requests and waits measured. */
   budget(budget: Budget): Budget
-  /** The platform has answered 401. */
+  /** Call it when the platform has answered 401. */
   readonly unauthorized: () => void
   readonly exports: ExportMeters
 }
 
-/** What takes longer has a span, ms. */
+/** Longer operations get a span, ms. */
 const slow = 250
 const watched = ['inbox', 'runs', 'outbox', 'totals', 'pruning'] as const
-/** Leases remembered to measure how long their exports took. */
+/** How many leases are remembered to measure latency. */
 const mostLeases = 1_000
 
 export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
@@ -103,7 +102,7 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
   }
 }
 
-/** Remembers what was leased, to measure how long it took when it is delivered. */
+/** Remembers leased entries, to measure their latency when they are delivered. */
 function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox'] {
   const leases = new Map<string, { queue: { destination: string; signal: string }; observedAt: Map<number, number> }>()
   return {
@@ -137,7 +136,7 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
   }
 }
 
-/** A port's own functions as a plain object: a proxy's do not spread. */
+/** A plain object with the functions of a port: spreading the proxy would bypass its `get` trap. */
 function bound<T extends object>(port: T): T {
   return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
 }

@@ -1,7 +1,7 @@
-// A daemon at one moment, as lines of text: what runs, what waits, what failed. Pure; a picture of it each second is a live view.
+// Draws the state of a daemon as lines of text: what runs, waits and fails. Pure. `pipespan top` calls it every second.
 import { durationText } from './waterfall-bar.ts'
 
-/** What the daemon's JSON API says of it (`GET /api/overview`), as far as it is drawn. Times are ms of Unix time. */
+/** The part of `GET /api/overview` that is drawn. Times are Unix ms. */
 export interface LiveState {
   readonly notices: readonly { readonly level: 'problem' | 'hint'; readonly what: string; readonly remedy: string }[]
   readonly flow: { readonly received: number; readonly attempts: number; readonly lastAccepted?: number | undefined }
@@ -34,12 +34,12 @@ export interface LivePipeline {
 }
 
 export interface LiveViewOptions {
-  /** Where the daemon answers, for the first line. */
+  /** The daemon's address, for the first line. */
   readonly from: string
   readonly now: number
-  /** Columns: longer lines are cut. */
+  /** Columns; longer lines are cut. */
   readonly width: number
-  /** Lines at most; the lists are cut to fit. */
+  /** Maximum number of lines; the lists are cut to fit. */
   readonly height: number
   readonly color: boolean
 }
@@ -47,10 +47,10 @@ export interface LiveViewOptions {
 const paint = { red: 31, green: 32, yellow: 33, blue: 34, dim: 2, bold: 1 } as const
 type Paint = keyof typeof paint
 
-/** A piece of a line, and how it is painted. */
+/** A piece of a line, and its colour. */
 type Piece = string | readonly [Paint, string]
 
-/** The lines of one picture. */
+/** The picture, without a final line feed. */
 export function liveView(state: LiveState, { from, now, width, height, color }: LiveViewOptions): string {
   const { notices, flow, inbox, queues, active, running, finished } = state
   const ago = (at: number | undefined): string =>
@@ -115,7 +115,7 @@ function pipelineLine(pipeline: LivePipeline, now: number): Piece[] {
   ]
 }
 
-/** Control characters of what others wrote draw nothing. */
+/** Replaces control characters, which names from outside may contain. */
 function drawn(line: readonly Piece[], width: number, color: boolean): string {
   let left = width
   let text = ''

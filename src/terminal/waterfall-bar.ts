@@ -1,20 +1,20 @@
-// The drawing of time in a line of text: bars on a common axis, the axis itself, and durations in words.
+// Draws time in a line of text: bars on a common axis, the axis, and durations.
 
-/** The time that all bars of a waterfall share, ms, and how many columns it has. */
+/** The common time range of all bars, Unix ms, and its width in columns. */
 export interface Axis {
   readonly start: number
   readonly end: number
   readonly columns: number
 }
 
-/** A bar in three pieces: nothing, queued, ran. */
+/** A bar in three pieces: empty, queued, ran. */
 export interface Bar {
   readonly before: string
   readonly queued: string
   readonly ran: string
 }
 
-/** A bar that ran from `start` to `end` after it queued for `queued` ms. What ran has a column at least. */
+/** A bar that ran from `start` to `end` after it queued for `queued` ms. The piece that ran has at least one column. */
 export function barOf(axis: Axis, start: number, end: number, queued: number): Bar {
   const last = axis.columns - 1
   const from = Math.min(last, column(axis, start))
@@ -23,12 +23,12 @@ export function barOf(axis: Axis, start: number, end: number, queued: number): B
   return { before: ' '.repeat(waiting), queued: '░'.repeat(from - waiting), ran: '█'.repeat(to - from) }
 }
 
-/** A single point, for what took no time. */
+/** A point, for jobs that took no time. */
 export function pointOf(axis: Axis, at: number): Bar {
   return { before: ' '.repeat(Math.min(axis.columns - 1, column(axis, at))), queued: '', ran: '·' }
 }
 
-/** The axis in words: its beginning, its middle where there is room, its end. */
+/** The labels of the axis: start, middle if there is room, end. */
 export function axisText({ start, end, columns }: Axis): string {
   const total = durationText(end - start)
   const middle = durationText((end - start) / 2)

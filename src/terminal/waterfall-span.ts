@@ -1,4 +1,4 @@
-// A span as the waterfall draws it: plain data, made from spans of this process or from a request that was received.
+// A span as the waterfall draws it: plain data, from spans of this process or from a received request.
 
 export interface WaterfallSpan {
   readonly name: string
@@ -14,21 +14,21 @@ export interface WaterfallSpan {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** The status as the platform said it, else what the span's own status says. */
+/** The platform's status, else one derived from the span's status. */
 export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): string {
   const reported = attributes[`${kind}.status`]
   if (typeof reported === 'string') return reported
   return { ok: 'success', error: 'failed', unset: 'unknown' }[status]
 }
 
-/** True for a job that took no time because it never ran, and not because it was quick. */
+/** Whether a job took no time because it never ran, and not because it was quick. */
 export function neverRan(span: WaterfallSpan): boolean {
   if (span.kind === 'pipeline' || span.start !== span.end) return false
   const status = statusOfSpan(span)
   return status === 'failed' ? span.attributes['job.duration'] === 0 : status !== 'success'
 }
 
-/** How long it queued before it ran, ms. */
+/** Its time in the queue, ms. */
 export function queuedFor({ attributes, kind }: WaterfallSpan): number {
   const queued = attributes[`${kind}.queued_duration`]
   return kind === 'job' && typeof queued === 'number' && queued > 0 ? queued : 0

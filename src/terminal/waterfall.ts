@@ -15,14 +15,14 @@ export interface WaterfallOptions {
   readonly color?: boolean | undefined
 }
 
-/** A line of the tree. `stage` is empty where the line above says the same. */
+/** A line of the tree. `stage` is empty if it is that of the line above. */
 interface Line {
   readonly branch: string
   readonly stage: string
   readonly span: WaterfallSpan
 }
 
-/** What the lines of one tree share: how wide each column is. */
+/** The widths of the columns of a tree. */
 interface Layout {
   readonly stage: number
   readonly label: number
@@ -40,7 +40,7 @@ const narrowestBar = 10
 const narrowestLabel = 8
 const longestNote = 40
 
-/** One tree for each span without a parent among `spans`, a blank line between them. Ends without a line feed. */
+/** One tree for each span without a parent among `spans`, with a blank line between them. Ends without a line feed. */
 export function waterfall(spans: readonly WaterfallSpan[], options: WaterfallOptions = {}): string {
   const paint: Paint = (format, plain) =>
     options.color === true ? styleText(format, plain, { validateStream: false }) : plain
@@ -80,7 +80,7 @@ function linesBelow(span: WaterfallSpan, children: Children, prefix: string): Li
   })
 }
 
-/** The bar gets what the other columns leave; on a narrow terminal labels and notes are cut first. */
+/** The bar gets the remaining columns. On a narrow terminal labels and notes are cut first. */
 function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): Layout {
   const jobs = lines.filter(({ span }) => span.kind === 'job')
   const stage = longest(jobs.map(line => line.stage))
@@ -122,7 +122,7 @@ function longest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(({ length }) => length))
 }
 
-/** By stage, in the pipeline's own order, then by time; what never ran comes last in its stage. */
+/** By stage in the pipeline's order, then by time. Jobs that never ran come last in their stage. */
 function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): WaterfallSpan[] {
   const listed = pipeline.attributes['pipeline.stages']
   const stages: unknown[] = Array.isArray(listed) ? listed : []
@@ -181,7 +181,7 @@ function colorOf(span: WaterfallSpan): Format {
   return span.status === 'ok' ? 'green' : 'dim'
 }
 
-/** Text that a terminal can be trusted with: names come from outside and may hold escape sequences. */
+/** Replaces control characters: names come from outside and may contain escape sequences. */
 function text(value: unknown): string {
   return typeof value === 'string' ? value.replace(/\p{C}+/gu, ' ') : ''
 }

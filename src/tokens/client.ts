@@ -7,36 +7,36 @@ import { readCreated, readList, readState, type ListedToken } from './listed-tok
 import { dispatcherFor, isSendable, parsed, send, type Call } from './request.ts'
 
 export interface InstanceOptions {
-  /** The instance's own address; a path before `/api/v1` stays. */
+  /** The instance's base URL, possibly with a path before `/api/v1`. */
   readonly url: string
-  /** Read anew for every request. */
+  /** Called for every request. */
   readonly apiKey: () => Secret | undefined
-  /** PEM of the authority to trust. */
+  /** PEM of the CA to trust. */
   readonly ca?: string
-  /** Goes before `ca`. */
+  /** Takes precedence over `ca`. */
   readonly dispatcher?: Dispatcher
   readonly timeoutMs: number
 }
 
 export interface CreatedToken {
   readonly value: Secret
-  /** The documents promise none. */
+  /** May be missing: the platform's documentation does not promise one. */
   readonly id: string | undefined
 }
 
-/** `last`: refused, since it is the last valid token and enforcement is on. `gone`: there was no such token (404). */
+/** `last`: refused, because it is the last valid token and enforcement is on. `gone`: there was no such token (404). */
 export type Revocation = 'revoked' | 'gone' | 'last'
 
-/** Every function throws an InstanceError when the instance does not do as asked. */
+/** Every function throws an InstanceError if the instance does not do what was requested. */
 export interface IngestTokens {
-  /** As configured; distinguishes one instance from another. */
+  /** As configured. Identifies the instance. */
   readonly url: string
   create(name: string): Promise<CreatedToken>
   list(): Promise<readonly ListedToken[]>
   revoke(id: string): Promise<Revocation>
   /** True: telemetry without a valid token is dropped. */
   enforcement(): Promise<boolean>
-  /** Effective at once. Answers the state afterwards. */
+  /** Takes effect immediately. Answers the new state. */
   setEnforcement(enabled: boolean): Promise<boolean>
   close(): Promise<void>
 }
@@ -81,7 +81,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     return enabled
   }
 
-  /** Which status refuses the last token is not documented, so the reason is found by looking. */
+  /** The status of refusing the last token is not documented, so the reason is found by listing the tokens. */
   async function isLast(id: string): Promise<boolean> {
     if (!(await enforcement())) return false
     const valid = (await list()).filter(token => token.valid)
@@ -116,7 +116,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     setEnforcement: async enabled => {
       const asked = `turn enforcement ${enabled ? 'on' : 'off'}`
       const answer = await ask('PUT', 'state', asked, { enabled })
-      // An answer without the state (204) is followed by a look.
+      // An answer without the state (204): read it.
       return readState(parsed(answer.text)) ?? (await enforcement())
     },
     close: async () => own?.close(),

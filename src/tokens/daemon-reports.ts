@@ -2,12 +2,12 @@
 import type { RotationOptions, RotationParts, RotationSession } from './rotation-session.ts'
 import type { TokenReport } from './rotation-store.ts'
 
-/** `seen`: every daemon uses it, or none can be asked and the whole grace period has passed. */
+/** `seen`: every daemon uses it; or there are no reports, and the whole grace period has passed. */
 export type Waited = { readonly kind: 'seen' } | { readonly kind: 'missing'; readonly daemons: readonly string[] }
 
 /**
- * `fingerprint` is the new token's, `older` those of the tokens before it, `since` when the target was written (Unix ms).
- * A store that does not answer counts as a missing report; a store that knows no running daemon as no store.
+ * `fingerprint`: the new token's. `older`: those of the tokens before it. `since`: when the target was written, Unix ms.
+ * A store that does not answer counts as a missing report. A store without a running daemon counts as no store.
  */
 export async function waitForDaemons(
   { parts, pace, options, target }: RotationSession,
@@ -16,7 +16,7 @@ export async function waitForDaemons(
   since: number,
 ): Promise<Waited> {
   const { clock, store } = parts
-  // A clock that was ahead may have written it.
+  // The clock may have been ahead when it was written.
   const begun = Math.min(since, clock.now())
   const blindUntil = begun + Math.max(options.graceMs, parts.target.leastGraceMs)
   const until = begun + options.graceMs
@@ -34,7 +34,7 @@ export async function waitForDaemons(
   }
 }
 
-/** What is waited for, in words that follow "wait". */
+/** What the rotation waits for, as the rest of a sentence that begins with "Wait". */
 export async function expectation(
   { store, target }: RotationParts,
   { graceMs, force }: RotationOptions,
@@ -49,7 +49,7 @@ export async function expectation(
   return `until ${who} report the new token; if any does not within ${graceMs / 1000} s, ${end}.`
 }
 
-/** A daemon may have other destinations with tokens of their own; it lags while one of its tokens is an older one. */
+/** The daemons that still use an older token. A daemon may also have tokens for other destinations. */
 function lagging(reports: readonly TokenReport[], fingerprint: string, older: readonly string[]): readonly string[] {
   const daemons = Map.groupBy(reports, report => report.daemon)
   return [...daemons]

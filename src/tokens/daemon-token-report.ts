@@ -1,4 +1,4 @@
-// Reports in the store which ingest tokens this daemon uses, by their fingerprints, so that a rotation knows when it may revoke an old one.
+// Reports in the store which ingest tokens this daemon uses, by fingerprint, so that a rotation knows when it may revoke older ones.
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../lib/loop.ts'
@@ -8,23 +8,23 @@ import type { Log } from '../lib/log.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Secret } from '../lib/secret.ts'
 
-/** A daemon that has not reported for so long runs no more, ms. */
+/** A daemon that has not reported for this long no longer runs, ms. */
 export const reportLife = 30_000
-/** What daemons that were killed left behind is removed when it is so old, ms. */
+/** Reports of killed daemons are removed after this time, ms. */
 const leftBehind = 86_400_000
-/** Looked at so often, for a rotation waits for it, and reported anew well within its life, ms. */
+/** How often the tokens are checked, because rotations wait for it; and how often the report is renewed, ms. */
 const lookEvery = 1_000
 const reportEvery = 10_000
 
 export interface TokenReportOptions {
   readonly reports: Repositories['daemonReports']
-  /** Those of this moment, one for each destination that has one. */
+  /** The current tokens, one for each destination that has one. */
   readonly tokens: () => readonly Secret[]
   readonly clock: Clock
   readonly log: Log
 }
 
-/** `stop` takes the report back. Without a token nothing is reported: nothing of this daemon's could be revoked. */
+/** `stop` removes the report. Without a token nothing is reported, because nothing of this daemon could be revoked. */
 export function createTokenReport({ reports, tokens, clock, log }: TokenReportOptions): Loop {
   const daemon = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
   let reported: string | undefined

@@ -1,11 +1,11 @@
-// Files that are written whole or not at all, and stay written when the machine loses power.
+// Writes files atomically, and durably even if the machine loses power.
 import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Replaces the file's content in one go, mode 600: written beside it, synced, renamed over it, the folder synced. An
- * owner other than this process is kept, since the daemon that reads the file may be one. The file beside it has a
- * fixed name: what a killed process leaves there is overwritten by the next one, which the caller's lock keeps alone.
+ * Replaces the file's content atomically, with mode 600: writes a new file, syncs it, renames it over the old one, syncs the
+ * folder. The file's owner is kept, as the daemon that reads it may be another user. The new file has a fixed name, so that
+ * the next run overwrites what a killed process left; the caller's lock prevents two at once.
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
   const beside = `${path}.new`
@@ -28,7 +28,7 @@ export async function replaceFile(path: string, content: string): Promise<void> 
   }
 }
 
-/** The file's text, undefined when there is none. */
+/** The file's text; undefined if there is no file. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   return await readFile(path, 'utf8').catch(ifMissing)
 }

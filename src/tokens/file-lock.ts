@@ -1,4 +1,4 @@
-// A lock between processes that dies with its holder: SQLite's own exclusive file lock, on an empty file.
+// A lock between processes that is released when its holder dies: SQLite's exclusive file lock on an empty file.
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -7,16 +7,16 @@ export interface FileLock {
 }
 
 /**
- * Takes the lock, or answers undefined at once when somebody else has it. The kernel lets go of it whatever ends the
- * process, so there is nothing to take over and no process id to misread. The empty file stays: deleting it would let
- * two processes lock two files of one name.
+ * Takes the lock, or answers undefined immediately if another process has it. The kernel releases it however the process
+ * ends, so there are no stale locks. The empty file is not deleted: otherwise two processes could lock two files of the
+ * same name.
  */
 export function tryLock(path: string): FileLock | undefined {
-  // Only where it is missing: closing it would give up a lock that this very process has on it.
+  // Only if it is missing: closing the file would release a lock that this same process has on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path)
   try {
-    // In memory: an exclusive transaction would else put a journal file beside it.
+    // In memory, because an exclusive transaction would otherwise create a journal file.
     database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()

@@ -1,4 +1,4 @@
-// A token kept in a file: replaced by an atomic rename, its journal and its lock beside it.
+// A target that is a file: replaced by an atomic rename, with its journal and its lock next to it.
 import { realpath, rm } from 'node:fs/promises'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import { Secret } from '../lib/secret.ts'
@@ -8,11 +8,11 @@ import { parseJournal } from './journal.ts'
 import { RotationBusy, RotationError } from './rotation-error.ts'
 import type { Target, TargetContent } from './target.ts'
 
-/** `PATH` holds the value and nothing else; beside it lie `PATH.rotation.json` (the journal) and `PATH.rotation.lock`. */
+/** `PATH` has only the value. `PATH.rotation.json` is the journal, `PATH.rotation.lock` the lock. */
 export function createFileTarget(path: string): Target {
   const address = `file:${path}`
 
-  /** A link stays a link: what it leads to is replaced, and two links to one file share its journal. */
+  /** Follows a link: the file that it points to is replaced, and several links to one file share its journal. */
   const real = async () => await realpath(path).catch(() => path)
 
   async function read(file: string): Promise<TargetContent> {
@@ -42,7 +42,7 @@ export function createFileTarget(path: string): Target {
         const file = await real()
         const lock = tryLock(`${file}.rotation.lock`)
         if (lock === undefined) throw new RotationBusy(address, 'it holds the lock beside the file')
-        // A rotation killed between writing and renaming left a value there that nobody will use.
+        // A rotation that was killed before the rename left an unused value there.
         await rm(`${file}.new`, { force: true }).catch((error: unknown) => releaseAnd(lock, error))
         return {
           read: () => guarded(`read ${path}`, () => read(file)),

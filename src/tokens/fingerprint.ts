@@ -1,8 +1,8 @@
-// A token's fingerprint: enough to distinguish tokens in journals, reports and tables, and no way back to the value.
+// A token's fingerprint, which identifies it in journals, reports and tables without revealing its value.
 import { createHash } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
 
-/** SHA-256 of the value, its first 12 hexadecimal digits. */
+/** The first 12 hex digits of the value's SHA-256. */
 export function fingerprintOf(token: Secret): string {
   return createHash('sha256').update(token.reveal()).digest('hex').slice(0, 12)
 }

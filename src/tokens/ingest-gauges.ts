@@ -1,4 +1,4 @@
-// The ingest tokens of the observability instance as gauges: whether telemetry without one is dropped, how many there are, how old.
+// Gauges about the ingest tokens of the observability instance: enforcement, number of tokens, their ages.
 import type { IngestTokens } from './client.ts'
 
 const tokenName = 'platform.ingest.token.name'

@@ -1,4 +1,4 @@
-// The one error of the observability instance's token API: what was asked, what came back, what to do about it.
+// The error of the observability instance's token API: what was requested, the answer, and a remedy.
 import { Fault } from '../lib/fault.ts'
 import { wordsOf, type Answer } from './request.ts'
 
@@ -21,11 +21,11 @@ export interface InstanceErrorFacts {
   readonly what: string
   readonly remedy: string
   readonly status?: number | undefined
-  /** True when the instance may have done what was asked although no good answer came. */
+  /** Whether the instance may have done what was requested although there is no good answer. */
   readonly uncertain: boolean
 }
 
-/** The token API cannot be reached, refuses, or answers what is no answer. Never holds the API key or a token. */
+/** The token API cannot be reached, refuses, or its answer is unusable. It never contains the API key or a token. */
 export class InstanceError extends Fault {
   readonly kind: InstanceErrorKind
   readonly status: number | undefined
@@ -42,7 +42,7 @@ export class InstanceError extends Fault {
 const checkAddress =
   'Check PIPESPAN_OBSERVABILITY_URL: it must be the URL of the observability instance itself, not its OTLP endpoint, and not behind a login page.'
 
-/** The API key is not there, or no header can carry it. */
+/** The API key is missing, or invalid in a header. */
 export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
   const what =
     problem === 'missing'
@@ -55,7 +55,7 @@ export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
   return new InstanceError({ kind: 'unauthorized', what, remedy, uncertain: false })
 }
 
-/** The error for anything but a 2xx. `asked` reads like "list the tokens"; `key` is blotted out of the instance's words. */
+/** The error for anything but a 2xx. `asked`: such as "list the tokens". `key` is redacted in the instance's message. */
 export function errorOfAnswer(answer: Answer, asked: string, key: string): InstanceError {
   if (answer.kind === 'failed') return errorOfFailure(answer, asked)
   const { status } = answer
@@ -95,7 +95,7 @@ function errorOfFailure(answer: Answer & { kind: 'failed' }, asked: string): Ins
   })
 }
 
-/** A 2xx whose body cannot be used. The body itself is never shown: it may hold a token. */
+/** A 2xx whose body is unusable. The body is not shown, because it may contain a token. */
 export function errorOfBody(answer: Answer & { kind: 'answered' }, asked: string, problem: string): InstanceError {
   const html = isHtml(answer)
   return new InstanceError({

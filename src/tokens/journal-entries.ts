@@ -1,16 +1,16 @@
-// What each event of a rotation changes in the journal: journal and event in, journal out. Pure.
+// How each event of a rotation changes the journal: a journal and an event in, a new journal out. Pure.
 import type { HeldToken, Journal, NewToken, RotationStep } from './journal.ts'
 
 export interface Beginning {
   readonly id: string
   readonly name: string
   readonly at: number
-  /** Ids of every token listed now. */
+  /** The ids of all tokens that are listed now. */
   readonly before: readonly string[]
   readonly shared: boolean
 }
 
-/** The operator declares these tokens to be this target's. */
+/** The operator declares that these tokens belong to this target. */
 export function adopted(journal: Journal, ids: readonly string[], at: number): Journal {
   return { ...journal, older: [...journal.older, ...ids.map(id => ({ id, since: at }))] }
 }
@@ -35,7 +35,7 @@ export function created(journal: Journal, token: NewToken, at: number): Journal 
   return rotation === undefined ? journal : { ...journal, rotation: { ...rotation, token } }
 }
 
-/** The new token is in the target; the one before it becomes an older one. */
+/** The new token is in the target; the previous one becomes an older one. */
 export function written(journal: Journal, at: number): Journal {
   const { rotation } = stepped(journal, 'written', at)
   if (rotation?.token === undefined) return journal
@@ -53,18 +53,18 @@ export function revoked(journal: Journal, id: string): Journal {
   return { ...journal, older: journal.older.filter(token => token.id !== id) }
 }
 
-/** The rotation is over: done, or rolled back with nothing left behind. */
+/** The rotation is over: done, or completely rolled back. */
 export function over(journal: Journal): Journal {
   const { rotation: _, ...rest } = journal
   return rest
 }
 
-/** Rolled back, but its token could not be revoked yet: it is when the next rotation ends. */
+/** Rolled back, but its token could not be revoked yet. The next rotation revokes it. */
 export function deferred(journal: Journal, token: HeldToken): Journal {
   return { ...over(journal), older: [...journal.older, token] }
 }
 
-/** Somebody else changed the target, or revoked its token: what it held is an older token now, and no rotation runs. */
+/** Somebody else changed the target or revoked its token: the token counts as an older one, and no rotation is under way. */
 export function disowned(journal: Journal): Journal {
   return over(retired(journal))
 }

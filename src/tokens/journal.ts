@@ -1,4 +1,4 @@
-// A target's journal: which tokens it has held, and how far a rotation has come. It never holds a token's value.
+// A target's journal: which tokens it has had, and the progress of a rotation. It never contains a token's value.
 import { RotationError } from './rotation-error.ts'
 import { rotationJournal, rotationSteps, type RotationJournal } from '../store/ports/token-documents.ts'
 import type { RotationStep, RotationUnderWay } from '../store/ports/token-documents.ts'
@@ -11,7 +11,7 @@ export function blankJournal(target: string, instance: string): Journal {
   return { version: 1, revision: 0, target, instance, older: [] }
 }
 
-/** Reads a journal's JSON. Throws a RotationError for anything that this version did not write; `place` names it. */
+/** Parses a journal's JSON. Throws a RotationError, which names `place`, for anything that this version did not write. */
 export function parseJournal(text: string, place: string): Journal {
   try {
     return rotationJournal.parse(JSON.parse(text))
@@ -23,15 +23,15 @@ export function parseJournal(text: string, place: string): Journal {
   }
 }
 
-/** True from `step` on. */
+/** Whether the rotation is at `step` or later. */
 export function hasReached(rotation: RotationUnderWay, step: RotationStep): boolean {
   return rotationSteps.indexOf(rotation.step) >= rotationSteps.indexOf(step)
 }
 
-/** Clocks of two hosts may differ by so much, ms. */
+/** How much the clocks of two hosts may differ, ms. */
 const skew = 600_000
 
-/** A token's age, ms. One from further ahead was made by a clock that was wrong: then it may be as old as can be. */
+/** A token's age, ms. Infinity for a time too far in the future: that clock was wrong, so the token may be any age. */
 export function ageOf(since: number, now: number): number {
   return since > now + skew ? Infinity : now - since
 }

@@ -1,4 +1,4 @@
-// One Secret over the Kubernetes API: read it, patch it, with the pod's own service account and plain HTTPS.
+// Reads and patches a Secret through the Kubernetes API, with the pod's service account.
 import { readFile } from 'node:fs/promises'
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
@@ -8,9 +8,9 @@ import { Secret } from '../lib/secret.ts'
 import { RotationError } from './rotation-error.ts'
 
 export interface KubernetesOptions {
-  /** Holds KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, as in every pod. */
+  /** Has KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, as in every pod. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Where the pod's `token` and `ca.crt` are mounted. */
+  /** The folder with the pod's `token` and `ca.crt`. */
   readonly accountFolder?: string
   readonly timeoutMs: number
 }
@@ -23,20 +23,20 @@ export interface SecretName {
 export interface SecretObject {
   readonly resourceVersion: string
   readonly annotations: Readonly<Record<string, string>>
-  /** Base64, as on the wire. */
+  /** Values in base64. */
   readonly data: Readonly<Record<string, string>>
 }
 
-/** A JSON merge patch: null removes. */
+/** A JSON merge patch: null removes an entry. */
 export interface SecretPatch {
   readonly annotations?: Readonly<Record<string, string | null>>
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** Throws a RotationError when the API cannot be reached or refuses. */
+/** Throws RotationErrors if the API cannot be reached or refuses. */
 export interface SecretApi {
   get(): Promise<SecretObject>
-  /** Undefined when the Secret is no longer at this version (409): somebody else has changed it. */
+  /** Undefined if the Secret is no longer at this version (409), because somebody else has changed it. */
   patch(patch: SecretPatch, resourceVersion: string): Promise<SecretObject | undefined>
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
   let trusting: Dispatcher | undefined
 
   async function call(method: 'GET' | 'PATCH', body?: object): Promise<Answer> {
-    // The kubelet renews the account's token while the pod runs, so it is read for every request.
+    // Read for every request, because the kubelet renews the token while the pod runs.
     const token = new Secret((await mounted(`${folder}/token`)).trim())
     trusting ??= dispatcherFor(await mounted(`${folder}/ca.crt`))
     return await send({
@@ -87,7 +87,7 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
   return {
     get: async () => read(await call('GET'), 'get'),
     patch: async ({ annotations, data }, resourceVersion) => {
-      // With a resourceVersion in it, the API applies a patch to that very version or answers 409.
+      // With a resourceVersion, the API applies the patch to exactly that version or answers 409.
       const answer = await call('PATCH', {
         metadata: { resourceVersion, ...(annotations === undefined ? {} : { annotations }) },
         ...(data === undefined ? {} : { data }),
@@ -131,7 +131,7 @@ function errorOf(answer: Answer, { namespace, secret }: SecretName, verb: 'get' 
         : 'Check the network policy between this pod and the Kubernetes API, and run again.',
     )
   }
-  // Only these are quoted: a refusal of the content could quote the value.
+  // Other messages are not shown: a validation error could quote the value.
   const words = [401, 403, 404].includes(answer.status) ? wordsOf(answer.text, []) : undefined
   const what = `Could not ${verb} the Secret ${name} (${answer.status}${words === undefined ? '' : `: "${words}"`}).`
   return new RotationError(what, remedyFor(answer.status, name, secret))

@@ -1,8 +1,9 @@
-// A token kept in one key of a Kubernetes Secret; its journal and its lease are annotations of that Secret.
+// A target that is a key of a Kubernetes Secret. Its journal and its lease are annotations of that Secret.
 //
-// Two rotations at once. The lease says who rotates and when it last said so. Every patch carries the version it was made
-// for, so of two takers one gets 409. A lease found is watched, not compared with this machine's clock: if it changes or
-// goes, its holder lives; if it stands still for a whole lease time, its holder is dead and it is taken over.
+// The lease says who rotates, and when it was last renewed. Every patch has the version that it is made for, so if two
+// processes take the lease at once, one gets 409. An existing lease is watched instead of compared with this machine's
+// clock: if it changes, its holder is alive; if it does not change for a whole lease time, its holder is dead, and the
+// lease is taken over.
 import { randomUUID, createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { elapsed, type Clock } from '../lib/clock.ts'
@@ -14,7 +15,7 @@ import type { LockedTarget, Target, TargetContent, Watching } from './target.ts'
 
 export interface KubernetesTargetOptions extends KubernetesOptions {
   readonly clock: Clock
-  /** A lease that stands still this long is dead, ms. More than the longest call to anything during a rotation. */
+  /** A lease that is not renewed for this long is dead, ms. Longer than any request of a rotation. */
   readonly leaseMs?: number
 }
 
@@ -24,10 +25,10 @@ export interface SecretKey {
   readonly key: string
 }
 
-/** The kubelet renews mounted Secrets about once a minute, from a cache that may be as old again. */
+/** The kubelet updates mounted Secrets about once a minute, from a cache that may be just as old. */
 const volumeLagMs = 120_000
 
-/** Somebody else's patches of the same Secret, between our read and our patch, before we give up. */
+/** How often others may patch the Secret between our read and our patch before we give up. */
 const mostConflicts = 10
 
 export function createKubernetesTarget(place: SecretKey, options: KubernetesTargetOptions): Target {
@@ -57,7 +58,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
     }
   }
 
-  /** Watches a lease of somebody else; returns when it is dead. */
+  /** Watches another holder's lease. Returns once it is dead, throws RotationBusy if it is alive. */
   async function outlast(api: SecretApi, lease: string): Promise<void> {
     const until = elapsed(clock) + leaseMs
     while (elapsed(clock) < until) {
@@ -108,7 +109,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       return latest
     }
 
-    /** Every patch renews the lease; a patch by somebody else in between is no reason to stop, a lost lease is. */
+    /** Every patch renews the lease. It tries again after a patch by somebody else, but stops if the lease is lost. */
     async function patch(data?: Record<string, string>, journal?: string): Promise<void> {
       for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
         const annotations = {
@@ -141,7 +142,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       },
       release: async () => {
         try {
-          // Somebody else's change in between is no reason to leave the lease behind: the next rotation would wait for it.
+          // Tries again after a patch by somebody else: the next rotation would have to wait for a lease that is left behind.
           for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
             const { resourceVersion } = await refresh()
             if ((await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)) !== undefined) return
@@ -160,7 +161,7 @@ function leaseOf(holder: string, clock: Clock): string {
   return `${holder} ${new Date(clock.now()).toISOString()}`
 }
 
-/** One journal and one lease per key. A key may be longer than an annotation's name, hence the digest. */
+/** One journal and one lease per key, named by a digest because a key may be longer than an annotation's name. */
 function annotationsFor(key: string): { readonly journal: string; readonly lease: string } {
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 12)
   return { journal: `pipespan/rotation-${digest}`, lease: `pipespan/rotation-lease-${digest}` }

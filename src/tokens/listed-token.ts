@@ -1,16 +1,16 @@
-// How the token API's answers are read: the documents leave their shapes open, so every plausible one is taken.
+// Parses answers of the token API. The documentation does not say their shapes, so every plausible one is accepted.
 import { z } from 'zod'
 
-/** A token as the instance lists it; its value is never shown again after its creation. */
+/** A token in the list, which never has its value. */
 export interface ListedToken {
   readonly id: string
-  /** Undefined when the list does not name it. */
+  /** Undefined if the list has no names. */
   readonly name?: string
   /** Unix ms. */
   readonly createdAt?: number
   /** Unix ms. */
   readonly lastUsedAt?: number
-  /** False when the list itself says that the token is revoked or has expired. */
+  /** False if the list says that the token is revoked or has expired. */
   readonly valid: boolean
 }
 
@@ -47,7 +47,7 @@ const state = z.union([
   z.looseObject({ state: enabled }).transform(body => body.state),
 ])
 
-/** A bare array, or an object with `tokens` or `data`; ids are numbers or strings. Undefined: none of these. */
+/** An array, or an object with `tokens` or `data`; ids are numbers or strings. Undefined for any other shape. */
 export function readList(json: unknown, now: number): readonly ListedToken[] | undefined {
   const { data } = list.safeParse(json)
   return data?.map(entry => {
@@ -65,7 +65,7 @@ export function readList(json: unknown, now: number): readonly ListedToken[] | u
   })
 }
 
-/** The value, and the id where the answer holds one. Undefined: no value in it. */
+/** The value, and the id if the answer has one. Undefined without a value. */
 export function readCreated(json: unknown): { readonly value: string; readonly id: string | undefined } | undefined {
   const { data } = created.safeParse(json)
   return data === undefined ? undefined : { value: data.token, id: data.id ?? undefined }

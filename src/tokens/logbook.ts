@@ -1,25 +1,25 @@
-// Keeps a rotation's journal: every change is beside the target before anything else is done, and then in the store.
+// Writes a rotation's journal. Every change is first saved with the target, then copied to the store, before the rotation goes on.
 import type { Clock } from '../lib/clock.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Journal, RotationStep, RotationUnderWay } from './journal.ts'
 import type { RotationStore } from './rotation-store.ts'
 import type { LockedTarget } from './target.ts'
 
-/** What a rotation reports while it goes on: the journal's steps, and the acts between them. */
+/** The points of a rotation's progress: the journal's steps, and actions between them. */
 export type ProgressPoint =
   RotationStep | 'watching' | 'recovering' | 'answered' | 'tried' | 'replaced' | 'revoked' | 'over' | 'warning'
 
-/** The rotation waits for it, so a test can stop the process at any point. `text` is a sentence without secrets. */
+/** The rotation awaits it, so that tests can stop the process at any point. `text`: a sentence without secrets. */
 export type Progress = (point: ProgressPoint, text: string) => void | Promise<void>
 
 export interface Logbook {
-  /** The journal as it stands beside the target. */
+  /** The journal as saved with the target. */
   readonly journal: Journal
-  /** Writes the next state down, then reports it. */
+  /** Saves the next state, then reports it. */
   advance(next: Journal, point: ProgressPoint, text: string): Promise<void>
-  /** Reports what the journal need not hold. */
+  /** Reports progress that is not in the journal. */
   report: Progress
-  /** A warning, reported now and answered by `warnings` at the end. */
+  /** Reports a warning, and adds it to `warnings`. */
   warn(text: string): Promise<void>
   readonly warnings: readonly string[]
 }
@@ -58,7 +58,7 @@ export function createLogbook(
           : { tokenId: rotation.token.id, fingerprint: rotation.token.fingerprint }),
       })
     } catch (error) {
-      // The store's is the second copy: a rotation does not stop for it.
+      // The store only has a second copy: a rotation does not fail because of it.
       if (!storeFailed) await warn(`The store could not be written: ${reasonOf(error)}`)
       storeFailed = true
     }
@@ -88,7 +88,7 @@ function endOf(journal: Journal, rotation: RotationUnderWay): 'done' | 'rolled b
   return rotation.token !== undefined && journal.current?.id === rotation.token.id ? 'done' : 'rolled back'
 }
 
-/** Of the journal beside the target and the store's copy the newer one: either can have been lost or restored. */
+/** The newer of the target's journal and the store's copy, because either may have been lost or restored from a backup. */
 export async function newestJournal(
   beside: Journal | undefined,
   address: string,

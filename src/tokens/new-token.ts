@@ -1,4 +1,4 @@
-// The first steps of a rotation: a new token is created, its id is found, and the endpoint is seen to accept it.
+// The first steps of a rotation: creates a token, finds its id, and checks that the endpoint accepts it.
 import { elapsed } from '../lib/clock.ts'
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
@@ -12,7 +12,7 @@ import { provePatiently } from './patience.ts'
 import { RotationError } from './rotation-error.ts'
 import type { RotationSession } from './rotation-session.ts'
 
-/** The value lives in this process alone until it is written to the target. Throws, rolled back, when it cannot be used. */
+/** Until the value is written to the target, only this process has it. If it is unusable, rolls back and throws. */
 export async function makeToken(session: RotationSession): Promise<Secret> {
   const { value, id } = await createAndIdentify(session)
   const { log, parts } = session
@@ -70,7 +70,7 @@ async function create(session: RotationSession): Promise<CreatedToken> {
   }
 }
 
-/** The answer to the creation held no id: the new token is what the list did not show before. */
+/** Finds the id of a token whose creation was answered without one: the one that was not listed before. */
 async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
   const { log, parts, pace, options, target } = session
   const until = elapsed(parts.clock) + pace.creationMs
@@ -97,14 +97,14 @@ async function identify(session: RotationSession, before: readonly string[]): Pr
   )
 }
 
-/** Ids of the tokens of this name that the journal does not know: another target may hold them. */
+/** The ids of tokens with this name that are not in the journal. They may belong to another target. */
 export function notHeld(listed: readonly ListedToken[], name: string, journal: Journal): readonly string[] {
   const { older, current, rotation } = journal
   const known = new Set([...older, current, rotation?.token].map(token => token?.id))
   return listed.filter(token => token.valid && token.name === name && !known.has(token.id)).map(token => token.id)
 }
 
-/** Tokens that may bear this name and were not listed before. */
+/** Tokens that may have this name and were not listed before. */
 export function appearedSince(
   listed: readonly ListedToken[],
   name: string,
@@ -121,7 +121,7 @@ function mayBeNamed(token: ListedToken, name: string): boolean {
 export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
   const revocation = await parts.instance.revoke(token.id)
   if (revocation === 'last') {
-    // Every other one is gone, so that this one must stay until there is a newer one.
+    // All other tokens are gone, so it must stay until there is a newer one.
     await log.advance(
       deferred(log.journal, token),
       'over',

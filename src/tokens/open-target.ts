@@ -1,4 +1,4 @@
-// From the name of a target to the target itself.
+// Opens a target by its address.
 import type { Clock } from '../lib/clock.ts'
 import { createFileTarget } from './file-target.ts'
 import { createKubernetesTarget } from './kubernetes-target.ts'
@@ -6,15 +6,15 @@ import { parseTarget, type Target } from './target.ts'
 
 export interface TargetOptions {
   readonly clock: Clock
-  /** The process's environment: a pod's holds the address of the Kubernetes API. */
+  /** The environment, which in a pod has the address of the Kubernetes API. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** For one request to the Kubernetes API, ms. */
   readonly timeoutMs: number
-  /** Where the service account is mounted, if not in the usual place. */
+  /** Where the service account is mounted. Default: the usual folder. */
   readonly accountFolder?: string
 }
 
-/** Throws a RotationError when `text` names no target. Nothing is read yet. */
+/** Throws a RotationError if `text` is not the address of a target. Nothing is read yet. */
 export function openTarget(text: string, options: TargetOptions): Target {
   const address = parseTarget(text)
   return address.kind === 'file' ? createFileTarget(address.path) : createKubernetesTarget(address, options)

@@ -1,12 +1,12 @@
-// Whether the OTLP endpoint accepts a token: an export of nothing, authenticated, and what is answered to it.
+// Tests whether the OTLP endpoint accepts a token, by an authenticated empty export.
 import type { Dispatcher } from 'undici'
 import type { Secret } from '../lib/secret.ts'
 import { dispatcherFor, isSendable, send } from './request.ts'
 
 export interface ProofOptions {
-  /** The whole address of the traces endpoint, e.g. `https://otel.example:4318/v1/traces`. */
+  /** The full URL of the endpoint, such as `https://otel.example:4318/v1/traces`. */
   readonly url: string
-  /** Sent besides, as the daemon sends them. */
+  /** Further headers, as the daemon sends them. */
   readonly headers?: Readonly<Record<string, string>>
   readonly ca?: string
   readonly dispatcher?: Dispatcher
@@ -15,17 +15,17 @@ export interface ProofOptions {
 
 export type Proof =
   | { readonly kind: 'accepted' }
-  /** 401 or 403: the endpoint does not take this token. */
+  /** 401 or 403: the endpoint does not accept this token. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** Nothing can be said about the token: no answer, or one about something else. */
+  /** No answer, or one that says nothing about the token. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
-/** Proves one token; without one, whether the endpoint takes exports that carry none. */
+/** Tests a token; or, without one, whether the endpoint accepts exports without a token. */
 export type Prove = (token: Secret | undefined) => Promise<Proof>
 
 /**
- * An empty ExportTraceServiceRequest is 0 bytes of protobuf (OTLP, "Binary Protobuf Encoding"; proto3 leaves out what
- * is empty), and an empty request is to be answered with success (OTLP, "Full Success").
+ * An empty ExportTraceServiceRequest is 0 bytes of protobuf (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields),
+ * and an empty request must be answered with success (OTLP, "Full Success").
  */
 export function createProver(options: ProofOptions): { readonly prove: Prove; close(): Promise<void> } {
   const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
@@ -57,7 +57,7 @@ export function createProver(options: ProofOptions): { readonly prove: Prove; cl
   }
 }
 
-/** Names in small letters, so that the token's own header replaces one of that name instead of standing beside it. */
+/** Names in lower case, so that the token's header replaces a configured one instead of being added to it. */
 function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -1,4 +1,4 @@
-// Asks the OTLP endpoint about a token until it accepts it, or patience is over: an instance may take a moment.
+// Tests a token at the OTLP endpoint until it is accepted, for a while, because a new token may take a moment to become valid.
 import { elapsed } from '../lib/clock.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Proof } from './otlp-proof.ts'

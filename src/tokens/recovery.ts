@@ -1,11 +1,11 @@
-// What the next run makes of a rotation that died: finished when its token is in the target, else rolled back.
+// How the next run handles an unfinished rotation: finishes it if its token is in the target, else rolls it back.
 //
-// | the journal's step | in the target | what is done |
+// | step in the journal | in the target | action |
 // |---|---|---|
-// | creating | – | the token that appeared since is revoked, if it can be distinguished; a new rotation may begin |
-// | created, writing | another value | the new token, whose value is lost, is revoked; a new rotation may begin |
-// | created, writing | the new token | the write had succeeded: it is noted, and the rotation goes on |
-// | written … revoking | the new token | the rotation goes on |
+// | creating | – | the token that has appeared since is revoked, if it can be identified; a new rotation may begin |
+// | created, writing | another value | the new token is revoked, because its value is lost; a new rotation may begin |
+// | created, writing | the new token | the write had succeeded: that is recorded, and the rotation continues |
+// | written … revoking | the new token | the rotation continues |
 // | written … revoking | another value | somebody else wrote it: the new token counts as an older one; a new rotation may begin |
 import type { Secret } from '../lib/secret.ts'
 import { fingerprintOf } from './fingerprint.ts'
@@ -15,10 +15,10 @@ import type { ListedToken } from './listed-token.ts'
 import { appearedSince, discard } from './new-token.ts'
 import type { RotationSession } from './rotation-session.ts'
 
-/** A token created this long after (or, with clocks apart, before) a creation that died is taken for its orphan, ms. */
+/** ms. A token created within this time after (or, if clocks differ, before) an unfinished creation is taken for its result. */
 const orphanWindowMs = 600_000
 
-/** `unfinished`: the rotation's token is in the target, and the steps after `written` are to be taken. */
+/** `unfinished`: the rotation's token is in the target, and the steps after `written` remain. */
 export async function recover(session: RotationSession, value: Secret | undefined): Promise<'unfinished' | 'clear'> {
   const { log, parts } = session
   const { rotation, current } = log.journal
@@ -53,14 +53,14 @@ export async function recover(session: RotationSession, value: Secret | undefine
 
 async function clearCreation(session: RotationSession, rotation: RotationUnderWay): Promise<void> {
   const { log, parts, pace, target } = session
-  // A clock that was ahead may have written it.
+  // The clock may have been ahead when it was written.
   const until = Math.min(rotation.startedAt, parts.clock.now()) + pace.creationMs
   let found: readonly ListedToken[] = []
   for (;;) {
     found = appearedSince(await parts.instance.list(), rotation.name, rotation.before).filter(token =>
       mayBeOf(rotation, token),
     )
-    // A creation that was on its way when its sender died may show a moment later.
+    // The request may still have been under way when its sender died, so the token may appear a moment later.
     if (found.length > 0 || parts.clock.now() >= until) break
     await parts.clock.sleep(Math.min(pace.pollMs, until - parts.clock.now()))
     await target.renew()
@@ -84,7 +84,7 @@ function mayBeOf(rotation: RotationUnderWay, { createdAt }: ListedToken): boolea
   return createdAt === undefined || Math.abs(createdAt - rotation.startedAt) <= orphanWindowMs
 }
 
-/** Without a time of creation, another cluster that is seen to use the name could have made it since. */
+/** Without a creation time, and if others use the same name, the token might be theirs: only a recent one is surely ours. */
 function isSurelyOf(rotation: RotationUnderWay, { createdAt }: ListedToken, now: number): boolean {
   return createdAt !== undefined || !rotation.shared || now - rotation.startedAt <= orphanWindowMs
 }

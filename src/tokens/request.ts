@@ -1,9 +1,9 @@
-// One HTTP request with a time limit and a bounded answer; what came of it is a union, never thrown.
+// One HTTP request with a time limit and a bounded answer. The outcome is a union; nothing is thrown.
 import { Agent, request, type Dispatcher } from 'undici'
 import { strangerBy } from '../lib/stranger.ts'
 import { briefly, redact } from '../lib/redaction.ts'
 
-/** No answer that this room reads is longer, bytes. */
+/** Maximum size of an answer, bytes. */
 const longest = 4 * 1024 * 1024
 
 export interface Call {
@@ -11,17 +11,17 @@ export interface Call {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** From the first byte sent to the last one read, ms. */
+  /** For the whole request, ms. */
   readonly timeoutMs: number
   readonly dispatcher?: Dispatcher | undefined
 }
 
 export type Answer =
   | { readonly kind: 'answered'; readonly status: number; readonly contentType: string; readonly text: string }
-  /** No whole answer. `sent`: the other side may have seen the request, and done what it asks. */
+  /** No complete answer. `sent`: the other side may have received the request and acted on it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
 
-/** Sends one request. Redirects are answers like any other: a credential must not follow them. */
+/** Sends one request. Redirects are not followed, because credentials must not be sent elsewhere. */
 export async function send(call: Call): Promise<Answer> {
   try {
     const response = await request(call.url, {
@@ -52,7 +52,7 @@ async function bounded(body: Dispatcher.ResponseData['body']): Promise<string | 
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Failures that come before the request has left. */
+/** Failures before the request was sent. */
 const unsent: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -67,7 +67,7 @@ function failure(error: unknown, timeoutMs: number): Answer {
   if (error.name === 'TimeoutError') return failed(`no answer within ${timeoutMs / 1000} s`, true)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
-  // Node appends a remedy of its own, which is not ours.
+  // Without the remedy that Node appends, which does not fit here.
   const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
   const stranger = strangerBy(error)
   return failed(
@@ -81,17 +81,17 @@ function failed(reason: string, sent: boolean, certificate = false): Answer {
   return { kind: 'failed', reason: redact(reason), sent, certificate }
 }
 
-/** A dispatcher that trusts `ca` (PEM) alone; undefined without one: undici's own is used then. */
+/** A dispatcher that only trusts `ca` (PEM). Undefined without one: then undici's default is used. */
 export function dispatcherFor(ca: string | undefined): Agent | undefined {
   return ca === undefined ? undefined : new Agent({ connect: { ca } })
 }
 
-/** The characters that a credential may have in a header (RFC 9110, 5.5, without blanks). */
+/** Whether a credential is valid in a header (RFC 9110, 5.5, without blanks). */
 export function isSendable(value: string): boolean {
   return /^[\x21-\x7e]+$/.test(value)
 }
 
-/** The other side's own words in an error's JSON body (`message` or `error`), on one line, without these secrets. */
+/** The message in an error's JSON body (`message` or `error`), shortened, on one line, without these secrets. */
 export function wordsOf(text: string, secrets: readonly string[]): string | undefined {
   const json = parsed(text)
   if (typeof json !== 'object' || json === null) return undefined
@@ -101,7 +101,7 @@ export function wordsOf(text: string, secrets: readonly string[]): string | unde
   return briefly(words, 200, secrets)
 }
 
-/** JSON or undefined: the parser's own message quotes the text, which may hold a token. */
+/** Undefined if it is not JSON. The parser's error is dropped, as it quotes the text, which may contain a token. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown

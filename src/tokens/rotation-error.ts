@@ -1,7 +1,7 @@
-// The error of a rotation that cannot go on; nothing is lost by it, the next run finishes or rolls back.
+// Errors of rotations. Nothing is lost: the next run finishes the rotation or rolls it back.
 import { Fault } from '../lib/fault.ts'
 
-/** A rotation cannot start or go on. Never holds a token. */
+/** A rotation cannot start or continue. It never contains a token. */
 export class RotationError extends Fault {}
 
 /** Another rotation of the same target is under way. */

@@ -1,4 +1,4 @@
-// What a rotation would do now, without doing any of it (`--dry-run`): no lock, no journal, no request that changes anything.
+// The plan of a rotation (`--dry-run`): takes no lock, writes no journal, sends no request that changes anything.
 import { expectation } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { ageOf, blankJournal } from './journal.ts'
@@ -6,7 +6,7 @@ import { newestJournal } from './logbook.ts'
 import { notHeld } from './new-token.ts'
 import type { RotationOptions, RotationParts } from './rotation-session.ts'
 
-/** The plan, a sentence a line. Throws a Fault when the target or the instance cannot be read. */
+/** One sentence per line. Throws a Fault if the target or the instance cannot be read. */
 export async function planRotation(parts: RotationParts, options: RotationOptions): Promise<readonly string[]> {
   const { instance, target, store, clock } = parts
   const { value, journal: beside } = await target.peek()

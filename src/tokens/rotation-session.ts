@@ -1,4 +1,4 @@
-// What a rotation works with, what the operator asked of it, and how it can end.
+// The parts, the options and the outcomes of a rotation.
 import type { Clock } from '../lib/clock.ts'
 import type { IngestTokens } from './client.ts'
 import type { Logbook, Progress } from './logbook.ts'
@@ -10,20 +10,20 @@ export interface RotationParts {
   readonly instance: IngestTokens
   readonly target: Target
   readonly prove: Prove
-  /** Undefined where none is reachable, as in a job in another pod. */
+  /** Undefined if none is reachable, as in a job in another pod. */
   readonly store?: RotationStore | undefined
   readonly clock: Clock
   readonly progress: Progress
   readonly pace?: Partial<Pace>
 }
 
-/** How patient a rotation is. */
+/** The intervals and timeouts of a rotation. */
 export interface Pace {
-  /** Between two looks at the reports or at the list, ms. */
+  /** Between two reads of the reports or of the list, ms. */
   readonly pollMs: number
   /** How long the OTLP endpoint may take to accept a new token, ms. */
   readonly patienceMs: number
-  /** How long a creation that was sent may take to show in the list, ms. */
+  /** How long a new token may take to appear in the list, ms. */
   readonly creationMs: number
 }
 
@@ -35,11 +35,11 @@ export interface RotationOptions {
   readonly graceMs: number
   /** A current token younger than this is kept, ms. */
   readonly maxAgeMs?: number | undefined
-  /** Every listed token of that name is this target's, and may be revoked. */
+  /** Treat all listed tokens of that name as this target's: they may be revoked. */
   readonly adopt: boolean
-  /** Revoke at the end of the grace period even where a report is missing. */
+  /** Revoke after the grace period even if a report is missing. */
   readonly force: boolean
-  /** Stop once the new token is proved: the older ones are left for the next rotation. */
+  /** Do not revoke: the next rotation revokes the older tokens. */
   readonly keepOlder?: boolean | undefined
 }
 
@@ -49,16 +49,16 @@ export type RotationOutcome =
       readonly tokenId: string
       readonly fingerprint: string
       readonly revoked: readonly string[]
-      /** True when an earlier run had begun it. */
+      /** Whether an earlier run had begun it. */
       readonly resumed: boolean
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'young'; readonly ageMs: number; readonly warnings: readonly string[] }
-  /** The new token is in the target and works; the older ones stay valid, since these daemons do not report it. */
+  /** The new token is in the target and works; the older ones stay valid, because these daemons have not reported it. */
   | { readonly kind: 'kept'; readonly missing: readonly string[]; readonly warnings: readonly string[] }
   | { readonly kind: 'busy'; readonly reason: string }
 
-/** One rotation that holds its target's lock. */
+/** A rotation that has its target's lock. */
 export interface RotationSession {
   readonly parts: RotationParts
   readonly pace: Pace

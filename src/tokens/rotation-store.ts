@@ -1,24 +1,24 @@
-// What rotation asks of the store, where one is reachable: a second copy of the journals, and what the daemons report.
+// What a rotation needs from the store, if one is reachable: copies of journals, and daemons' reports.
 import type { Journal } from './journal.ts'
 import type { RotationRecord } from '../store/ports/token-documents.ts'
 
-/** A token that a running daemon sends; one with several destinations may have several. */
+/** A token that a running daemon sends. A daemon with several destinations may have several. */
 export interface TokenReport {
-  /** Names the daemon, e.g. host and process. */
+  /** Identifies the daemon: `HOST/PROCESS/RANDOM`. */
   readonly daemon: string
-  /** From `fingerprintOf`; never the value. */
+  /** See `fingerprintOf`. */
   readonly tokenFingerprint: string
   /** Unix ms. */
   readonly at: number
 }
 
 export interface RotationStore {
-  /** Every target's latest copy. */
+  /** The copies of all targets' journals. */
   journals(): Promise<readonly Journal[]>
   /** Replaces the copy of `journal.target`. */
   saveJournal(journal: Journal): Promise<void>
   /** Inserts or replaces by `id`. */
   recordRotation(record: RotationRecord): Promise<void>
-  /** Of the daemons that run now: those that have ended or gone silent are left out. */
+  /** The reports of running daemons, without those that have ended or gone silent. */
   tokenReports(): Promise<readonly TokenReport[]>
 }

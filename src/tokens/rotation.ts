@@ -1,22 +1,22 @@
-// Rotation: a new token takes the place of the one in the target, and no request meets a dead one.
+// Rotation: replaces the token in the target by a new one, so that a valid token is always in use.
 //
 //            create           write            prove           wait            revoke
 //   (idle) ─ creating ─ created ─ writing ─ written ─ proved ─ waiting ─ seen ─ revoking ─ (idle)
-//               │           │         │        └──────────────┴── kept: the next run waits on ──┘
+//               │           │         │        └──────────────┴── kept: the next run resumes ───┘
 //               └───────────┴─────────┴── rolled back: the new token is revoked ─ (idle)
 //
-// Each word is a step in the journal. A step that ends in -ing is written down before the act, the others after it, so
-// that whatever kills a run, the next one knows what may have been done: see recovery.ts.
+// Each word is a step in the journal. Steps that end in -ing are saved before the action, the others after it. So if a run
+// is killed at any point, the next one knows what may have been done: see recovery.ts.
 //
-// 1. creating: the ids listed now are noted, then the token is created; an answer without an id is the difference of the lists.
-// 2. created: its id and fingerprint are noted. The endpoint must accept it before it goes anywhere near the target.
-// 3. writing, written: the target is replaced in one go. Which of the two values is in it, the fingerprint shows.
-// 4. proved: the endpoint accepts what is now read from the target.
-// 5. waiting, seen: every running daemon reports the new token. If one does not, the older tokens stay: nothing is lost.
-// 6. revoking: the endpoint is asked once more, then every older token that this target has held is revoked.
+// 1. creating: the listed ids are saved, then the token is created. If the answer has no id, it is found as the newly listed one.
+// 2. created: its id and fingerprint are saved. The endpoint must accept it before the target is changed.
+// 3. writing, written: the target is replaced atomically. The fingerprint shows which of the two values it has.
+// 4. proved: the endpoint accepts the value that is read from the target.
+// 5. waiting, seen: every running daemon reports the new token. If one does not, the older tokens stay valid.
+// 6. revoking: the new token is tested once more, then all older tokens of this target are revoked.
 //
-// The value itself is in no journal. So a run killed before "written" cannot be continued, only rolled back. From the
-// first step to the last the target holds a token that is valid: the old one is revoked after the new one is in use.
+// The journal never has the value. So a run that was killed before the target was replaced can only be rolled back. The
+// target has a valid token at every step, because the old one is revoked only after the new one is in use.
 import type { Secret } from '../lib/secret.ts'
 import { expectation, waitForDaemons } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
@@ -36,7 +36,7 @@ import {
 } from './rotation-session.ts'
 import type { LockedTarget } from './target.ts'
 
-/** Rotates, or finishes what an earlier run began. Throws a Fault when it cannot go on; the next run then takes over. */
+/** Rotates, or finishes an earlier run's rotation. Throws a Fault if it cannot continue; the next run then takes over. */
 export async function rotateToken(parts: RotationParts, options: RotationOptions): Promise<RotationOutcome> {
   let target: LockedTarget
   try {
@@ -50,7 +50,7 @@ export async function rotateToken(parts: RotationParts, options: RotationOptions
   try {
     return await underLock(parts, options, target)
   } finally {
-    // A lock that cannot be given back is taken over when it has stood still long enough.
+    // If the lock cannot be released, the next run takes it over after its lease time.
     await target.release().catch(() => undefined)
   }
 }
@@ -64,7 +64,7 @@ async function underLock(
   const { address } = parts.target
   const newest = (await newestJournal(journal, address, parts.store)) ?? blankJournal(address, parts.instance.url)
   const foreign = newest.instance !== parts.instance.url
-  // The ids of another instance mean nothing here, or somebody else's tokens.
+  // Ids of another instance are unknown here, or belong to others' tokens.
   const opened = foreign ? { ...blankJournal(address, parts.instance.url), revision: newest.revision } : newest
   const log = createLogbook(opened, target, parts.store, parts.clock, parts.progress)
   const session: RotationSession = { parts, options, target, log, pace: { ...defaultPace, ...parts.pace } }
@@ -86,13 +86,13 @@ async function underLock(
   )
 }
 
-/** The age of the current token if that is reason enough to leave everything as it is, ms. */
+/** The age of the current token, ms, if it is young enough that nothing has to be done. */
 async function youth({ parts, options, log }: RotationSession, value: Secret | undefined): Promise<number | undefined> {
   const { current } = log.journal
   if (options.maxAgeMs === undefined || current === undefined || value === undefined) return undefined
   const age = ageOf(current.since, parts.clock.now())
   if (age >= options.maxAgeMs) return undefined
-  // A dead token is replaced however young it is.
+  // A revoked token is replaced however young it is.
   const listed = await parts.instance.list()
   if (!listed.some(token => token.id === current.id && token.valid)) return undefined
   return (await parts.prove(value)).kind === 'refused' ? undefined : age
@@ -109,7 +109,7 @@ async function replace(session: RotationSession): Promise<void> {
   await log.advance(written(log.journal, now()), 'written', 'The target has the new token.')
 }
 
-/** Whether the endpoint accepts what a daemon would read from the target now. Throws when that cannot be known. */
+/** Whether the endpoint accepts the token that is in the target now. Throws if that cannot be determined. */
 async function isAccepted(session: RotationSession): Promise<boolean> {
   const { value } = await session.target.read()
   if (value === undefined || fingerprintOf(value) !== session.log.journal.current?.fingerprint) {
@@ -126,7 +126,7 @@ async function isAccepted(session: RotationSession): Promise<boolean> {
   )
 }
 
-/** Steps 4 to 6; the endpoint has just accepted the token in the target. */
+/** Steps 4 to 6. The endpoint has just accepted the token in the target. */
 async function finish(session: RotationSession, resumed: boolean): Promise<RotationOutcome> {
   const { log, parts, options } = session
   const now = () => parts.clock.now()
@@ -161,7 +161,7 @@ async function finish(session: RotationSession, resumed: boolean): Promise<Rotat
   }
 }
 
-/** A new rotation adopts before it creates; one that goes on has that behind it. */
+/** For a resumed rotation: a new one adopts tokens before it creates its own. */
 async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   const others = notHeld(await parts.instance.list(), options.name, log.journal)
   if (others.length === 0) return
@@ -169,7 +169,7 @@ async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   await log.advance(adopted(log.journal, others, parts.clock.now()), step, `Adopted: ${others.join(', ')}.`)
 }
 
-/** Answers who is missing. */
+/** Answers the daemons that have not reported the new token. */
 async function wait(
   session: RotationSession,
   fingerprint: string,

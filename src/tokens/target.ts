@@ -1,36 +1,36 @@
-// Where a token is kept for the daemons to read: what rotation asks of such a place, and how one is named.
+// A target: the place from which daemons read a token. What a rotation needs from it, and how its address is written.
 import type { Secret } from '../lib/secret.ts'
 import type { Journal } from './journal.ts'
 import { RotationError } from './rotation-error.ts'
 
 export interface TargetContent {
-  /** Undefined when there is none yet, or it is empty. */
+  /** Undefined if it does not exist yet, or is empty. */
   readonly value: Secret | undefined
   readonly journal: Journal | undefined
 }
 
 export interface Target {
-  /** As given: `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
+  /** `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
   readonly address: string
-  /** Without reports from daemons no token is revoked sooner after the write, ms: what is mounted lags behind. */
+  /** The shortest grace period without daemons' reports, ms, because mounted Secrets are updated with a delay. */
   readonly leastGraceMs: number
-  /** A look without the lock. */
+  /** Reads without the lock. */
   peek(): Promise<TargetContent>
-  /** Takes the target's lock. Throws RotationBusy when another rotation has it. */
+  /** Takes the target's lock. Throws RotationBusy if another rotation has it. */
   lock(watching: Watching): Promise<LockedTarget>
 }
 
-/** Called when a lock is found whose holder may be dead, before it is watched for a while. */
+/** Called if there is a lock whose holder may be dead, before it is watched for a while. */
 export type Watching = (holder: string) => void
 
-/** Only the holder of the lock writes. Every function throws a RotationError when the lock is lost or the write fails. */
+/** The target for the holder of its lock. Every function throws a RotationError if the lock is lost or the write fails. */
 export interface LockedTarget {
   read(): Promise<TargetContent>
-  /** Durable, in one go: a reader sees the old value or the new one. */
+  /** Durable and atomic: a reader sees the old value or the new one. */
   write(value: Secret): Promise<void>
-  /** Durable, in one go. */
+  /** Durable and atomic. */
   save(journal: Journal): Promise<void>
-  /** Says that this rotation lives; called at least every few seconds of a wait. */
+  /** Shows that this rotation is alive. Called at least every few seconds during a wait. */
   renew(): Promise<void>
   release(): Promise<void>
 }
@@ -39,7 +39,7 @@ export type TargetAddress =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'kubernetes'; readonly namespace: string; readonly secret: string; readonly key: string }
 
-/** Reads `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. Throws a RotationError for anything else. */
+/** Parses `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. Throws a RotationError for anything else. */
 export function parseTarget(text: string): TargetAddress {
   if (/^file:\/./.test(text)) return { kind: 'file', path: text.slice('file:'.length).replace(/^\/+/, '/') }
   const parts = /^kubernetes:([a-z0-9-]+)\/([a-z0-9.-]+)\/([\w.-]+)$/.exec(text)

@@ -1,15 +1,15 @@
-// Which listed token is in use: the instance shows ids and no values, daemons report fingerprints, journals know both.
+// Finds out which listed tokens are in use: the instance lists ids, daemons report fingerprints, and journals have both.
 import type { Journal } from './journal.ts'
 
-/** `unknown`: some token is in use whose id is not known, and it may be this one. */
+/** `unknown`: a token with an unknown id is in use, and it may be this one. */
 export type TokenUse = 'in use' | 'not in use' | 'unknown'
 
 export interface UseEvidence {
-  /** Of this instance only. */
+  /** Journals of this instance. */
   readonly journals: readonly Journal[]
-  /** Fingerprints of the tokens that daemons send, or will when they start. */
+  /** Fingerprints of the tokens that daemons send, or will send when they start. */
   readonly used: ReadonlySet<string>
-  /** False when the store did not answer: daemons may use more. */
+  /** False if the store did not answer: daemons may use more tokens. */
   readonly whole: boolean
 }
 
@@ -20,7 +20,7 @@ export function useOf(id: string, { journals, used, whole }: UseEvidence): Token
       if (token?.fingerprint !== undefined) fingerprints.set(token.id, token.fingerprint)
     }
   }
-  // What lies in a target is read by somebody, whether or not a report says so.
+  // A token in a target counts as used, even if no daemon reports it.
   if (journals.some(journal => journal.current?.id === id)) return 'in use'
   const fingerprint = fingerprints.get(id)
   if (fingerprint !== undefined && used.has(fingerprint)) return 'in use'

@@ -1,14 +1,14 @@
-// Whether the observability instance drops telemetry without a token, by its last answer. Nobody waits for the instance: whoever wants to know
-// gets the last answer, and an old one is renewed meanwhile.
+// The state of enforcement for the pages, without waiting for the observability instance: answers the last known state, and asks again
+// in the background when that is old.
 import { elapsed, type Clock } from '../lib/clock.ts'
 
-/** `unknown`: not asked yet, or it did not answer. */
+/** `unknown`: not asked yet, or no answer. */
 export type Enforcement = 'on' | 'off' | 'unknown'
 
-/** How long an answer is believed, ms. */
+/** How long an answer is used, ms. */
 const believed = 60_000
 
-/** `ask`: true where telemetry without a token is dropped; rejects where the instance does not answer. */
+/** `ask`: whether enforcement is on; rejects if the instance does not answer. */
 export function watchEnforcement(ask: () => Promise<boolean>, clock: Clock): () => Enforcement {
   let last: Enforcement = 'unknown'
   let askedAt = -Infinity

@@ -1,5 +1,5 @@
-// How many connections the listeners may hold, out of the files and the memory that the system lets this process have: the store, its
-// write-ahead log and the connections to backends need some too, and what they cannot have is worse than a connection that waits.
+// How many connections the listeners may have, by the limits of open files and memory. The store, its write-ahead log and connections
+// to backends need files and memory, too: if they cannot have them, that is worse than a connection that waits.
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { defaultLimits } from './listener.ts'
@@ -12,15 +12,15 @@ export interface ConnectionLimits {
 /** Files that are not connections to a listener. */
 const reserve = 256
 
-/** What the daemon needs by itself, bytes; half of what it is given beyond that is for connections. */
+/** Bytes that the daemon itself needs. Half of the memory beyond that is for connections. */
 const ownMemory = 192 * 1024 * 1024
-/** What a connection holds whose body waits to be read, bytes: the piece that came with its head, and what Node needs for it. */
+/** Bytes of a connection whose body has not been read: the first piece of it, and Node's own objects. */
 const each = 81_920
 
-/** With however little memory. */
+/** The minimum, with however little memory. */
 const least = 128
 
-/** Of what is left, three quarters are for webhooks. `openFiles`, and `memory` in bytes: undefined where nobody knows a limit. */
+/** Three quarters are for the webhook listener. `openFiles`, `memory` (bytes): undefined without a known limit. */
 export function connectionLimits(openFiles: number | undefined, memory?: number): ConnectionLimits {
   const affordable = Math.floor(((memory ?? Infinity) - ownMemory) / 2 / each)
   const most = Math.max(least, Math.min(defaultLimits.connections, affordable))
@@ -30,13 +30,13 @@ export function connectionLimits(openFiles: number | undefined, memory?: number)
   return { public: Math.max(1, Math.min(most, left - admin)), admin: Math.min(most, admin) }
 }
 
-/** What a container is held to, bytes; undefined where nothing is known, or where it is more than there is. */
+/** The memory limit of the container, bytes; undefined if there is none below the machine's memory. */
 export function memoryLimit(): number | undefined {
   const found = process.constrainedMemory()
   return found > 0 && found < totalmem() ? found : undefined
 }
 
-/** The soft limit of open files, which Node has raised to the hard one by now; undefined where the system does not say. */
+/** The soft limit of open files, which Node raises to the hard one at its start; undefined if the system does not say. */
 export function openFilesLimit(): number | undefined {
   try {
     const found = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]

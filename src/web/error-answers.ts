@@ -1,4 +1,4 @@
-// The answers that no route gives: unknown path, wrong method, and errors, as short JSON without details.
+// Answers outside of routes: unknown path, wrong method, and errors, as short JSON without details.
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Log } from '../lib/log.ts'
 
@@ -8,15 +8,15 @@ const messages: Readonly<Record<number, string>> = {
   415: 'The content type is not supported.',
 }
 
-/** Set on a route that answers what no other does: it allows nothing anywhere. */
+/** Set on a catch-all route, so that its methods do not count as allowed on other paths. */
 export interface RouteForTheRest {
   readonly isForTheRest?: boolean
 }
 
-/** Call before routes are registered: what is allowed on a path is learnt from them. */
+/** Call it before routes are registered, because it collects the allowed methods of each path from them. */
 export function answerErrors(app: FastifyInstance, log: Log): void {
   const methodsOf = new Map<string, Set<string>>()
-  // Fastify refuses it as malformed without a body, before it looks for a route; no route here takes it.
+  // Otherwise Fastify answers QUERY without a body with 400 before it looks for a route. No route here accepts it: it gets 404 or 405.
   app.addHttpMethod('QUERY', { overrideExisting: true })
   app.addHook('onRoute', ({ url, method, config }) => {
     if ((config as RouteForTheRest | undefined)?.isForTheRest === true) return
@@ -43,7 +43,7 @@ export function answerErrors(app: FastifyInstance, log: Log): void {
   })
 }
 
-/** Whether a path is one of the route's, by fastify's `:name` and `*`. */
+/** Whether a path matches a route in Fastify's syntax, with `:name` and `*`. */
 function leadsTo(route: string, path: string): boolean {
   const wanted = route.split('/')
   const given = path.split('/')

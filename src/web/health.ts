@@ -1,27 +1,27 @@
-// Health as orchestrators ask for it: alive (the process answers) and ready (the store takes writes, and nobody is stopping).
+// Health checks for orchestrators: alive (the process answers) and ready (the store accepts writes, and the daemon is not stopping).
 import type { FastifyPluginAsync } from 'fastify'
 import { after, type Timer } from '../lib/timer.ts'
 import { reasonOf, UnreadableError } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
-/** How long an answer of the store is believed, ms: a good one for a while, a bad one hardly longer than it takes to ask again. */
+/** How long the store's answer is cached, ms. A bad one is checked again soon. */
 const believed = { ready: 5_000, notReady: 1_000 } as const
-/** A store that has not answered by then does not take writes, ms. */
+/** A store that does not answer within this time does not accept writes, ms. */
 const patience = 5_000
 
 export interface HealthOptions {
-  /** Throws when the store does not take writes. */
+  /** Throws if the store does not accept writes. */
   readonly proveWritable: () => Promise<void>
-  /** True from the moment the daemon begins to stop. */
+  /** Whether the daemon has begun to stop. */
   readonly stopping: () => boolean
-  /** Milliseconds, by a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
   readonly log: Log
 }
 
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
 
-/** One for all listeners: they share what the store answered. */
+/** One for all listeners, which share the cached answer. */
 export interface Health {
   readonly routes: FastifyPluginAsync
   readonly readiness: () => Promise<Readiness>
@@ -30,7 +30,7 @@ export interface Health {
 export function createHealth(options: HealthOptions): Health {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
-  /** How long the last answer is believed, ms. */
+  /** How long the last answer is cached, ms. */
   let believedFor: number = believed.ready
 
   async function ask(): Promise<Readiness> {
@@ -40,7 +40,7 @@ export function createHealth(options: HealthOptions): Health {
       return { ready: true }
     } catch (error) {
       believedFor = believed.notReady
-      // The store's own words name files and hosts: they are for the log, not for whoever asks.
+      // The store's message names files and hosts: it goes to the log, not into the answer.
       if (error instanceof UnreadableError) {
         log.warn({ cause: reasonOf(error) }, 'not ready: accepted webhooks cannot be read')
         return { ready: false, reason: 'Accepted deliveries cannot be read from the store.' }

@@ -1,4 +1,4 @@
-// One HTTP listener: an address, its limits, and the routes that other rooms bring. It knows nothing of what they answer.
+// An HTTP listener: an address, limits, and the routes that other rooms register.
 import { randomUUID } from 'node:crypto'
 import type { RequestListener, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
@@ -18,19 +18,19 @@ import { strangersInTurn } from './strangers-in-turn.ts'
 import { closeWhatIsUnread, wasRefusedUnread } from './unread-body.ts'
 
 export interface Limits {
-  /** Until the headers must have come, ms. A sender needs one round trip; who takes longer holds a connection for nothing. */
+  /** Timeout for the headers, ms. A sender needs one round trip; a slower one only occupies a connection. */
   readonly headers: number
-  /** Until the whole request must have come, ms. The platform gives a delivery up after 10 s; this is twice that. */
+  /** Timeout for the whole request, ms: twice the 10 s after which the platform gives up. */
   readonly request: number
-  /** How long an idle connection stays open, ms: longer than proxies keep theirs (60 s), so that none sends into a closing one. */
+  /** How long an idle connection stays open, ms: longer than proxies keep theirs (60 s), so that none sends on one that is being closed. */
   readonly keepAlive: number
-  /** Connections at once; beyond it, those that have not shown the secret are closed. One without a body costs some 20 kB. */
+  /** Maximum number of connections. Beyond it, ones that have not shown the secret are closed. Without a body, each costs some 20 kB. */
   readonly connections: number
 }
 
 /**
- * Connections that wait to be accepted, as far as the system lets them. More than a listener may hold: what does not fit is dropped, and
- * an honest sender tries again after 1, 3, 7, 15 s.
+ * Connections that may wait to be accepted (the backlog, which the system may limit). More than a listener may have, because a
+ * connection that does not fit is dropped, and an honest sender then retries only after 1, 3, 7, 15 s.
  */
 const queued = 4_096
 
@@ -57,21 +57,21 @@ export interface ListenerOptions {
   readonly health: Health
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
-  /** Who has shown the secret: the routes report it. */
+  /** Connections and addresses that have shown the secret, which routes report. */
   readonly peers?: ProvenPeers | undefined
 }
 
-/** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path; a body is only parsed if the plugin adds a parser. */
+/** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are only parsed if the plugin adds a parser. */
 export type Routes = FastifyPluginAsync
 
 export interface Listener {
   /** Before `start` only. */
   register(routes: Routes): void
-  /** Throws ConfigError when the address cannot be had. `url` ends with the base path, without a slash. */
+  /** Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a slash. */
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
-  /** Stops accepting, closes idle connections, lets requests in flight finish, and cuts off what is left after `withinMs`. */
+  /** Stops accepting, closes idle connections, waits for requests in flight, and closes all others after `withinMs`. */
   stop(withinMs: number): Promise<void>
-  /** Takes a renewed certificate for new connections. Throws ConfigError, and keeps the old one, when it cannot be used. */
+  /** Uses a renewed certificate for new connections. If it is unusable, throws a ConfigError and keeps the old one. */
   renewTls(tls: TlsFiles): void
 }
 
@@ -88,14 +88,14 @@ export function createListener(options: ListenerOptions): Listener {
     onEvicted: () => warn('connections', 'too many open connections: the oldest is closed', { listener: name }),
   })
   server.on('error', error => {
-    // Before it listens that is `start`'s to say; afterwards a connection could not be accepted: the next one may.
+    // Before it listens, `start` reports the error. Afterwards a connection could not be accepted, but the next one may be.
     if (server.listening)
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
   const app = createApp(options, server, peers)
   let stopping = false
   app.addHook('onSend', (request, reply, payload, done) => {
-    // A connection that stays open after its last answer would delay the stop.
+    // A connection that stays open after its answer would delay the stop.
     if (stopping) void reply.header('connection', 'close')
     done(null, closeWhatIsUnread(request, reply, payload))
   })
@@ -141,7 +141,7 @@ export function createListener(options: ListenerOptions): Listener {
   }
 }
 
-/** A fastify application over the server: JSON errors, no parsers, request ids of its own. */
+/** A Fastify application on the server: JSON errors, no parsers, its own request ids. */
 function createApp(
   { name, log, trustProxy }: ListenerOptions,
   server: Server | TlsServer,
@@ -153,7 +153,7 @@ function createApp(
       const inTurn = strangersInTurn(peers)
       const limited = (to: RequestListener): RequestListener => once(inTurn(to))
       server.on('request', limited(withHost(handler)))
-      // Whoever asks before sending a body may go on only once a route wants it.
+      // A sender that asks before it sends a body (Expect: 100-continue) may continue only once a route wants the body.
       server.on('checkContinue', limited(withHost(handler)))
       server.on('checkExpectation', limited(answerExpectation))
       return server
@@ -162,7 +162,7 @@ function createApp(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
-    // No route has a schema: what compiles them need not be loaded.
+    // No route has a schema, so the compilers of schemas need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     genReqId: () => randomUUID(),
     clientErrorHandler: answerMalformed,
@@ -173,7 +173,7 @@ function createApp(
   app.removeAllContentTypeParsers()
   answerErrors(app, log)
   app.addHook('preParsing', (request, reply, payload, done) => {
-    // It ends here: nothing is left to answer, and nothing may be done.
+    // Not calling `done` ends it here: it was answered already, and the route must not run.
     if (wasRefusedUnread(request)) return
     if (request.headers.expect?.toLowerCase() === '100-continue' && !request.is404) reply.raw.writeContinue()
     done(null, payload)
@@ -194,17 +194,17 @@ function noSchemas(): never {
 }
 
 /**
- * Node's modules are asked for here and not imported: an import of `node:http` evaluates all of its exports, and one of them,
- * WebSocket, loads an HTTP client: 30 ms of a start, on each thread.
+ * Uses `getBuiltinModule`, because importing `node:http` evaluates all of its exports, and one of them, WebSocket, loads an
+ * HTTP client: 30 ms at the start of each thread.
  */
 function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | TlsServer {
   const settings = {
-    // What a request holds that nobody reads yet: one piece as it comes from the socket, not two.
+    // Buffer only one piece from the socket, not two, for a request whose body is not read yet.
     highWaterMark: 16_384,
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
     keepAliveTimeout: limits.keepAlive,
-    // What Node answers by itself passes no limit of ours.
+    // Node's own answer to a missing Host header would bypass our limits: see `withHost`.
     requireHostHeader: false,
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
@@ -215,7 +215,7 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
       )
 }
 
-/** Runs what reads a certificate; what OpenSSL throws becomes a sentence. */
+/** Runs work that reads a certificate; errors of OpenSSL become a ConfigError. */
 function usable<T>(work: () => T): T {
   try {
     return work()

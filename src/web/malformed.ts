@@ -1,11 +1,11 @@
-// What is no HTTP, or comes too slowly: answered on the bare socket, since there is no request to answer. And what Node would answer
-// by itself, before anybody is asked.
+// Answers requests that no route sees: invalid or too slow ones, on the bare socket; and those that Node would answer by itself, which
+// would bypass our limits.
 import type { RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Node's `clientError`: the parser gave up, or a time-out passed. Answers if the sender can still make sense of it, and closes. */
+/** For Node's `clientError`: invalid HTTP, or a timeout. Answers if the sender can still understand it, and closes. */
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
-  // Bytes already sent may be half an answer: a second one behind it would be read as part of the first.
+  // If bytes were sent, they may be half an answer, and another would be read as part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy()
     return
@@ -19,7 +19,7 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
   )
 }
 
-/** Every request of HTTP/1.1 names a host (RFC 9112, section 3.2). */
+/** HTTP/1.1 requires a Host header (RFC 9112, section 3.2). */
 export function withHost(handler: RequestListener): RequestListener {
   return (request, response) => {
     const isNamed = request.headers.host !== undefined || request.httpVersion !== '1.1'
@@ -28,7 +28,7 @@ export function withHost(handler: RequestListener): RequestListener {
   }
 }
 
-/** Whoever expects anything but `100-continue` (RFC 9110, section 10.1.1). */
+/** For any expectation but `100-continue` (RFC 9110, section 10.1.1). */
 export const answerExpectation: RequestListener = (_request, response) => {
   refuse(response, 417, 'The Expect header is not supported.')
 }

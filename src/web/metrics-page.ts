@@ -1,11 +1,11 @@
-// `/metrics` in the Prometheus text format. It knows neither what is measured nor who may read it.
+// The route `/metrics`, in the Prometheus text format. Other rooms decide what is measured and who may read it.
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import type { FastifyPluginAsync } from 'fastify'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 
 export interface MetricsPageOptions {
-  /** What is measured now. */
+  /** The current metrics. */
   readonly collect: () => Promise<readonly ScopeMetrics[]>
 }
 
@@ -19,7 +19,7 @@ export function createMetricsPage({ collect }: MetricsPageOptions): FastifyPlugi
 
   async function render(): Promise<string> {
     const scopeMetrics = (await collect()).filter(({ metrics }) => metrics.length > 0)
-    // The serializer brings a copy of the SDK with the same enums under another roof.
+    // The serializer has its own copy of the SDK's types, with equal enums.
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
     return serializer.serialize({ resource: nowhere, scopeMetrics })
   }
@@ -27,7 +27,7 @@ export function createMetricsPage({ collect }: MetricsPageOptions): FastifyPlugi
   return async app => {
     app.get('/metrics', async (_request, reply) => {
       void reply.header('cache-control', 'no-store')
-      // Scrapers that come together share one reading.
+      // Concurrent scrapes share one collection.
       rendering ??= render().finally(() => {
         rendering = undefined
       })

@@ -1,13 +1,13 @@
-// Requests that one connection sends in one breath, without waiting for an answer: a thousand fit into what is read at once, and would
-// all be answered before anybody else has a turn. Neither platforms nor proxies do that.
+// Limits pipelining. A connection may send many requests without waiting for answers: a thousand fit into one read, and all would be
+// answered before any other connection has its turn. Neither platforms nor proxies do that.
 import { setImmediate as later } from 'node:timers'
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of one connection in one turn of the event loop. */
+/** Requests of a connection in one turn of the event loop. */
 const most = 8
 
-/** One count for all handlers of a server; a connection that sends more is closed. */
+/** The handlers of a server share one count. A connection that sends more is closed. */
 export function onceAtATime(): (handler: RequestListener) => RequestListener {
   const asked = new Map<Socket, number>()
   return handler => (request, response) => {
@@ -21,9 +21,9 @@ export function onceAtATime(): (handler: RequestListener) => RequestListener {
 }
 
 /**
- * A socket that is closed reads no more, but what was read already would still be parsed, request by request: that alone takes some
- * twenty times as long as the answers. Node's own end of a connection stops its parser so, later; should a version of it have none to
- * stop, the rest is parsed for nothing.
+ * Closes a socket and stops its parser. Otherwise all requests that were read already would still be parsed, which takes some twenty
+ * times as long as answering them. Node itself removes the parser in this way, but later. If a version of Node has no such parser, the
+ * rest is parsed in vain.
  */
 export function cutOff(socket: Socket & { parser?: { remove?: () => void } | null }): void {
   socket.parser?.remove?.()

@@ -1,43 +1,43 @@
-// The connections of a server: how many there may be, and which one is closed for a new one when there are as many.
+// Limits the connections of a server: when there are too many, one is closed for each new one.
 //
-// Whoever has shown the secret keeps the connection. Of the others one of the oldest goes, whatever it is doing: with a token a sender
-// needs one round trip to show the secret, and whoever waits longer than as many others need to come has nothing to show. A signature is
-// shown when the whole body is there: so of the oldest few the one goes that has sent the least, and a large delivery on its way stays
-// where others only wait. Those from an address where the secret was right before go last. So idle strangers shut nobody out, and an
-// honest newcomer is only turned away by as many strangers as there is room for, between its first packet and its second.
+// Connections that have shown the secret are never closed. Of the others, one of the oldest is: a sender with a token shows it within
+// one round trip, so a connection that is older than many others probably has none. A signature is checked only when the whole body
+// has arrived; so among the oldest few, the one that has sent the least is closed, and a large delivery under way is kept. Connections
+// from addresses that have shown the secret before are closed last. So idle strangers cannot shut anybody out: to displace an honest
+// sender, as many strangers as there may be connections must arrive between its first packet and its second.
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Connection, ProvenPeers } from '../lib/proven-peers.ts'
 
 export interface OpenSockets {
-  /** Closes those that have not sent a byte. Node counts them as busy, and would wait for their time-out. */
+  /** Closes connections that have not sent a byte. Node counts them as busy, and would wait for their timeout. */
   closeUnused(): void
 }
 
 export interface OpenSocketsOptions {
-  /** Connections at once. */
+  /** Maximum number of connections. */
   readonly limit: number
   readonly peers: ProvenPeers
-  /** One was closed to make room. */
+  /** Called when one was closed to make room. */
   readonly onEvicted: () => void
 }
 
-/** Of how many of the oldest the one is closed that has sent the least; an eighth of all connections at most. */
+/** Among how many of the oldest the one that has sent the least is chosen; at most an eighth of all connections. */
 const mostCompared = 16
 
 export function openSockets(server: Server | TlsServer, { limit, peers, onEvicted }: OpenSocketsOptions): OpenSockets {
   const open = new Map<string, Socket>()
   const compared = Math.max(1, Math.min(mostCompared, Math.floor(limit / 8)))
-  /** Those that have not shown the secret, the oldest first. */
+  /** Those that have not shown the secret, oldest first. */
   const strangers = new Set<Socket>()
   const known = new Set<Socket>()
-  /** A socket that is closed has no addresses any more. */
+  /** Remembered, because a closed socket no longer has its addresses. */
   const names = new WeakMap<Socket, string>()
 
   function forget(socket: Socket): void {
     const name = names.get(socket) ?? ''
-    // Its port may have come back before its end was seen.
+    // The same port may have connected again before this socket's close event.
     if (open.get(name) === socket) open.delete(name)
     strangers.delete(socket)
     known.delete(socket)
@@ -52,7 +52,7 @@ export function openSockets(server: Server | TlsServer, { limit, peers, onEvicte
     socket.once('close', () => forget(socket))
     if (open.size > limit) evictOne()
   })
-  // Under TLS a request's socket is another one than was accepted: both have the same name.
+  // With TLS, a request's socket is another object than the accepted one. Both have the same name.
   peers.onProved(connection => {
     const socket = open.get(nameOf(connection))
     if (socket === undefined) return
@@ -60,7 +60,7 @@ export function openSockets(server: Server | TlsServer, { limit, peers, onEvicte
     known.delete(socket)
   })
 
-  /** The newcomer is among them: where all others are proven, it is the one. */
+  /** The new connection is among them: it is closed if all others have shown the secret. */
   function evictOne(): void {
     let least: Socket | undefined
     let left = compared

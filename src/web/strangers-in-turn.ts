@@ -1,20 +1,20 @@
-// Requests on connections that have not shown the secret: some of them in each turn of the event loop, the others wait, and each
-// connection has its turn.
+// Limits requests on connections that have not shown the secret ("strangers"): a few are served in each turn of the event loop, the
+// connections taking turns.
 //
-// A turn accepts one new connection. Were a thousand strangers answered in each, a newcomer behind five hundred others would wait for
-// minutes before it is accepted. Whoever has shown the secret waits for nobody.
+// The reason: one turn accepts one new connection. If each turn also answered a thousand strangers, the five hundredth new connection
+// would wait for minutes. Connections that have shown the secret are served at once.
 import { setImmediate as later } from 'node:timers'
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ProvenPeers } from '../lib/proven-peers.ts'
 import { cutOff } from './once-at-a-time.ts'
 
-/** Requests of strangers in one turn of the event loop: less than a millisecond of answers, and more than come in a turn otherwise. */
+/** Requests of strangers in one turn: less than a millisecond of work, and more than usually arrive in a turn. */
 const most = 4
-/** Requests of one connection that wait; beyond it, it is closed. */
+/** Waiting requests of a connection; beyond that it is closed. */
 const mostOfOne = 8
 
-/** One queue for all handlers of a server. */
+/** The handlers of a server share one queue. */
 export function strangersInTurn(peers: ProvenPeers): (handler: RequestListener) => RequestListener {
   const waiting = new Map<Socket, (() => void)[]>()
   let served = 0

@@ -1,19 +1,18 @@
-// How a connection ends well when a request is refused before its body was read.
+// Closes a connection gracefully when a request is refused before its body was read.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { after } from '../lib/timer.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** A body of this size is cheaper read and thrown away than a connection opened anew, bytes. */
+/** Bytes. Reading and discarding a smaller body is cheaper than a new connection. */
 const small = 65_536
-/** What is read of a larger one while the refusal is on its way to the sender: at most this much, for at most this long. */
+/** How much of a larger body is read, and for how long, while the refusal is sent. */
 const lingering = { bytes: 262_144, ms: 1_000 }
 
 /**
- * Closing a socket with unread input resets it, and a reset may overtake the answer. So the refusal goes out whole, and the
- * connection is closed a little later: when the sender closes, or has sent too much more. Anything below 400 is left to
- * Node, which reads the body to its end and keeps the connection: a sender that is served must not see it break.
- * Returns the payload to send.
+ * Closing a socket with unread input resets the connection, and the reset may overtake the answer. So the refusal is sent
+ * completely, and the connection is closed a little later: when the sender closes it, or has sent too much more. Answers below
+ * 400 are left to Node, which reads the whole body and keeps the connection. Returns the payload to send.
  */
 export function closeWhatIsUnread(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (reply.statusCode < 400 || typeof payload !== 'string' || !isLargeAndUnread(request.raw)) return payload
@@ -25,8 +24,8 @@ export function closeWhatIsUnread(request: FastifyRequest, reply: FastifyReply, 
 const refused = new WeakSet<FastifyRequest>()
 
 /**
- * Whether the request got such a refusal. To fastify it is not answered until its stream has ended, and a sender that goes away
- * meanwhile would have it run what comes behind the hook that refused: the route itself.
+ * Whether the request got such a refusal. For Fastify it is unanswered until the stream has ended. If the sender disconnects
+ * meanwhile, Fastify would go on after the hook that refused it, and run the route.
  */
 export function wasRefusedUnread(request: FastifyRequest): boolean {
   return refused.has(request)
@@ -39,7 +38,7 @@ function isLargeAndUnread(message: IncomingMessage): boolean {
 }
 
 async function* thenLinger(payload: string, message: IncomingMessage): AsyncGenerator<string> {
-  // The whole answer is out after this; only the end of the stream, and so of the connection, waits.
+  // After this the whole answer is sent. Only the end of the stream, and with it of the connection, waits.
   yield payload
   await discard(message)
 }
