@@ -1,4 +1,4 @@
-// Chooses the database by where the store is said to be.
+// Opens the store: chooses the database by its location.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import { proveRoom } from './maintenance/writable.ts'
 import { openSqliteInboxWriter } from './sqlite/inbox-writer.ts'
@@ -14,26 +14,25 @@ export { walPositions } from './sqlite/wal/positions.ts'
 export type StoreLocation =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
-export interface OpenOptions {
-  /** Bytes the store may hold before it takes no more deliveries. */
+interface OpenOptions {
+  /** At this size, in bytes, the store refuses deliveries. */
   readonly maxSize: number
-  /** For the process that serves the store, and has it open twice, on two threads. PostgreSQL needs none. */
+  /** SQLite: shared by the two threads of the daemon, which each open the store. */
   readonly positions?: WalPositions | undefined
-  /** For what an operator must know. */
   readonly log?: Log | undefined
-  /** On PostgreSQL: a statement that is not answered by then has failed, ms. */
+  /** PostgreSQL: the time-out of a statement, ms. */
   readonly patience?: number | undefined
 }
 
-/** Whole ms, as what is reckoned from them may be stored. */
+/** Whole ms: what is computed from them may be stored in integer columns. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
-/** Of the daemon: what it does is tried again. Its senders wait for an answer, 10 s at most. */
+/** Time-outs of statements, ms. Shorter for the ingress, as senders of webhooks wait 10 s at most. */
 export const patience = { daemon: 15_000, ingress: 6_000 } as const
 
 /**
- * Opens the store to serve it: creates what is missing and brings the schema to this version's. A file is this process's alone until
- * it is closed; where another process has it, nothing is changed. Throws StoreError with a remedy.
+ * Opens the store to serve it: creates or migrates the schema. A SQLite file then belongs to this process until it is closed; if it
+ * belongs to another process, nothing is changed. Throws StoreError with a remedy.
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
@@ -41,18 +40,15 @@ export async function openOwnStore(location: StoreLocation, options: OpenOptions
 }
 
 /**
- * Opens the store beside whoever serves it, for a command: it can work off nothing and erase nothing. What is missing or of an older
- * schema is made or migrated only where nobody serves the file. Throws StoreError with a remedy.
+ * Opens the store for a command, while a daemon may be serving it. Creates or migrates the schema only if none does. Throws StoreError
+ * with a remedy.
  */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqliteShared(location.path, {
-    maxSize: options.maxSize,
-    ...hostClocks,
-  })
+  return openSqliteShared(location.path, { maxSize: options.maxSize, ...hostClocks })
 }
 
-/** Opens a store that is open already for a thread that only puts deliveries into its inbox. */
+/** Opens the store, which must be open already, for the thread that puts deliveries into its inbox. */
 export async function openInboxWriter(
   location: StoreLocation,
   options: OpenOptions & { readonly positions: WalPositions },
@@ -62,7 +58,7 @@ export async function openInboxWriter(
   }
   const store = await openPostgres(location.url, { ...options, patience: patience.ingress })
   return {
-    // On connections of their own: one that is not answered any more holds up no other.
+    // On several connections, so that one that hangs does not block the others.
     abreast: 4,
     put: async deliveries => store.inbox.put(deliveries),
     proveWritable: async () => proveRoom(store),
@@ -70,7 +66,7 @@ export async function openInboxWriter(
   }
 }
 
-/** Its driver is only loaded where it is wanted. */
+/** Loads the driver only when it is needed. */
 async function openPostgres(url: Secret, options: OpenOptions): Promise<Store> {
   const postgres = await import('./postgres/open-postgres.ts')
   return postgres.openPostgres(url.reveal(), options)

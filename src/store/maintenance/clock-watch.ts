@@ -1,4 +1,4 @@
-// Looks whether the store's clock has gone back, and then, and at the start, brings back what it had put too far ahead.
+// Notices when the store's clock is set back. Then, and at the start, it makes due what was scheduled too far in the future (`bringBack`).
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
@@ -12,11 +12,11 @@ export interface ClockWatchOptions {
 
 /** Between two looks, ms. */
 const every = 2_000
-/** Less is what an answer of the database may take, ms. */
+/** Smaller differences may come from a slow answer of the database, ms. */
 const tolerance = 1_000
 
 export function createClockWatch({ store, clock, log }: ClockWatchOptions): Loop {
-  /** The store's time less the process's own, which never goes back. */
+  /** The store's time minus the process's monotonic time. */
   let before = Infinity
   return createLoop({
     name: 'clock watch',

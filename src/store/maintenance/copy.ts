@@ -1,4 +1,4 @@
-// Moves everything from one store into another, of either database: in steps that can be taken up again, and counted at the end.
+// Copies one store into another, of either database, in steps that can be continued after an interruption, and compares the counts at the end.
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../lib/fault.ts'
 import { maintenanceLease } from './maintenance.ts'
@@ -15,21 +15,21 @@ export interface Copyable {
 export interface CopyOptions {
   readonly from: Copyable
   readonly to: Copyable
-  /** Names the source, without secrets: a copy that was cut off is continued only from the same one. */
+  /** Identifies the source, without secrets: an interrupted copy is continued only from the same one. */
   readonly source: string
   /** Called after each table. */
   readonly onTable?: ((name: string, rows: number) => void) | undefined
 }
 
-/** Rows of one transaction. Those with whole deliveries are large. */
+/** Rows of one transaction; rows with bodies of deliveries are large. */
 const rowsAtOnce = { large: 16, usual: 500 }
-/** As long as no daemon may be surprised, ms; renewed while the copy lasts. */
+/** No daemon may start on either store during the copy, nor for this long after it crashed, ms. */
 const leaseMs = 60_000
 const renewMs = 10_000
 const copyLease = 'store-copy'
 const forGood = 100 * 365 * 24 * 3_600_000
 
-/** Answers the rows of each table. Throws StoreError when either store is in use, or the target holds something else. */
+/** Returns the number of rows of each table. Throws StoreError if either store is in use, or the target has other content. */
 export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<string, number>> {
   const { from, to } = options
   const pairs = await paired(from.tables, to.tables)
@@ -60,7 +60,7 @@ export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<strin
 
 async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Promise<void>): Promise<void> {
   const limit = table.columns.includes('body') ? rowsAtOnce.large : rowsAtOnce.usual
-  // Rows are written in the order of their keys, so the greatest key says how far a copy that was cut off had come.
+  // Rows are written in the order of their keys, so an interrupted copy continues after the greatest key.
   let after = await to.last(table)
   for (;;) {
     await renew()
@@ -72,7 +72,7 @@ async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Pr
   }
 }
 
-/** A daemon that serves a store renews this lease as long as it runs. */
+/** A running daemon holds this lease. */
 async function reserve(leases: Leases, holder: string): Promise<void> {
   if (await leases.take(maintenanceLease, holder, leaseMs)) return
   throw new StoreError(
@@ -81,7 +81,7 @@ async function reserve(leases: Leases, holder: string): Promise<void> {
   )
 }
 
-/** Leaves a sign in both stores, so that a copy that was cut off goes on where it was, and only if nothing has changed since. */
+/** Marks both stores, so that an interrupted copy can be continued, but only if no daemon has used them since. */
 async function begin(from: Copyable, to: Copyable, tables: readonly Table[], holder: string): Promise<void> {
   const isBegun = !(await to.leases.take(copyLease, 'nobody', 0))
   if (isBegun) {
@@ -105,7 +105,7 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
   await to.leases.take(copyLease, holder, forGood)
 }
 
-/** The tables of the source as the target knows them too. */
+/** The tables of the source, which the target must have too. */
 async function paired(from: Tables, to: Tables): Promise<readonly Table[]> {
   const targets = new Map((await to.list()).map(table => [table.name, table]))
   const tables = await from.list()

@@ -1,4 +1,4 @@
-// Maintenance of the store: forgets what it no longer needs, in small steps, counts it and says so. One replica does it, by lease.
+// Maintenance of the store: deletes what is no longer needed, in small steps, counts and logs it. The replica with the lease does it.
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { keyMemory } from '../ports/inbox.ts'
@@ -23,35 +23,35 @@ export interface MaintenanceOptions {
     | 'counters'
     | 'now'
   >
-  /** The queues that are configured. What is pending for any other is given up in the end. */
+  /** The configured queues. What is pending for any other one is dropped in the end. */
   readonly served: readonly ExportQueue[]
-  /** How long runs stay once nothing of them is pending; dead letters and deliveries that cannot be decoded too. Milliseconds. */
+  /** How long exported runs, dead letters and quarantined deliveries are stored, ms. */
   readonly retention: number
-  /** How long it is remembered what was exported of a pruned run, ms. */
+  /** How long the tombstone of a pruned run is stored, ms. */
   readonly remember: number
-  /** How long figures over time are stored, ms: so long deployments, changes and incidents are. */
+  /** How long trends, deployments, changes and incidents are stored, ms. */
   readonly keepFigures: number
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Who holds it looks after the store; `pipespan store copy` sees by it that a store is in use. */
+/** The holder maintains the store. As a running daemon holds it, it also tells `pipespan store copy` that a store is in use. */
 export const maintenanceLease = 'maintenance'
 
 /** Between two rounds, ms. */
 const every = 600_000
 /** A replica that dies is replaced within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
-/** Rows of one transaction, and the pause after it, in which others use the store, ms. */
+/** Rows of one transaction, and the pause after it for other users of the store, ms. */
 const step = { rows: 50, pause: 5 }
 
 /**
- * A store that is nearly full removes delivered runs before the end of their retention, as otherwise it would have to refuse what is
- * new. `from` this share of its limit on, until `to` that share; not what was delivered in the last `spared` ms, while there is room.
+ * A store that is nearly full deletes delivered runs before the end of their retention, so that it need not refuse new ones: when it is
+ * 90 % full, until it is 80 % full, but not what was delivered in the last ten minutes unless it is completely full.
  */
 const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
 
-/** What a round did, by the names of the counters. */
+/** Deleted rows by the names of the counters. */
 type Pruned = Record<
   | 'runs'
   | 'events'
@@ -75,7 +75,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   let renewed = -Infinity
   let nextRound = -Infinity
 
-  /** False when another replica looks after the store, or this one stops. */
+  /** False if another replica has the lease, or this one stops. */
   async function mayGoOn(): Promise<boolean> {
     if (stopping) return false
     if (elapsed(clock) - renewed < lease.renewMs) return true
@@ -84,7 +84,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     return true
   }
 
-  /** Repeats a step while there is something to do; answers the sum of what it did. */
+  /** Repeats a step until the last one; returns the sum. */
   async function inSteps(prune: () => Promise<number>, isLast: (done: number) => boolean): Promise<number> {
     let sum = 0
     while (await mayGoOn()) {
@@ -96,19 +96,23 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     return sum
   }
 
-  async function pruneRuns(before: number): Promise<number> {
+  /** `isEnough` is asked after every 20 steps only, as the size is expensive to compute. */
+  async function pruneRuns(before: number, isEnough?: () => Promise<boolean>): Promise<number> {
     let from: RunCursor | undefined
+    let steps = 0
     return inSteps(
       async () => {
         const { pruned, next } = await pruning.runs(before, step.rows, from)
         from = next
+        steps += 1
+        if (steps % 20 === 0 && (await isEnough?.()) === true) from = undefined
         return pruned
       },
       () => from === undefined,
     )
   }
 
-  /** Only an operator knows whether a destination comes back, and the retention is the time it has to say so. */
+  /** A destination may be configured again within the retention. */
   async function giveUpUnserved(before: number): Promise<number> {
     let sum = 0
     for (const queue of await store.outbox.queues()) {
@@ -129,22 +133,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     return sum
   }
 
-  /** Until the store has room again, or nothing is left that went to rest before `before`; answers how many runs went. */
-  async function pruneEarly(before: number): Promise<number> {
-    let from: RunCursor | undefined
-    let steps = 0
-    return inSteps(
-      async () => {
-        const { pruned, next } = await pruning.runs(before, step.rows, from)
-        from = next
-        steps += 1
-        // Not after every step: the size is dear to ask for.
-        if (steps % 20 === 0 && (await pruning.fullness()) < pressure.to) from = undefined
-        return pruned
-      },
-      () => from === undefined,
-    )
-  }
+  const hasRoom = async (): Promise<boolean> => (await pruning.fullness()) < pressure.to
 
   async function pruneEventsEarly(before: number): Promise<number> {
     if ((await pruning.fullness()) < pressure.from) return 0
@@ -158,9 +147,9 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     if ((await pruning.fullness()) < pressure.from) return
     const now = await store.now()
     const unserved = await giveUpUnserved(now - pressure.spared)
-    let runs = await pruneEarly(now - pressure.spared)
-    // As after an outage that filled it: all was delivered just now, and what is new is refused.
-    if ((await pruning.fullness()) >= 1) runs += await pruneEarly(now)
+    let runs = await pruneRuns(now - pressure.spared, hasRoom)
+    // An outage of the backend filled it: everything was delivered just now.
+    if ((await pruning.fullness()) >= 1) runs += await pruneRuns(now, hasRoom)
     const events = await pruneEventsEarly(now - pressure.spared)
     if (unserved > 0) await store.counters.add('pruned.unserved_exports', unserved)
     if (runs + events === 0) return
@@ -173,14 +162,14 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   async function round(): Promise<void> {
     const now = await store.now()
     const isShort = (done: number): boolean => done < step.rows
-    // Dead letters first: a run stays as long as one of its exports is a dead letter.
+    // Dead letters first, as a run stays as long as it has one.
     const old = now - retention
     const pruned: Pruned = {
       dead_letters: await inSteps(async () => pruning.deadLetters(old, step.rows), isShort),
       quarantined_deliveries: await inSteps(async () => pruning.quarantinedDeliveries(old, step.rows), isShort),
       unserved_exports: await giveUpUnserved(old),
       runs: await pruneRuns(old),
-      // For as long as a delivery may come again.
+      // As long as its delivery may be repeated, an event must be known.
       events: await inSteps(async () => pruning.events(now - Math.max(retention, keyMemory), step.rows), isShort),
       tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
       delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),
@@ -209,7 +198,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       if (!(await mayGoOn())) return lease.renewMs
       await relieve()
       if (elapsed(clock) >= nextRound) {
-        // From now on a copy of this store that was begun cannot be continued.
+        // An unfinished copy of this store cannot be continued after this.
         const { copy } = store.repositories
         if (nextRound === -Infinity && (await copy.get({})) !== undefined) await copy.remove({})
         await round()

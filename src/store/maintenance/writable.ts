@@ -1,8 +1,8 @@
-// Whether the store would take one more delivery: what readiness means.
+// Readiness of the store: whether it would accept another delivery.
 import { StoreError } from '../../lib/fault.ts'
 import type { Store } from '../ports/store.ts'
 
-/** Throws StoreError when nothing can be written, or the store has reached its limit. */
+/** Throws StoreError if the store cannot write, or has reached its size limit. */
 export async function proveRoom({ proveWritable, pruning }: Pick<Store, 'proveWritable' | 'pruning'>): Promise<void> {
   await proveWritable()
   if ((await pruning.fullness()) >= 1) throw limitReached()

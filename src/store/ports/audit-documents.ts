@@ -1,55 +1,55 @@
-// How far the reading of audit events has come. Times are the platform's.
+// How far audit events have been read. Times are the platform's.
 import { z } from 'zod'
 
-/** An event by its number and its time. */
+/** An event's id and time. */
 const mark = z.tuple([z.number(), z.number()])
 export type AuditMark = z.infer<typeof mark>
 
-/** A stretch of time that is being read, page by page, and how far that has come. */
-export const auditWindow = z.object({
+/** A period that is being read page by page. */
+const auditWindow = z.object({
   since: z.number(),
   /** Absent: up to now. */
   until: z.number().optional(),
-  /** The page that comes next; absent at the first one. */
+  /** The next page; absent before the first one. */
   next: z.string().optional(),
   /** When the platform served the first page. */
   servedAt: z.number().optional(),
-  /** The newest event that was read of it. */
+  /** The newest event read so far. */
   newest: mark.optional(),
-  /** The others that are hardly older. */
+  /** Events a few minutes older than that. */
   recent: z.array(mark),
 })
 export type AuditWindow = z.infer<typeof auditWindow>
 
-/** Of one source: the instance, or a group. */
+/** Of one source: the instance, or one group. */
 export const auditCursor = z.object({
   instance: z.string(),
-  /** `instance`, or the group as it was configured. */
+  /** `instance`, or the group as configured. */
   source: z.string(),
-  /** Everything from here on was read, or is being read. */
+  /** Everything since then was read or is being read. */
   since: z.number(),
-  /** Up to where it was read, and the newest event of that. */
+  /** Time and id of the newest event read. */
   at: z.number(),
   id: z.number(),
-  /** Events of the last minutes before that: when these are read again, they are known. */
+  /** Events of the minutes before that. They are read again, as events may arrive late, and must be recognised. */
   recent: z.array(mark),
-  /** When something was last read to its end; the store's time. */
+  /** When a window was last read to its end; the store's time. */
   readAt: z.number().optional(),
   reading: auditWindow.optional(),
 })
 export type AuditCursor = z.infer<typeof auditCursor>
 
-/** Of the past, by a command; one under way. */
+/** A backfill under way. */
 export const auditBackfill = z.object({
   instance: z.string(),
-  /** Derived from what it was asked to look over: the same command goes on with it. */
+  /** Derived from the command's options, so that the same command continues it. */
   name: z.string(),
   since: z.number(),
   until: z.number(),
   startedAt: z.number(),
   /** Sources that are done. */
   done: z.array(z.string()),
-  /** Where the next one has come to; absent before its first page. */
+  /** The source that is being read; absent before its first page. */
   reading: auditWindow.optional(),
 })
 export type AuditBackfill = z.infer<typeof auditBackfill>

@@ -1,34 +1,34 @@
-// What the platform does not offer of what is read about the inside of jobs, and of audit events: remembered for a day, so that it is not
-// asked in vain again and again, and shown to people.
+// Requests about the inside of jobs, or for audit events, that the platform refused, because it lacks the feature or the token the
+// permission. Remembered for a day, so that they are not repeated in vain, and shown on a page.
 import { z } from 'zod'
 import type { Millis } from '../../model/instant.ts'
 
 /** The store's times. */
 export const refusedEndpoint = z.object({
   instance: z.string(),
-  /** What is asked for: as `JobReadable` has it; of audit events with whose they are. */
+  /** A `JobReadable`, or `auditEvents` followed by their source. */
   what: z.string(),
-  /** 0: whatever the project. */
+  /** 0: all projects. */
   project: z.number(),
-  /** Its full path, as last known; of audit events whose they are. */
+  /** Its full path, as last known; of audit events their source. */
   path: z.string().optional(),
   status: z.number().optional(),
-  /** What is wrong, and what it would take. */
+  /** What is wrong, and what would help. */
   message: z.string(),
-  /** Refusals without an answer between them. */
+  /** Refusals in a row. */
   times: z.number(),
-  /** Since when it is not asked any more; absent while it still is. */
+  /** Since when it is not asked for any more; absent as long as it is. */
   since: z.number().optional(),
 })
 export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
 
-/** So begins what is asked for of those; then follows whose. */
+/** The prefix of `what` for audit events. */
 export const auditEvents = 'audit events'
 
-/** After so long it is asked for again, ms. */
+/** After this it is asked for again, ms. */
 export const refusedFor = 86_400_000
 
-/** True while it is not asked for, because it was refused. */
+/** True as long as it is not asked for because it was refused. */
 export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
   const age = refused?.since === undefined ? undefined : now - refused.since
   return age !== undefined && age >= 0 && age < refusedFor

@@ -1,5 +1,5 @@
-// Changes (merge requests): what is reported of them is taken in with what reported it (`Processed`, `RunChange`); each of their times is counted
-// once, when all that is known of it had time to arrive.
+// Changes (merge requests). Reports of them are written with the delivery or run that reported them (`Processed`, `RunChange`). Each of their times
+// is counted once, after a delay in which late reports may arrive.
 import type { Change, ChangeState, ChangeView } from '../../model/change.ts'
 import type { ChangeFigures, CountedTimes } from '../../model/change-figures.ts'
 import type { Countable } from './counted.ts'
@@ -8,7 +8,7 @@ import type { ProjectFacts } from '../../model/observation.ts'
 
 export interface ReportedChange {
   readonly change: Change
-  /** What is new of its times is counted so much later, ms: so long an earlier one may be reported. */
+  /** How much later a new time of it is counted, ms: until then an earlier one may be reported. */
   readonly countIn: Millis
 }
 
@@ -17,12 +17,12 @@ export interface ShownChange {
   readonly id: number
   readonly change: Change
   readonly view: ChangeView
-  /** When something of it last happened. */
+  /** When something last happened to it. */
   readonly at: Millis
   readonly counted: CountedTimes
 }
 
-/** How many changes of a project are in which state. */
+/** How many changes of a project are in each state. */
 export interface ProjectChanges {
   readonly instance: string
   readonly project: ProjectFacts
@@ -32,21 +32,21 @@ export interface ProjectChanges {
 }
 
 export interface ChangeFilter {
-  /** Full path; all where there is none. */
+  /** Full path; undefined: all. */
   readonly project?: string | undefined
   readonly since: Millis
   readonly until: Millis
   readonly limit: number
 }
 
-/** Damaged ones are passed over for good. `count` counts one time, the earliest. */
+/** Damaged ones are skipped for good. `count` counts one time, the earliest. */
 export interface Changes extends Countable<Change, ChangeFigures> {
-  /** Forgets those of which nothing happened since `before`; answers how many. */
+  /** Deletes those to which nothing happened since `before`; returns how many. */
   prune(before: Millis, limit: number): Promise<number>
-  /** Those of which something happened within a time, the latest first. */
+  /** Those to which something happened within a period, the latest first. */
   list(filter: ChangeFilter): Promise<readonly ShownChange[]>
   /** By project. */
   states(): Promise<readonly ProjectChanges[]>
-  /** Those of a project that are open, drafts too, the oldest first. */
+  /** The open ones of a project, including drafts, the oldest first. */
   open(of: { readonly instance: string; readonly projectId: number }, limit: number): Promise<readonly ChangeView[]>
 }

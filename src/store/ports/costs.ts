@@ -1,4 +1,4 @@
-// What jobs took of their runners and what that cost, by day: what one chunk adds, and what is asked. Pure; the SQL is beside.
+// Runner time and costs of jobs by day: what one chunk adds, and what can be asked. Pure.
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
 import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
@@ -8,40 +8,40 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Failures } from '../read-models/earlier-failures.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** What of a job's time nobody wanted; `flaky`: it failed, and passed when it ran again for the same commit: the time of that. */
+/** How a job's time was wasted. `flaky`: the time of a run that passed after a failure on the same commit. */
 export const lostPurposes = ['retried', 'superseded', 'failed', 'flaky'] as const
 export type LostPurpose = (typeof lostPurposes)[number]
 
-/** A day's sum, of a project's jobs (job '') by class of branch and type of runner, or of one of its jobs. */
+/** The sum of a day: of all jobs of a project (job '') by class of branch and type of runner, or of one job. */
 export interface CostRow {
   /** Start of the day, UTC. */
   readonly bucket: Millis
   readonly projectId: number
   readonly job: string
   readonly instance: string
-  /** Empty of one job: its sum is of all. */
+  /** Empty in the row of one job, which is over all branches and runners. */
   readonly branch: BranchClass | ''
-  /** The type of the runner; empty where that is not known, and of one job. */
+  /** The type of the runner; empty if unknown, and in the row of one job. */
   readonly worker: string
   /** Full path, as last known. */
   readonly project: string
   readonly runs: number
   /** Whole ms. */
   readonly totalMs: number
-  /** In the unit of the price table; 0 without a price. */
+  /** In the currency of the price table; 0 without a price. */
   readonly cost: number
-  /** What of that nobody wanted. */
+  /** How much of that was wasted. */
   readonly lost: Readonly<Record<LostPurpose, CostSum>>
 }
 
-/** What sums are made by: of all, of each project, job, class of branch, type of runner, or day. */
+/** What sums are grouped by. */
 export const costGroups = ['total', 'project', 'job', 'branch', 'worker', 'day'] as const
 export type CostGroup = (typeof costGroups)[number]
 
 export interface CostQuery {
   readonly since: Millis
   readonly until: Millis
-  /** Undefined: of all projects. */
+  /** Undefined: all projects. */
   readonly projectId?: number | undefined
 }
 
@@ -50,10 +50,10 @@ export interface CostSum {
   readonly cost: number
 }
 
-/** A sum of a group; what the group is not by is empty or absent. */
+/** The sum of one group. */
 export interface CostLine extends CostSum {
   readonly projectId?: number | undefined
-  /** Full path; empty where it is of several projects. */
+  /** Full path; empty if the group is over several projects. */
   readonly project: string
   /** Job, branch class or runner type. */
   readonly name: string
@@ -63,7 +63,7 @@ export interface CostLine extends CostSum {
 }
 
 export interface CostReads {
-  /** The most costly first, where there are prices, else those that took most time; days in their order. */
+  /** The most expensive first, without prices those with the most time; days in their order. */
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
 }
 
@@ -81,7 +81,7 @@ export interface JobCost extends CostSum {
   readonly lost: LostPurpose | undefined
 }
 
-/** What each job of a chunk adds, of those that took a runner's time. `failedBefore`: as with trends. */
+/** What the jobs of a chunk add that occupied a runner. `failedBefore`: see `outcomesOf`. */
 export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
   const { key, project, pipeline } = chunk
   const path = plainText(project.path ?? project.name ?? '')
@@ -108,5 +108,5 @@ export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
   return costs
 }
 
-/** The platform's words are shorter, UTF-16 units. */
+/** UTF-16 units; the platform's types of runners are shorter. */
 const longestWorker = 50

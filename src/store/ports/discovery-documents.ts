@@ -1,28 +1,28 @@
-// What discovery remembers: how far the poller, the sweeps and backfills have come, what the platform's records of its hooks
-// showed, and what is left of the API budget. Times are the platform's, but where the store's are named.
+// What discovery remembers: how far the poller, sweeps and backfills have come, what the platform's hook logs showed, and what is
+// left of the API budget. Times are the platform's unless noted.
 import { z } from 'zod'
 
 export const polledProject = z.object({
   instance: z.string(),
-  /** How it is asked for: its id, or the path the operator gave. */
+  /** Its id, or the path from the configuration. */
   project: z.union([z.number(), z.string()]),
   path: z.string().optional(),
-  /** All changes before this have been seen. */
+  /** All changes before this have been read. */
   seen: z.number(),
   childrenSeen: z.number(),
-  /** The last change of anything in it. */
+  /** The latest change of any of its pipelines. */
   ranAt: z.number(),
-  /** Pipelines under way, and when they were last seen to change. */
+  /** Ids of pipelines under way, and when each was last seen to change. */
   active: z.array(z.tuple([z.number(), z.number()])),
 })
 export type PolledProject = z.infer<typeof polledProject>
 
-/** Of the pipelines that the token's own user started. */
+/** The pipelines started by the token's own user. */
 export const ownPipelines = z.object({
   instance: z.string(),
-  /** Creation of the newest one seen. */
+  /** When the newest one was created. */
   newest: z.number(),
-  /** Creation of the oldest one under way; absent when none is. */
+  /** When the oldest one under way was created. */
   oldestActive: z.number().optional(),
 })
 export type OwnPipelines = z.infer<typeof ownPipelines>
@@ -31,46 +31,46 @@ export const sweep = z.object({
   instance: z.string(),
   group: z.string(),
   startedAt: z.number(),
-  /** Changes before this were seen by the sweep before. */
+  /** Changes before this were read by the previous sweep. */
   since: z.number(),
-  /** The page of projects that comes next; absent at the first one. */
+  /** The next page of projects; absent before the first one. */
   next: z.string().optional(),
-  /** Projects seen by this sweep so far. */
+  /** Projects seen so far. */
   count: z.number(),
-  /** Projects of the sweep before; absent during the first one. */
+  /** Projects of the previous sweep; absent during the first one. */
   before: z.number().optional(),
   done: z.boolean(),
 })
 export type Sweep = z.infer<typeof sweep>
 
-/** A hook of the platform that leads here. */
+/** A webhook of the platform that posts to this daemon. */
 export const watchedHook = z.object({
   instance: z.string(),
   kind: z.enum(['project', 'group']),
   id: z.number(),
   /** The project or group, as configured: its id or path. */
   owner: z.string(),
-  /** The newest of its deliveries that was read for what failed; 0 while nothing is redelivered. */
+  /** Id of the newest delivery that was checked for a failure; 0 as long as nothing is redelivered. */
   newest: z.number(),
-  /** The newest that was counted, where that is a newer one. */
+  /** Id of the newest delivery that was counted, if it is newer. */
   counted: z.number().optional(),
-  /** As the platform calls it: `executable`, `temporarily_disabled`, `disabled`. */
+  /** As the platform names it: `executable`, `temporarily_disabled`, `disabled`. */
   state: z.string().optional(),
-  /** While it is switched off for now: until when. */
+  /** Of a temporarily disabled one. */
   disabledUntil: z.number().optional(),
-  /** How long its deliveries took since it was first looked at, in buckets of seconds. */
+  /** Histogram of how long its deliveries took since the first look, in seconds. */
   durations: z.object({ began: z.number(), counts: z.array(z.number()), sum: z.number() }).optional(),
-  /** When something new was last found; the store's time. */
+  /** When a new delivery was last found; the store's time. */
   lastDeliveryAt: z.number().optional(),
-  /** Deliveries since it was first looked at, by HTTP status, or `no answer`. */
+  /** Number of deliveries since the first look by HTTP status, or `no answer`. */
   answers: z.record(z.string(), z.number()),
 })
 export type WatchedHook = z.infer<typeof watchedHook>
 
-/** One under way. */
+/** A backfill under way. */
 export const backfill = z.object({
   instance: z.string(),
-  /** Derived from what it was asked to look over: the same command goes on with it. */
+  /** Derived from the command's options, so that the same command continues it. */
   name: z.string(),
   since: z.number(),
   until: z.number(),
@@ -82,7 +82,7 @@ export const backfill = z.object({
 })
 export type Backfill = z.infer<typeof backfill>
 
-/** See `platform/rest/budget.ts` for how it is reckoned; the store's times. */
+/** A token bucket, see `platform/rest/budget.ts`; the store's times. */
 export const apiBudget = z.object({
   /** The token's fingerprint. */
   account: z.string(),

@@ -1,29 +1,29 @@
-// The enrichment queue: which runs the platform's API is still to be asked about, when, and at which level of detail; and which job
-// started which pipeline.
+// The enrichment queue: which runs are to be asked about at the platform's API, when, and at which level of detail. Also the job that
+// started a pipeline.
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** Pipelines of the day, runs under way of which nothing more is observed, and what a backfill found: none waits for another. */
+/** Recent pipelines, runs under way without new observations, and what a backfill found. No class waits for another. */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
 /**
- * What for, the least first: its pipeline, if that is still unknown; where a child comes from; how the pipeline stands; that
- * and, or (when its end is known) only, the jobs and bridges of its end.
+ * What is asked, the least first. `pipeline`: the pipeline itself, if only jobs are known. `family`: where a child comes from. `state`: the
+ * pipeline's current state. `details`: its jobs and bridges, and the state too unless its end is known.
  */
 export const detailLevels = ['pipeline', 'family', 'state', 'details'] as const
 export type DetailLevel = (typeof detailLevels)[number]
 
 /** What a decision on a run changes in the queue. */
 export type EnrichmentChange =
-  /** Ask for it; what was asked for already stays in the queue, and the earlier time counts. */
+  /** Adds an item. If the run has one already, the higher level of detail and the earlier time count. */
   | { readonly detail: DetailLevel; readonly priority: EnrichmentPriority; readonly at: Millis }
-  /** It was asked: nothing more is to be asked, or only this. */
+  /** The platform was asked: removes the item, or replaces it with this one. */
   | { readonly asked: true; readonly again?: NextEnrichment | undefined }
 
 export interface NextEnrichment {
   readonly detail: DetailLevel
   readonly at: Millis
-  /** Undefined: with the priority it was taken with. */
+  /** Undefined: the priority that it had. */
   readonly priority?: EnrichmentPriority | undefined
 }
 
@@ -34,7 +34,7 @@ export interface EnrichmentItem {
   readonly takenAt: Millis
 }
 
-/** The job that started a pipeline, as the jobs of its own pipeline report it. */
+/** The job that started a pipeline, as that job's own pipeline reports it. */
 export interface Trigger {
   readonly pipelineId: number
   readonly projectId: number
@@ -42,23 +42,20 @@ export interface Trigger {
 }
 
 export interface EnrichmentQueue {
-  /** Leases those that have been due the longest, in no order: for `leaseMs` nobody else gets them. */
+  /** Leases the items that have been due the longest, in no order. */
   take(priority: EnrichmentPriority, limit: number, leaseMs: number): Promise<readonly EnrichmentItem[]>
-  /** Their leases end so long from now; 0: they are due at once. */
+  /** Extends the leases, from now on; 0: they are due at once. */
   extend(keys: readonly RunKey[], leaseMs: number): Promise<void>
-  /** Puts one that was taken back, unasked: it is due again in so long. */
+  /** Returns an item that was taken without being asked: it is due again in `ms`. */
   defer(key: RunKey, ms: number): Promise<void>
   /** How many runs are due now or taken, and how many wait for a later time. */
   count(priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
-  /**
-   * For `ms` nobody could be asked: what delays exports of finished runs is moved on by as much, but not beyond `limitMs`
-   * after a run's end.
-   */
+  /** The API could not be asked for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. */
   postpone(ms: number, limitMs: number): Promise<void>
   triggerOf(key: RunKey): Promise<Trigger | undefined>
   /**
-   * Runs that may have triggered this one: older by id, without a snapshot and not known to have ended, the nearest first. In one
-   * project, or in all.
+   * Runs that may have triggered this one: with a lower id, without a snapshot and not known to have ended; the nearest id first. In
+   * one project, or in all.
    */
   candidates(key: RunKey, projectId: number | undefined, limit: number): Promise<readonly CandidateRun[]>
 }

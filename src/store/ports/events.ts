@@ -1,14 +1,14 @@
-// Events that are about no pipeline: taken in with the deliveries that reported them (`Processed`), each once, and exported through the outbox.
+// Events that are about no pipeline. Each is stored once, with the delivery that reported it (`Processed`), and exported through the outbox.
 import type { EventChunk, PlatformEvent } from '../../model/event.ts'
 
 export interface ReceivedEvent {
   readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
-  /** As it will be sent, but for the order in time, which the store knows. */
+  /** As it will be sent, except for a time that is derived from the order of events. */
   readonly chunk: EventChunk
-  /** Its place in the order of arrival, where several processes work the inbox off. */
+  /** Its place in the order of arrival, as several processes may work on the inbox. */
   readonly arrival: number
-  /** The job whose span it is of; sent without where the store has not known that for so long, ms. */
+  /** Waits up to `ms` for the store to know this job, and is then sent without the job's span. */
   readonly waits?: { readonly jobId: number; readonly ms: number } | undefined
-  /** Destinations with the signal: log records, or what adds to metrics. */
+  /** As log records, or as points of metrics. */
   readonly to: readonly { readonly destination: string; readonly signal: 'logs' | 'metrics' }[]
 }

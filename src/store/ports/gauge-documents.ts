@@ -1,5 +1,5 @@
-// What was found when something on the platform was last asked about, as points of gauges: one document for each thing that is asked,
-// so that whichever replica sends the metrics knows it, and a restart leaves no gap.
+// The last answer of the platform to each thing that inventory asks about, as points of gauges. Stored, so that any replica can send
+// the metrics, and a restart leaves no gap.
 import { z } from 'zod'
 import type { Millis } from '../../model/instant.ts'
 
@@ -8,12 +8,12 @@ const point = z.object({
   metric: z.string(),
   /** In the order in which they are exported; vendor names under `platform.`. */
   attributes: z.record(z.string(), z.union([z.string(), z.boolean()])),
-  /** A value; or an instant in ms, of which the gauge says for how many seconds it is over, or how many are left until it. */
   value: z.union([
     z.number(),
+    // Instants in ms: the gauge is the number of seconds since or until then, at the time of sending.
     z.object({ since: z.number() }),
     z.object({ until: z.number() }),
-    // A histogram of all since it began; its metric is declared as one.
+    // A cumulative histogram; its metric is declared as one.
     z.object({ began: z.number(), bounds: z.array(z.number()), counts: z.array(z.number()), sum: z.number() }),
   ]),
 })
@@ -21,9 +21,9 @@ export type GaugePoint = z.infer<typeof point>
 
 export const gaugeReading = z.object({
   instance: z.string(),
-  /** Who asked: `agents`, `feature_flags`, … */
+  /** The collector: `agents`, `feature_flags`, … */
   kind: z.string(),
-  /** What it was asked about: the path of a project or a group, or a name from the configuration. */
+  /** What was asked about: the path of a project or a group, or a name from the configuration. */
   of: z.string(),
   /** The profile that names the attributes. */
   profile: z.string(),
@@ -36,17 +36,17 @@ export const gaugeReading = z.object({
       defaultBranch: z.string().optional(),
     })
     .optional(),
-  /** Path of the group, where it is about no project. */
+  /** Path of the group, if it is about no project. */
   group: z.string().optional(),
   /** When the platform answered; the store's time. */
   at: z.number(),
-  /** For so long it may be sent, ms: what is older is left out, so that nobody takes it for today's. */
+  /** How long it may be sent, ms: an old answer must not be taken for a current one. */
   goodFor: z.number(),
   points: z.array(point),
 })
 export type GaugeReading = z.infer<typeof gaugeReading>
 
-/** True while it may be sent. One from a time to come was written by a clock that was ahead: it counts as new. */
+/** True as long as it may be sent. One from the future was written while a clock was ahead, and counts as new. */
 export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, now: Millis): boolean {
   return now - at <= goodFor
 }

@@ -1,18 +1,18 @@
-// The inbox: deliveries accepted and not yet processed. The durable line runs through `put`.
+// The inbox: deliveries that are accepted and not yet processed. What `put` has accepted is durable.
 
 /** How long an idempotency key is remembered, ms. */
 export const keyMemory = 7 * 24 * 3_600_000
 
-/** So begin the reasons of versions that took a failure of the store for the delivery's own: what they quarantined is tried once more. */
+/** The beginning of reasons that earlier versions gave when in truth the store had failed: these deliveries are tried once more. */
 export const blamedInHaste = 'It cannot be decoded:  '
 
-/** One delivery as the ingress or redelivery hands it over: verified, not parsed. */
+/** One delivery from the ingress or redelivery: verified, not parsed. */
 export interface Delivery {
   /** The sender's idempotency key; undefined when it sent none. */
   readonly key?: string | undefined
-  /** The event header's text; empty when there was none. */
+  /** The event header; empty if there was none. */
   readonly event: string
-  /** The instance header's text. */
+  /** The instance header. */
   readonly instance?: string | undefined
   readonly source: 'webhook' | 'redelivery'
   readonly body: Uint8Array
@@ -24,14 +24,14 @@ export interface InboxItem extends Delivery {
   readonly id: number
   /** Unix time in milliseconds. */
   readonly receivedAt: number
-  /** How many processes in a row died while they read it alone; undefined: none. */
+  /** How many processes in a row died while processing this delivery alone. */
   readonly deaths?: number | undefined
 }
 
 /** A larger delivery is leased alone, bytes. */
 export const readAlone = 1024 * 1024
 
-/** Items leased for a while; a lease that was lost can settle nothing. */
+/** With a lost lease nothing can be settled. */
 export interface InboxLease {
   readonly token: string
   readonly items: readonly InboxItem[]
@@ -54,35 +54,34 @@ export interface QuarantinedDelivery {
 export interface InboxState {
   readonly waiting: number
   readonly waitingBytes: number
-  /** When the oldest waiting delivery came, undefined when none waits. */
+  /** When the oldest waiting delivery was received. */
   readonly oldest?: number | undefined
   readonly quarantined: number
 }
 
 export interface Inbox {
   /**
-   * Writes all of them in one durable transaction. `duplicate`: a delivery of that key is known (7 days); `full`: the store
-   * has reached its size limit. Throws StoreError when the store cannot write.
+   * Writes all of them in one durable transaction. `duplicate`: a delivery with that key was accepted before (within `keyMemory`);
+   * `full`: the store has reached its size limit. Throws StoreError when the store cannot write.
    */
   put(deliveries: readonly Delivery[]): Promise<readonly PutOutcome[]>
   /**
-   * Leases the oldest waiting deliveries: at most `limit`, and no more than one beyond `maxBytes`; alone one that is large, or
-   * during whose reading a process died. They are recorded as being read until `readingEnded`.
+   * Leases the oldest waiting deliveries: at most `limit`, and at most one beyond `maxBytes`. One that is large, or that a process died
+   * of, is leased alone. All are recorded as being processed until `readingEnded`.
    */
   lease(limit: number, maxBytes: number, leaseMs: number): Promise<InboxLease>
   /**
-   * To be called after each lease, however its reading went: the process lives. `all`: each of them was erased, quarantined, or taken
-   * into the runs.
+   * To be called after each lease, whatever came of it: the process has survived these deliveries. `all`: each was erased, quarantined or
+   * applied to its run.
    */
   readingEnded(lease: InboxLease, all: boolean): Promise<void>
   /**
-   * Erases deliveries that are processed and report nothing of a run: those that are still leased. Returns how many.
-   * Those that do report something are erased with the run's change.
+   * Erases those of the deliveries that are still leased; returns how many. For deliveries that report nothing of a run: all others are
+   * erased in the transaction that changes the run.
    */
   erase(token: string, ids: readonly number[]): Promise<number>
   /**
-   * Moves a delivery out of the way, for inspection, with its reason. Its key does not block a resend. False: it is no longer
-   * leased.
+   * Sets a delivery aside for inspection. Its key is forgotten, so that it can be sent again. False: it is no longer leased.
    */
   quarantine(token: string, id: number, why: { reason: string; body: Uint8Array; version: string }): Promise<boolean>
   listQuarantined(limit: number): Promise<readonly QuarantinedDelivery[]>
@@ -94,14 +93,14 @@ export interface Inbox {
   state(): Promise<InboxState>
 }
 
-/** What may be done with the inbox beside the daemon that works it off. */
+/** What a command may do while a daemon works on the inbox. */
 export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'quarantine'>
 
-/** All of the store that the ingress needs, on connections of its own. */
+/** The part of the store that the ingress needs, on its own connections. */
 export interface InboxWriter extends Pick<Inbox, 'put'> {
-  /** So many puts may be under way at a time. */
+  /** How many puts may run at the same time. */
   readonly abreast: number
-  /** Throws StoreError when the store does not take writes. */
+  /** Throws StoreError when the store cannot write. */
   proveWritable(): Promise<void>
   close(): Promise<void>
 }

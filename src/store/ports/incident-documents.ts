@@ -1,9 +1,9 @@
-// How far the reading of incidents has come. Times are the platform's.
+// How far incidents have been read. Times are the platform's.
 import { z } from 'zod'
 
 export const incidentCursor = z.object({
   instance: z.string(),
-  /** When the incident that was read last had changed. */
+  /** The `updated_at` of the last incident that was read. */
   at: z.number(),
 })
 export type IncidentCursor = z.infer<typeof incidentCursor>

@@ -1,11 +1,11 @@
-// Incidents: what is reported of them is taken in with what reported it (`Processed`); that one was opened is counted once, and how long it was open.
+// Incidents. Reports of them are written with the delivery that reported them (`Processed`). Of each, its opening and its duration are counted once.
 import type { Countable } from './counted.ts'
 import type { Incident, IncidentFigures, IncidentView } from '../../model/incident.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export interface ReportedIncident {
   readonly incident: Incident
-  /** What is to be counted of it is counted so much later, ms: so long others may report of it. */
+  /** How much later it is counted, ms: until then more may be reported of it. */
   readonly countIn: Millis
 }
 
@@ -16,16 +16,16 @@ export interface ShownIncident {
 }
 
 export interface IncidentFilter {
-  /** Full path; all where there is none. */
+  /** Full path; undefined: all. */
   readonly project?: string | undefined
   readonly limit: number
 }
 
 export interface Incidents extends Countable<Incident, IncidentFigures> {
-  /** Forgets those that last changed before `before`; answers how many. */
+  /** Deletes those that last changed before `before`; returns how many. */
   prune(before: Millis, limit: number): Promise<number>
-  /** Those that were opened within a time, the latest first. */
+  /** Those opened within a period, the latest first. */
   opened(filter: IncidentFilter & { readonly since: Millis; readonly until: Millis }): Promise<readonly ShownIncident[]>
-  /** Those that are open, the latest first. */
+  /** The open ones, the latest first. */
   open(filter: IncidentFilter): Promise<readonly ShownIncident[]>
 }

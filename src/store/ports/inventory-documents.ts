@@ -1,34 +1,34 @@
-// What was asked about one thing that the platform has: when it is asked about again, what the platform refuses, and what a round leaves
-// for the next. It shows people what the platform offers.
+// The state of one thing that inventory asks the platform about: when it is asked next, what was refused, and what one round hands to
+// the next. A page shows it.
 import { z } from 'zod'
 
 /** The store's times. */
 export const inventoryState = z.object({
   instance: z.string(),
-  /** The collector: `agents`; `query` for one of the configuration's. */
+  /** The collector: `agents`, …; `query` for a configured query. */
   kind: z.string(),
-  /** What it is asked about, as configured. */
+  /** The project, group or query, as configured. */
   of: z.string(),
-  /** As the platform knows it, and since when: it is looked up again once a day. */
+  /** The project or group as the platform reports it, and when that was: it is looked up again once a day. */
   owner: z.unknown().optional(),
   ownerAt: z.number().optional(),
   /** When the platform answered last. */
   answeredAt: z.number().optional(),
-  /** Not before then. */
+  /** When it is due. */
   nextAt: z.number(),
-  /** Rounds without an answer since the last one. */
+  /** Rounds without an answer in a row. */
   failures: z.number(),
   /** Why the last round had no answer. */
   refusal: z
     .object({
       status: z.number().optional(),
-      /** What is wrong, and what it would take. */
+      /** What is wrong, and what would help. */
       message: z.string(),
-      /** It does not pass by itself: asked again once a day. */
+      /** It will not pass by itself, so it is tried once a day only. */
       lasts: z.boolean(),
     })
     .optional(),
-  /** Left by the round before, for the next. */
+  /** What the last round hands to the next. */
   memory: z.unknown().optional(),
 })
 export type InventoryState = z.infer<typeof inventoryState>

@@ -1,31 +1,31 @@
-// What is still to be read about the inside of jobs: a queue. An entry is written with the chunk that has the job's span, and removed with
-// the chunks that have what was read, each time in one transaction: so nothing is read into the outbox twice, whoever dies meanwhile.
+// The queue of what is still to be read about the inside of jobs. An entry is written in one transaction with the chunk of the job's span, and
+// removed in one transaction with the chunks of what was read. So nothing gets into the outbox twice, even after a crash.
 import type { Chunk } from '../../model/chunk.ts'
 import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** What of a job is to be read; each is an entry of its own, so that one that cannot be read harms no other. */
+/** What can be read. Each has its own entry, so that a failure affects only that one. */
 export type JobReadable = 'log' | 'tests' | 'spans' | ReportType
 export const jobReadables: readonly JobReadable[] = ['log', 'tests', 'spans', ...allReportTypes]
 
-/** What is to be read about a job of a chunk that is about to be written. */
+/** To be read about a job of a chunk that is about to be written. */
 export interface JobReadWish {
   readonly jobId: number
   readonly what: JobReadable
 }
 
-/** What is to be read about a job after all: the chunk with its span, of this attempt, was written before. */
+/** To be read about a job of an earlier chunk, that of this attempt. */
 export interface LateJobRead extends JobReadWish {
   readonly attempt: number
 }
 
 export interface JobReadKey extends JobReadWish {
-  /** The chunk that has the job's span: one for each job and attempt. */
+  /** The chunk with the job's span: one for each job and attempt. */
   readonly chunkId: number
 }
 
 export interface JobRead extends JobReadKey {
-  /** How often it was tried in vain. */
+  /** How often it failed. */
   readonly tries: number
   readonly pendingSince: Millis
   /** On the store's clock. */
@@ -34,13 +34,13 @@ export interface JobRead extends JobReadKey {
 }
 
 export interface JobReads {
-  /** Takes entries that are due, the longest due first, and hides them from others for `leaseMs`. Damaged ones are removed. */
+  /** Leases due entries, the longest due first. Damaged ones are removed. */
   take(limit: number, leaseMs: number): Promise<readonly JobRead[]>
-  /** Leases them for so long from now; 0: they are due at once. */
+  /** Extends the leases, from now on; 0: they are due at once. */
   extend(keys: readonly JobReadKey[], leaseMs: number): Promise<void>
-  /** Puts one that was taken back: it is due again in so long. `counted`: it was tried. */
+  /** Returns an entry that was taken: it is due again in `ms`. `counted`: this was a try. */
   defer(key: JobReadKey, ms: number, counted: boolean): Promise<void>
-  /** Gives one up. */
+  /** Removes an entry for good. */
   drop(key: JobReadKey): Promise<void>
   /** How many are due now or taken, how many wait for a later time, and since when the oldest is pending. */
   count(): Promise<{ readonly due: number; readonly later: number; readonly oldest: Millis | undefined }>

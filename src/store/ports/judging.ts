@@ -1,4 +1,4 @@
-// What is read to find out whether something became slower or less reliable: figures of one project, and the newest of its runs.
+// What regressions are found in: the figures of one project, and its newest runs.
 import type { BranchClass } from '../../model/branch-class.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -20,21 +20,21 @@ export interface JudgedRow extends Pick<TrendFigures, 'runs' | 'failed' | 'durat
 
 export type SectionFigures = Pick<JudgedRow, 'runs' | 'failed' | 'durations'>
 
-/** Of one day. */
+/** The figures of one section on one day. */
 export interface JudgedSectionRow extends JudgedRow {
   readonly section: string
 }
 
 export interface Judging {
-  /** Projects with figures since then, each with how many pipelines ended: when that changes there is something new. */
+  /** Projects with figures since then. `runs`: how many of their pipelines ended, so a new number means new runs. */
   projects(since: Millis): Promise<readonly (JudgedProject & { readonly runs: number })[]>
-  /** Of the project's pipelines and jobs that ended since `active`: their figures since `since`, in no order. */
+  /** Figures since `since`, in no order, of the pipelines and of each job that also ran since `active`. */
   figures(of: JudgedProject, step: TrendStep, since: Millis, active: Millis): Promise<readonly JudgedRow[]>
-  /** Figures of days of the sections of jobs that ended since `active`, some jobs at a time. */
+  /** Daily figures of the sections of jobs that also ran since `active`, some jobs at a time. */
   sections(of: JudgedProject, since: Millis, active: Millis): AsyncIterable<readonly JudgedSectionRow[]>
   /**
-   * The chunks of the newest runs that ended, some runs at a time, the newest first: of so many runs at most. `sectionsOf`: names of jobs;
-   * what was read of their sections comes with them, after the chunks of the same runs.
+   * The chunks of the newest `limit` finished runs, some runs at a time, the newest first. `sectionsOf`: names of jobs; the sections that were
+   * read of these come with them, after the chunks of the same runs.
    */
   newest(of: JudgedProject, limit: number, sectionsOf?: ReadonlySet<string>): AsyncIterable<readonly Chunk[]>
 }

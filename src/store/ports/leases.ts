@@ -1,8 +1,8 @@
-// Who alone may do a thing for now, of all who share the store.
+// Leases: of all processes that share the store, only the holder does a thing.
 
 export interface Leases {
-  /** True when `holder` has the lease until `ms` from now: it was free, had run out, or was its own already. */
+  /** True if `holder` has the lease for the next `ms`: it was free, had expired, or was the holder's already. */
   take(name: string, holder: string, ms: number): Promise<boolean>
-  /** Gives it back, if it is the holder's. */
+  /** Does nothing if it is not the holder's. */
   release(name: string, holder: string): Promise<void>
 }

@@ -1,9 +1,8 @@
-// What is pending for destinations: one entry per chunk, signal and destination; leased, sent, settled by verdict.
+// The outbox: what is pending for destinations. One entry per chunk, signal and destination is leased, sent, and settled by the verdict.
 import type { AnyChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from './runs.ts'
 
-/** One queue: a destination and a signal. */
 export interface ExportQueue {
   readonly destination: string
   readonly signal: Signal
@@ -12,34 +11,34 @@ export interface ExportQueue {
 export interface OutboxEntry {
   readonly id: number
   readonly chunk: AnyChunk
-  /** How often it was sent and had to be sent again. */
+  /** How often it was sent without success. */
   readonly tries: number
   readonly pendingSince: Millis
 }
 
-/** Pending, and what is stored of its chunk is damaged: it is never sent. */
+/** A pending entry whose stored chunk is damaged: it can never be sent. */
 export type DamagedItem = Pick<OutboxEntry, 'id'>
 
 export interface OutboxLease {
   readonly token: string
   readonly items: readonly OutboxEntry[]
-  /** Leased as the items are, to be settled as rejected. */
+  /** Leased too, to be settled as rejected. */
   readonly damaged: readonly DamagedItem[]
 }
 
 /** What becomes of one leased item. */
 export type Settlement =
   | { readonly id: number; readonly as: 'delivered' }
-  /** Stays pending. `error`: what the backend said. `counted`: this try counts against the item itself. */
+  /** Stays pending. `error`: the backend's answer. `counted`: the try counts against this item, not the destination. */
   | {
       readonly id: number
       readonly as: 'later'
-      /** For so long it is not leased, ms by the store's clock; ten minutes at most. */
+      /** How long it is not leased, ms by the store's clock; ten minutes at most. */
       readonly forMs: number
       readonly error: string
       readonly counted: boolean
     }
-  /** Handed back untouched: it was never sent. */
+  /** Returned untouched: it was never sent. */
   | { readonly id: number; readonly as: 'unsent' }
   /** Dead letter. */
   | { readonly id: number; readonly as: 'rejected'; readonly status: number; readonly error: string }
@@ -47,14 +46,14 @@ export type Settlement =
 export interface DeadLetter extends ExportQueue {
   readonly id: number
   readonly instance: string
-  /** Undefined for an event that is about none. */
+  /** Undefined for an event. */
   readonly pipelineId?: number | undefined
-  /** The kind of event, where it is one. */
+  /** The kind of event, if it is one. */
   readonly event?: string | undefined
   readonly attempt: number
   readonly chunk: number
   readonly status: number
-  /** In the backend's own words. */
+  /** From the backend's answer. */
   readonly error: string
   readonly tries: number
   readonly pendingSince: Millis
@@ -66,31 +65,30 @@ export interface ExportQueueState extends ExportQueue {
   readonly oldest?: Millis | undefined
   readonly dead: number
   readonly lastError?: string | undefined
-  /** Of the pending ones those that were sent, and had to be put off. */
+  /** How many of the pending ones were sent and back off now. */
   readonly putOff: number
 }
 
 export interface Outbox {
   /**
-   * Leases due items: when there are more than `limit`, half of them the oldest and half the newest, so that both flow; and
-   * no more than one beyond `maxBytes` of chunks as they are stored, whatever their number.
+   * Leases due items, and at most one beyond `maxBytes` of stored chunks. If there are more than `limit`, half are the oldest and half
+   * the newest, so that a backlog does not delay what is new.
    */
   lease(queue: ExportQueue, limit: number, leaseMs: number, maxBytes?: number): Promise<OutboxLease>
   /**
-   * Settles items of a lease. Items whose lease was lost are left alone: their number is returned. `at`: when that was, by the
-   * store's clock.
+   * Settles items of a lease. `lost`: how many were skipped because their lease was lost. `at`: the store's time.
    */
   settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
-  /** How long it is until the next item of the queue is due, ms by the store's clock; undefined when nothing is pending. */
+  /** Ms until the next item of the queue is due; undefined when nothing is pending. */
   dueIn(queue: ExportQueue): Promise<number | undefined>
-  /** Makes due at once what is put off, but what is on its way just now. Returns how many. */
+  /** Ends the back-off of all items that are not being sent at the moment; returns how many. */
   makeDue(queue: ExportQueue): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
-  /** Its chunk is undefined where what is stored of it is damaged. */
+  /** The chunk is undefined if it is damaged. */
   deadLetter(id: number): Promise<{ letter: DeadLetter; chunk: AnyChunk | undefined } | undefined>
-  /** Makes dead letters pending again: those named, or all. Returns how many. */
+  /** Makes dead letters pending again; returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
-  /** Gives dead letters up for good. Returns how many. */
+  /** Deletes dead letters for good; returns how many. */
   dropDead(ids: readonly number[] | 'all'): Promise<number>
 }

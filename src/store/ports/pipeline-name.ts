@@ -1,12 +1,12 @@
-// Under which name a pipeline is counted. A name may have the branch, the title of the commit or a number in it, and would be another
-// one each time: what changes from run to run becomes a `*`. Pure.
+// The name under which trends count a pipeline. What changes from run to run becomes `*`: `Deploy feature/login #1234` on branch
+// `feature/login` is `Deploy * #*`. Pure.
 import { plainText } from '../sql/plain-text.ts'
 import type { PipelineFacts } from '../../model/observation.ts'
 
 /** UTF-16 units. */
 const longest = 100
 
-/** Empty for one without a name. */
+/** Empty for a pipeline without a name. */
 export function foldedName({
   name = '',
   ref,
@@ -16,7 +16,7 @@ export function foldedName({
   const title = commit?.message?.split('\n', 1)[0]
   const changing = [title, mergeRequest?.title, mergeRequest?.sourceBranch, ref].filter(one => one !== undefined)
   const folded = changing
-    // A branch called `a` is in every other word.
+    // A branch `a` would be found in half of all words.
     .filter(one => one.length > 2)
     .reduce((text, one) => text.replaceAll(one, '*'), name)
     .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\d+/gi, '*')

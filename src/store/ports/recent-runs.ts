@@ -1,7 +1,6 @@
-// Which series of runs were under way of late, so that a series that ended is sent as 0 for a while, by whichever replica flushes.
+// Which series of the gauge of active runs existed recently: a series that ended is sent as 0 for a while, by whichever replica flushes.
 import { z } from 'zod'
 
-/** Series of runs under way, and those that ended of late. */
 export const recentRuns = z.object({
   /** Since when runs are counted; the store's times. */
   since: z.number(),
@@ -20,7 +19,7 @@ export const recentRuns = z.object({
         status: z.string(),
         count: z.number(),
       }),
-      /** When there was one last. */
+      /** When it last had a run. */
       at: z.number(),
     }),
   ),

@@ -1,10 +1,10 @@
-// Which names of metrics the reports of a project's jobs have used: users choose them, and each name is a metric for as long as totals are stored.
+// The names of metrics in the reports of a project's jobs. Users choose them, and each becomes a metric, so their number is limited.
 import { z } from 'zod'
 
 export const reportedNames = z.object({
   instance: z.string(),
   project: z.number(),
-  /** In the order in which they came; no more than there is room for. */
+  /** In the order in which they were first seen. */
   names: z.array(z.string()),
 })
 export type ReportedNames = z.infer<typeof reportedNames>

@@ -1,5 +1,5 @@
-// Small documents that outlive the process and that replicas and commands share. Each kind has one owner, who writes it, and a
-// repository of its own, through which everybody else reads it.
+// Small documents that outlive the process and are shared by replicas and commands. Each kind has a repository; one owner writes it,
+// everybody else reads through it.
 import type { AuditBackfill, AuditCursor } from './audit-documents.ts'
 import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
 import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
@@ -14,25 +14,25 @@ import type { RecentRuns } from './recent-runs.ts'
 import type { StoreCopy } from './tables.ts'
 import type { StoredSession } from './session.ts'
 
-/** Documents of one kind. `Key` names the fields that together identify one. */
+/** `Key` are the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {
-  /** Undefined also where it is damaged: whoever owns it writes it anew. */
+  /** Undefined also if it is damaged: its owner will write a new one. */
   get(key: Pick<Document, Key>): Promise<Document | undefined>
-  /** All that are whole, in the order of their keys. `onDamaged` is called with the name of each that is left out. */
+  /** In the order of their keys, without damaged ones: `onDamaged` is called with the name of each. */
   all(onDamaged?: (name: string) => void): Promise<readonly Document[]>
   put(document: Document): Promise<void>
   remove(key: Pick<Document, Key>): Promise<void>
-  /** Removes those that are over by the store's clock, and those that are damaged. */
+  /** Deletes those that are over, and damaged ones. `now` is the store's clock. */
   prune(isOver: (document: Document, now: Millis) => boolean): Promise<void>
   /**
-   * Changes one under a lock, at `now` on the store's clock. `change` is pure and may be called again; without a `document` there is
-   * none afterwards.
+   * Changes one document under a lock. `change` must be pure, as it may be called again. If it returns no document, the document is
+   * deleted. `now` is the store's clock.
    */
   change<T>(
     key: Pick<Document, Key>,
     change: (known: Document | undefined, now: Millis) => Change<Document, T>,
   ): Promise<T>
-  /** The store's clock, for whoever compares it with instants in a document and writes nothing. */
+  /** The store's clock. */
   now(): Promise<Millis>
 }
 
@@ -41,41 +41,41 @@ export interface Change<Document, T> {
   readonly result: T
 }
 
-/** What other rooms than the owner do. */
+/** What rooms other than the owner need. */
 export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 
 export interface Repositories {
-  /** Of the poller. */
+  /** Written by the poller. */
   readonly polledProjects: Repository<PolledProject, 'instance' | 'project'>
   readonly ownPipelines: Repository<OwnPipelines, 'instance'>
   readonly sweeps: Repository<Sweep, 'instance' | 'group'>
-  /** Of redelivery. */
+  /** Written by redelivery. */
   readonly hooks: Repository<WatchedHook, 'instance' | 'kind' | 'id'>
   readonly backfills: Repository<Backfill, 'instance' | 'name'>
-  /** Of who reads audit events. */
+  /** Written by the reader of audit events. */
   readonly auditCursors: Repository<AuditCursor, 'instance' | 'source'>
   readonly auditBackfills: Repository<AuditBackfill, 'instance' | 'name'>
-  /** Of who asks for incidents. */
+  /** Written by the reader of incidents. */
   readonly incidentCursors: Repository<IncidentCursor, 'instance'>
-  /** Of the platform's API, by its token. */
+  /** Written by the API client, one for each token. */
   readonly budgets: Repository<ApiBudget, 'account'>
-  /** Of who reads the inside of jobs. */
+  /** Written by the job reader. */
   readonly refusedEndpoints: Repository<RefusedEndpoint, 'instance' | 'what' | 'project'>
   readonly reportedNames: Repository<ReportedNames, 'instance' | 'project'>
-  /** Of whoever asks the platform what it is. */
+  /** Written by inventory. */
   readonly gaugeReadings: Repository<GaugeReading, 'instance' | 'kind' | 'of'>
   readonly inventoryStates: Repository<InventoryState, 'instance' | 'kind' | 'of'>
-  /** Of each daemon that runs. */
+  /** Written by each daemon. */
   readonly daemonReports: Repository<DaemonReport, 'daemon'>
-  /** Of `pipespan tokens rotate`. */
+  /** Written by `pipespan tokens rotate`. */
   readonly journals: Repository<RotationJournal, 'target'>
   readonly rotations: Repository<RotationRecord, 'id'>
-  /** Of who judges what became worse. */
+  /** Written by the judge of regressions. */
   readonly regressions: Repository<Regression, 'instance' | 'projectId' | 'id'>
-  /** Of the pages. */
+  /** Written by the pages. */
   readonly sessions: Repository<StoredSession, 'digest'>
-  /** Of the metric flush; there is one. */
+  /** Written by the metric flush; a single document. */
   readonly recentRuns: Repository<RecentRuns, never>
-  /** Of `pipespan store copy`; there is one. */
+  /** Written by `pipespan store copy`; a single document. */
   readonly copy: Repository<StoreCopy, never>
 }

@@ -1,4 +1,4 @@
-// Runs and their snapshots: one verb to change them, under a lock, together with what becomes pending, in one transaction.
+// Runs and their snapshots. `transact` is the only way to change them: under a lock, in one transaction with what becomes pending.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
 import type { ReportedChange } from './changes.ts'
@@ -22,7 +22,7 @@ export interface RunTiming {
   readonly endedAt?: Millis | undefined
   /** Enrichment may delay the export until then; undefined: done, off or given up. */
   readonly enrichingUntil?: Millis | undefined
-  /** When the run must be looked at again; undefined: when news arrives. */
+  /** When the run must be looked at again; undefined: not before a new observation. */
   readonly dueAt?: Millis | undefined
 }
 
@@ -33,11 +33,11 @@ export interface StoredRun {
   readonly firstSeenBy: Readonly<Partial<Record<SourceName, Millis>>>
 }
 
-/** A chunk of a snapshot that is to be sent, and to whom. */
+/** A new chunk, with its outbox entries. */
 export interface PendingChunk {
   readonly chunk: Chunk
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
-  /** What is then to be read about the inside of its jobs. */
+  /** What is to be read about the inside of its jobs. */
   readonly reads?: readonly JobReadWish[] | undefined
 }
 
@@ -51,67 +51,56 @@ export interface RunChange {
   readonly jobs: readonly Job[]
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
-  /** What is to be read about jobs whose snapshots were taken before; nothing where their chunks are gone. */
+  /** What is to be read about jobs of earlier chunks; ignored if these are deleted already. */
   readonly lateReads?: readonly LateJobRead[] | undefined
-  /** What the snapshots add to the totals: in the same transaction, so that nothing counts twice or not at all. */
+  /** What the snapshots add to the totals: in the same transaction, so that each counts exactly once. */
   readonly totals?: readonly ProjectIncrements[] | undefined
-  /** What the snapshots' jobs deployed. */
+  /** The deployments that the snapshots' jobs made. */
   readonly deployments?: readonly ReportedDeployment[] | undefined
-  /** What its pipeline says of the change that it is of. */
+  /** What its pipeline reports of its merge request. */
   readonly changes?: readonly ReportedChange[] | undefined
-  /** What the platform's API is to be asked about the run. Undefined: as before. */
+  /** Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
 }
 
 export interface RunWork {
   readonly key: RunKey
-  /** Which jobs the decision needs. */
+  /** The jobs that the decision needs. */
   readonly jobs: 'all' | readonly number[]
-  /** Set when a source reports something: stored with the time of its first report. */
+  /** The source of an observation: stored with the time of its first one. */
   readonly source?: SourceName | undefined
-  /** What was read, and is removed with this: where it is no longer to be read, somebody else did it, and `decide` is not called. */
+  /** An entry of the queue `job_reads` to remove. If it is gone, another replica has done the work and `decide` is not called. */
   readonly read?: JobReadKey | undefined
-  /** Pure and synchronous; may be called again when the run changed meanwhile. Undefined: nothing to write. */
+  /** Pure and synchronous; may be called again if the run changed meanwhile. Undefined: nothing to write. */
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** Deliveries that are erased in the same transaction, because what they report is now in the store. */
+/** Deliveries that are erased in the same transaction, with what they report besides observations of runs. */
 export interface Processed {
   readonly token: string
   readonly ids: readonly number[]
-  /** What they report that is about no run, in the order of arrival. */
+  /** In the order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
-  /** What they report of deployments. */
   readonly deployments?: readonly ReportedDeployment[] | undefined
-  /** What they report of changes. */
   readonly changes?: readonly ReportedChange[] | undefined
-  /** What they report of incidents. */
   readonly incidents?: readonly ReportedIncident[] | undefined
-}
-
-export interface RunSummary {
-  readonly key: RunKey
-  readonly status: string | undefined
-  readonly attempts: number
-  readonly jobs: number
-  readonly dueAt?: Millis | undefined
 }
 
 export interface Runs {
   /**
-   * Loads each run under a lock, asks its `decide`, writes all changes and erases what was processed: one transaction.
-   * Returns false, with nothing written, when the inbox lease was lost to somebody else.
+   * In one transaction: loads each run under a lock, calls its `decide`, writes all changes and erases the processed deliveries.
+   * Returns false, with nothing written, if the inbox lease was lost.
    */
   transact(work: readonly RunWork[], processed?: Processed): Promise<boolean>
-  /** Takes runs that are due and hides them from others for `leaseMs`. */
+  /** Leases runs that are due. */
   takeDue(limit: number, leaseMs: number): Promise<readonly RunKey[]>
-  /** How long it is until the next run is due, ms by the store's clock; undefined when none will be. */
+  /** Ms until the next run is due; undefined when none will be. */
   dueIn(): Promise<number | undefined>
-  /** Undefined for one that is unknown, or damaged: so is an ancestor. */
+  /** Undefined for an unknown or damaged one. */
   get(key: RunKey): Promise<StoredRun | undefined>
-  /** The run without its jobs, and one job of it: what a child needs to know of its parent. */
+  /** What a child needs of its parent: the run without its jobs, and one job. Undefined for an unknown or damaged one. */
   ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>
-  /** Pipelines of the project that come after this one, among the next thousand of its instance, the oldest first. */
+  /** Later pipelines of the project, among the next thousand of the instance, the oldest first. */
   newer(key: RunKey, projectId: number): Promise<readonly RunHead[]>
   count(): Promise<{ runs: number; onlyJobs: number; open: number }>
 }

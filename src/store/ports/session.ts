@@ -1,9 +1,8 @@
-// Who is logged in to the pages, as every replica knows it.
+// Sessions of the pages, shared by all replicas.
 import { z } from 'zod'
 
-/** Of somebody who logged in to the pages. */
 export const storedSession = z.object({
-  /** Of the cookie, keyed by the admin token: whoever reads the store has no cookie. */
+  /** HMAC of the cookie with the admin token, so that the cookie cannot be read from the store. */
   digest: z.string(),
   /** The store's time. */
   until: z.number(),

@@ -1,4 +1,4 @@
-// The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
+// The store as other rooms see it. `open-store.ts` chooses the database; the same exercises test both.
 import type { Changes } from './changes.ts'
 import type { Deployments } from './deployments.ts'
 import type { EnrichmentQueue } from './enrichment-queue.ts'
@@ -19,20 +19,19 @@ import type { UnderWay } from './under-way.ts'
 import type { Views } from './views.ts'
 
 export interface StoreOptions {
-  /** Milliseconds of Unix time; the database's clock where it has one. */
+  /** Unix time, ms. PostgreSQL uses its own clock. */
   readonly now: () => number
-  /** Milliseconds by a clock that nobody sets, for leases held in memory; `now` where it is missing. */
+  /** Monotonic ms, for leases in memory; `now` if it is missing. */
   readonly elapsed?: (() => number) | undefined
-  /** Bytes the store may hold before it takes no more deliveries. */
+  /** At this size, in bytes, the store refuses deliveries. */
   readonly maxSize: number
-  /** Bytes that are remembered of the tests of one project; `testMemoryBytes` where it is missing. */
+  /** Bytes of test results of one project; `testMemoryBytes` if it is missing. */
   readonly testMemory?: number | undefined
-  /** For what an operator must know. */
   readonly log?: Log | undefined
 }
 
 export interface Store {
-  /** How many runs one transaction should change: where others wait for it few, where each statement is a message many. */
+  /** How many runs one transaction should change: few on SQLite, where others wait for it; many on PostgreSQL, where each statement is a round trip. */
   readonly runsPerTransaction: number
   readonly inbox: Inbox
   readonly runs: Runs
@@ -51,37 +50,28 @@ export interface Store {
   readonly incidents: Incidents
   readonly views: Views
   readonly underWay: UnderWay
-  /** Rows that were passed over since start, because what is stored in them is damaged. */
+  /** Damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }
-  /** The store's clock, by which all of its times are: another one than this host's, where the database is on another host. */
+  /** The store's clock, from which all of its times are: that of the database's host. */
   now(): Promise<Millis>
-  /** What waits for a time further ahead than anything is put off is due now (`too-far-ahead.ts`). Answers how many rows. */
+  /** Makes due what waits for an impossibly distant time, because a clock was ahead (`too-far-ahead.ts`). Returns how many rows. */
   bringBack(): Promise<number>
-  /** Writes and reads back a row: throws StoreError when the store does not take writes. */
+  /** Writes and reads back a row; throws StoreError if that fails. */
   proveWritable(): Promise<void>
-  /**
-   * Gives back at once what a dead process had leased. Only where one process is known to serve the store alone (SQLite);
-   * elsewhere leases run out by themselves.
-   */
+  /** Ends the leases of a process that died. Only on SQLite, which one process serves; on PostgreSQL leases expire. */
   reclaim(): Promise<void>
-  /**
-   * Moves what waits in files beside the database, and what waits to be written for many at once, into its tables (SQLite), so
-   * that the tables are all there is. Only where nobody serves the store.
-   */
+  /** SQLite: moves what is in the write-ahead log or waits for a grouped write into the tables. Only while no daemon serves the store. */
   intoTables(): Promise<void>
   close(): Promise<void>
 }
 
-/** Totals that outlive the process: what was dropped, rejected, pruned. Never silent. */
+/** Counters that outlive the process: what was dropped, rejected, pruned. */
 export interface Counters {
   add(name: string, by: number): Promise<void>
   all(): Promise<ReadonlyMap<string, number>>
 }
 
-/**
- * What a process may do with a store that another one may be serving: no inbox to work off, nothing to give back or to move. Only
- * who opened the store as its own has the rest.
- */
+/** What a command may do with a store that a daemon may be serving. */
 export interface SharedStore extends Omit<Store, 'inbox' | 'underWay' | 'reclaim' | 'intoTables'> {
   readonly inbox: SharedInbox
 }

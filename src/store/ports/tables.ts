@@ -1,7 +1,7 @@
-// The store as bare rows: what one store needs to become another. Knows no table by name but those that are of a moment.
+// The store as bare rows, for copying it into another one. It knows no table by name except those that are not copied.
 import { z } from 'zod'
 
-/** What a column of either database holds. */
+/** A value of either database. */
 export type Cell = null | number | string | Uint8Array
 
 export type Cells = readonly Cell[]
@@ -16,23 +16,20 @@ export interface Table {
 export interface Tables {
   /** The schema's number. */
   schema(): Promise<number>
-  /** In the order in which they were created, so that rows come after those they refer to. */
+  /** In the order of their creation, so that rows come after those that they refer to. */
   list(): Promise<readonly Table[]>
   count(table: Table): Promise<number>
-  /** The greatest key; undefined when there is no row. */
+  /** The greatest key; undefined for an empty table. */
   last(table: Table): Promise<Cells | undefined>
-  /** Rows in the order of their keys, texts by their bytes, beyond `after`. */
+  /** The rows after the key `after`, in the order of their keys; texts in the order of their bytes. */
   read(table: Table, after: Cells | undefined, limit: number): Promise<readonly Cells[]>
-  /** All in one transaction; rows whose key is there already are left alone. */
+  /** In one transaction; a row whose key exists already is skipped. */
   write(table: Table, rows: readonly Cells[]): Promise<void>
-  /** To be called when all rows are written: ids of new rows follow those that were written. */
+  /** To be called at the end: moves the sequences of ids beyond the rows that were written. */
   finish(): Promise<void>
 }
 
-/**
- * What a process holds or proves for a moment, what waits to be written elsewhere (`Store.intoTables` has it written), and the
- * schema's own number: nothing of it is true of another store.
- */
+/** Tables that are not copied: leases, state of one process, what `Store.intoTables` empties, and the schema's number. */
 export const momentary: readonly string[] = [
   'leases',
   'heartbeat',
@@ -42,6 +39,6 @@ export const momentary: readonly string[] = [
   'pipespan_schema',
 ]
 
-/** Stands in the source of a copy until a daemon serves it again: from then on that copy cannot be continued. */
+/** In the source of an unfinished copy. A daemon that serves the source deletes it, as the copy cannot be continued then. */
 export const storeCopy = z.object({ holder: z.string() })
 export type StoreCopy = z.infer<typeof storeCopy>

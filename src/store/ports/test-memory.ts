@@ -1,5 +1,5 @@
-// What is remembered of tests: their failures, and of each report what passed, so that reports of the same code can be compared. Of the reader of reports;
-// the pages read it too.
+// Test results: failures, and what passed in each report, so that reports of the same revision can be compared. Written by the reader of reports, read
+// by the pages too.
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { TestName, TestOutcomes } from '../../model/test-report.ts'
@@ -8,30 +8,30 @@ import type { TestName, TestOutcomes } from '../../model/test-report.ts'
 export interface RememberedReport extends TestOutcomes {
   readonly instance: string
   readonly projectId: number
-  /** Its full path. */
+  /** Full path. */
   readonly project: string
-  /** The job's name, without its number among parallel ones. */
+  /** The job's name without the number of a parallel job. */
   readonly job: string
   readonly jobId: number
   readonly pipelineId: number
   readonly revision: string
-  /** How long the job took that failed, ms; 0 where it did not fail. */
+  /** How long the job took if it failed, else 0. */
   readonly lostMs: number
 }
 
-/** A test, over all of its reports. */
+/** One test over all of its reports. */
 export interface TestFigures extends TestName {
   readonly instance: string
   readonly projectId: number
   readonly project: string
   readonly job: string
-  /** How often: found to be flaky, failed, or among the slowest of its report. */
+  /** How often it was found flaky, failed, or was among the slowest of its report. */
   readonly times: number
   readonly lastAt: Millis
-  /** The latest job in which it was so, and that job's pipeline. */
+  /** The latest such job, and its pipeline. */
   readonly jobId: number
   readonly pipelineId: number
-  /** Of failed and flaky tests: what the jobs took that failed with it; of slow ones: what the test itself took, ms. */
+  /** Time of the jobs that failed with it, for flaky and failed tests; for slow ones its own time. */
   readonly costMs: number
 }
 
@@ -39,20 +39,20 @@ export type TestQuestion = 'flaky' | 'failed' | 'slow'
 
 export interface TestMemory {
   /**
-   * Remembers a report, and answers which tests are thereby found to be flaky: those that failed and passed on the same revision. Once for each test and
-   * revision; asked again about the same job it answers the same. `forgotten`: reports of the project that went for it, the oldest first.
+   * Stores a report and returns the tests that it shows to be flaky: they failed and passed on the same revision. Each is returned once per revision; a
+   * repeated call for the same job returns the same. `forgotten`: how many of the project's oldest reports were deleted to make room.
    */
   record(report: RememberedReport): Promise<{ readonly flaky: readonly FlakyTest[]; readonly forgotten: number }>
-  /** The tests that cost most, among the newest results. Of all projects where none is named, by its full path. */
+  /** The most expensive tests, among the newest results. `project`: full path; undefined: all. */
   figures(
     question: TestQuestion,
     of: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },
   ): Promise<readonly TestFigures[]>
-  /** Forgets what was reported and found before `before`; answers how many rows, at most twice `limit`. */
+  /** Deletes what is older than `before`; returns how many rows, at most twice `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }
 
-/** How long it is remembered, ms. */
+/** How long results are stored, ms. */
 export const testMemoryMs = 30 * 24 * 3_600_000
-/** Bytes of one project. */
+/** Bytes per project. */
 export const testMemoryBytes = 64 * 1024 * 1024

@@ -1,9 +1,9 @@
-// What is remembered of ingest tokens, never a token's value: which ones daemons use, and how far rotations have come.
+// What is stored about ingest tokens, never their values: which ones daemons use, and how far rotations have come.
 import { z } from 'zod'
 
-/** Which tokens a running daemon sends, by `fingerprintOf`. */
+/** The fingerprints (`fingerprintOf`) of the tokens that a running daemon uses. */
 export const daemonReport = z.object({
-  /** Names the daemon: host, process and a random part. */
+  /** Host, process and a random part. */
   daemon: z.string(),
   fingerprints: z.array(z.string()),
   /** The store's time. */
@@ -20,7 +20,7 @@ const heldToken = z.object({
 })
 export type HeldToken = z.infer<typeof heldToken>
 
-/** In the order of the sequence; each stands in the journal before or after its step is taken. */
+/** In order. A step that ends in -ing is written to the journal before it is done, any other one after. */
 export const rotationSteps = [
   'creating',
   'created',
@@ -38,9 +38,9 @@ const rotationUnderWay = z.object({
   name: z.string(),
   startedAt: z.number(),
   step: z.enum(rotationSteps),
-  /** Every token listed before the creation. */
+  /** The ids of all tokens before the creation. */
   before: z.array(z.string()),
-  /** True when tokens of this name were listed that this target is not known to have held. */
+  /** There are tokens of this name that, as far as is known, this target never held. */
   shared: z.boolean(),
   /** The new token, from `created` on. */
   token: heldToken.required({ fingerprint: true }).optional(),
@@ -50,25 +50,25 @@ const rotationUnderWay = z.object({
 })
 export type RotationUnderWay = z.infer<typeof rotationUnderWay>
 
-/** A target's journal: it stands beside the target, and a copy of it in the store. */
+/** A target's journal: a file beside the target, and a copy in the store. */
 export const rotationJournal = z.object({
   version: z.literal(1),
-  /** Grows with every change: of two copies the higher one is newer. */
+  /** Grows with every change: the newer copy has the higher one. */
   revision: z.number(),
   /** As given to `--target`. */
   target: z.string(),
   /** The observability instance that the ids belong to. */
   instance: z.string(),
-  /** The token in the target, as far as its id is known. */
+  /** The token in the target, if its id is known. */
   current: heldToken.optional(),
-  /** Held before, to be revoked as soon as the newest one is in use everywhere. */
+  /** Earlier tokens, to be revoked when the newest one is in use everywhere. */
   older: z.array(heldToken),
-  /** The rotation under way, or the one that died. */
+  /** The rotation under way, or one that was interrupted. */
   rotation: rotationUnderWay.optional(),
 })
 export type RotationJournal = z.infer<typeof rotationJournal>
 
-/** A rotation as it is remembered: replaced as it goes on. */
+/** The history of rotations, for people; rewritten with each step. */
 export const rotationRecord = z.object({
   id: z.string(),
   target: z.string(),

@@ -1,4 +1,4 @@
-// Figures over time: what one chunk adds to them, and how long they stay. Pure; the SQL is beside.
+// Trends, the figures of pipelines and jobs over time: what one chunk adds to them, and what can be asked. Pure.
 import type { Bins } from '../../lib/log-bins.ts'
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
 import { plainText } from '../sql/plain-text.ts'
@@ -9,32 +9,32 @@ import type { Millis } from '../../model/instant.ts'
 export const hour = 3_600_000
 export const day = 86_400_000
 
-/** How long a figure covers, ms. Hours are kept for a few days, days for as long as is wanted. */
+/** The period of a figure, ms. */
 export type TrendStep = typeof hour | typeof day
 
-/** How long figures of an hour are stored, ms; no longer than those of a day. */
+/** How long hourly figures are stored, ms; the configuration says how long daily ones are. */
 export const hoursStoredFor = 4 * day
 
-/** Whose figures: of a job, of a project's pipelines (job ''), of all pipelines (project 0). */
+/** A job, a project's pipelines (job ''), or all pipelines (project 0). */
 export interface TrendSubject {
   readonly instance: string
   readonly projectId: number
   readonly job: string
 }
 
-/** What pipelines have in common whose figures are counted together. */
+/** What figures are grouped by. */
 export interface TrendKind {
   readonly branch: BranchClass
-  /** What started the pipeline, as `push`; empty where that is not known, and of jobs: a row for each would be too many. */
+  /** What started the pipeline, such as `push`; empty if unknown, and for jobs: there would be too many rows. */
   readonly source: string
-  /** The pipeline's name, folded (see pipeline-names.ts); empty without one, among all pipelines, and of jobs. */
+  /** The pipeline's name (`foldedName`); empty if it has none, for all pipelines together, and for jobs. */
   readonly pipelineName: string
 }
 
 export interface TrendFigures {
   readonly runs: number
   readonly failed: number
-  /** Failed, and passed when the same job ran again for the same commit. */
+  /** Jobs that failed, and passed when they ran again in the same pipeline. */
   readonly flaky: number
   /** Sum of the durations, ms. */
   readonly totalMs: number
@@ -49,10 +49,9 @@ export interface TrendRow extends TrendSubject, TrendFigures {
   readonly bucket: Millis
 }
 
-/** A row as it is stored: of pipelines of one kind. */
 export type StoredTrendRow = TrendRow & TrendKind
 
-/** One pipeline or one job that came to its end. */
+/** One pipeline or job that ended. */
 export interface TrendOutcome extends TrendSubject, TrendKind {
   readonly project: string
   readonly endedAt: Millis
@@ -63,7 +62,6 @@ export interface TrendOutcome extends TrendSubject, TrendKind {
   readonly queuedMs: number | undefined
 }
 
-/** Of which pipelines; what is undefined does not filter. */
 export type TrendFilter = { readonly [Name in keyof TrendKind]?: TrendKind[Name] | undefined }
 
 export interface TrendQuery extends TrendFilter {
@@ -73,51 +71,50 @@ export interface TrendQuery extends TrendFilter {
 }
 
 /**
- * What rankings go by: the mean duration, the sum of durations, how many failed, how many were flaky, or how many ran. A single run
- * has no place among the slowest, and what never failed none among those that failed.
+ * Rankings by mean duration, sum of durations, number of failures, of flaky runs, or of all runs. What ran only once is not among the
+ * slowest, and what never failed not among the failing.
  */
 export const trendOrders = ['slowest', 'total', 'failing', 'flakiest', 'runs'] as const
 export type TrendOrder = (typeof trendOrders)[number]
 
-/** Figures of runs that are still stored: of an exact branch, of a runner. */
+/** A question that only the stored runs can answer, as figures are not kept by branch or runner. */
 export interface RetainedQuery extends TrendQuery {
   readonly projectId?: number | undefined
   readonly ref?: string | undefined
-  /** The description of the runner: then jobs alone have figures. */
+  /** The description of the runner: then only jobs have figures. */
   readonly runner?: string | undefined
 }
 
 export interface RetainedFigures {
   readonly figures: TrendReads
-  /** So many pipelines have been read. */
+  /** How many pipelines were read. */
   readonly pipelines: number
-  /** Set when there were too many: those created since then were read, older ones were not. */
+  /** Set if there were too many: only those created since then were read. */
   readonly backTo?: Millis | undefined
 }
 
-/** A ranking's row: figures of the whole time. */
+/** A row of a ranking, over the whole period. */
 export type TrendTotal = Omit<TrendRow, 'bucket'>
 
 export interface TrendExtent {
-  /** Full path; empty of all projects. */
+  /** Full path; empty for all projects. */
   readonly project: string
   readonly first: Millis
   readonly last: Millis
 }
 
-/** What figures are asked for. */
 export interface TrendReads {
-  /** By time; of all pipelines, of a project's, or of one job. */
+  /** In order of time; of all pipelines, those of a project, or one job. */
   series(subject: Partial<TrendSubject>, query: TrendQuery): Promise<readonly TrendRow[]>
-  /** Projects in that order, by their pipelines. */
+  /** Projects, ranked by their pipelines. */
   projects(by: TrendOrder, query: TrendQuery, limit: number): Promise<readonly TrendTotal[]>
-  /** Jobs in that order; of one project, or of all. */
+  /** Jobs of one project, or of all. */
   jobs(
     by: TrendOrder,
     query: TrendQuery & { readonly projectId?: number | undefined },
     limit: number,
   ): Promise<readonly TrendTotal[]>
-  /** Figures of these jobs of a project (job '': its pipelines), for each class of branch and name of pipeline apart; in no order. */
+  /** These jobs of a project (job '': its pipelines), separately by class of branch and name of pipeline; in no order. */
   ofJobs(
     subject: Omit<TrendSubject, 'job'>,
     jobs: readonly string[],
@@ -126,14 +123,14 @@ export interface TrendReads {
 }
 
 export interface TrendViews extends TrendReads {
-  /** When its first and its last day of figures begin; undefined without any. */
+  /** The first and the last day with figures; undefined without any. */
   extent(subject: Partial<TrendSubject>): Promise<TrendExtent | undefined>
-  /** Names of pipelines that have figures, of a project or of all, in order, each with its project. */
+  /** The names of pipelines with figures, in order, each with its project. */
   names(
     query: TrendQuery & { readonly projectId?: number | undefined },
     limit: number,
   ): Promise<readonly { readonly name: string; readonly project: string }[]>
-  /** Figures of the runs that are stored. Reads a bounded number of them, the newest first. */
+  /** Computes figures from the stored runs, a limited number of them, the newest first. */
   retained(query: RetainedQuery): Promise<RetainedFigures>
   /**
    * Reads the chunks that are new since the last time, at most `limit`, and adds them up in memory for `takeIn` to write. Answers
@@ -147,8 +144,8 @@ export interface TrendViews extends TrendReads {
 }
 
 /**
- * What one chunk adds: its pipeline, as the project's and as one of all, and its jobs. `failedBefore`: what failed in it, and in the
- * earlier chunks of the same run. `pipelineName`: under which name it is counted.
+ * What one chunk adds: its pipeline, once for the project and once for all pipelines, and its jobs. `failedBefore`: the failed jobs of
+ * this chunk and of earlier chunks of the same run. `pipelineName`: the folded name.
  */
 export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: string): TrendOutcome[] {
   const { key, project, pipeline } = chunk
@@ -187,15 +184,15 @@ export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: s
   return outcomes
 }
 
-/** The platform's words are shorter, UTF-16 units. */
+/** UTF-16 units; the platform's sources are shorter. */
 const longestSource = 50
 
-/** Under which name a job is counted. */
+/** The name under which a job is counted. */
 export function trendJob(name: string): string {
   return plainText(name.slice(0, 255))
 }
 
-/** Canceled, skipped and waiting ones say nothing of how long a thing takes or how often it fails. */
+/** All other statuses show neither how long a thing takes nor how often it fails. */
 function isOutcome(status: string): status is 'success' | 'failed' {
   return status === 'success' || status === 'failed'
 }

@@ -1,23 +1,20 @@
-// What a process works on at the moment, noted before it begins: should the process die of it, the next one knows. Deliveries that
-// are read have such a note in the inbox (`inbox.ts`); runs that are settled and outbox entries that are encoded have theirs here.
+// Notes of what a process works on, written before it begins: if an item makes the process crash, the next process knows which one it may
+// have been. Deliveries have such notes in the inbox (`inbox.ts`); runs that are settled and outbox entries that are encoded have them here.
 
 import type { RunKey } from '../../model/observation.ts'
 
-/** What so many processes in a row died of while they worked on it alone is not tried again. */
+/** An item is given up after this many processes in a row died while they worked on it alone. */
 export const mostDeaths = 3
 
-/** Of one kind of work, of which one piece is done at a time. It never fails: what cannot be noted is done all the same. */
+/** For one kind of work, one batch at a time. It never fails: without a note the work is done all the same. */
 export interface UnderWayNote {
-  /**
-   * From now on these are worked on together. Answers those of them that are not: a process died while it had them. Each of these is
-   * to be begun alone.
-   */
+  /** Notes that these are worked on together. Returns those that are not: a process died with them, so each is to be begun alone. */
   begin(names: readonly string[]): Promise<readonly string[]>
-  /** Answers how many processes in a row died while they had it alone. It is begun where these are fewer than `mostDeaths`. */
+  /** Returns how many processes in a row died while they worked on it alone. It is noted only if these are fewer than `mostDeaths`. */
   beginAlone(name: string): Promise<number>
-  /** Nothing is worked on any more, and the process lives: none of it kills. */
+  /** The process has survived the work: deletes the notes. */
   end(): Promise<void>
-  /** Its deaths count no longer: something else became of it. */
+  /** Deletes the count of its deaths. */
   forget(name: string): Promise<void>
 }
 
@@ -28,7 +25,7 @@ export interface UnderWay {
   readonly encoding: UnderWayNote
 }
 
-/** Where nothing is noted: for a store in memory, and for parts that are used without a daemon. */
+/** For a store in memory, and for parts that are used without a daemon. */
 export const nothingNoted: UnderWayNote = {
   begin: async () => [],
   beginAlone: async () => 0,

@@ -1,4 +1,4 @@
-// What people ask of the store: lists of runs, one run with its family, what became of its exports, figures over time.
+// What pages and commands read: lists of runs, one run with its family, the state of its exports, trends.
 import type { Chunk } from '../../model/chunk.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { JobInside } from '../../model/inside.ts'
@@ -10,7 +10,6 @@ import type { Judging } from './judging.ts'
 import type { CostReads } from './costs.ts'
 import type { TrendViews } from './trends.ts'
 
-/** Filters of a list; what is undefined does not filter. */
 export interface RunQuery {
   /** Full path. */
   readonly project?: string | undefined
@@ -23,9 +22,9 @@ export interface RunQuery {
   readonly until?: Millis | undefined
   /** The name of a job, exactly. */
   readonly job?: string | undefined
-  /** Words that all occur in project, ref, name, commit title, revision, user or id. */
+  /** Words of which each must occur in project, ref, name, commit title, revision, user or id. */
   readonly text?: string | undefined
-  /** Where the page before ended. */
+  /** The end of the previous page. */
   readonly after?: RunCursor | undefined
   readonly limit: number
 }
@@ -36,8 +35,8 @@ export interface RunCursor {
   readonly id: number
 }
 
-/** `id`: the store's own number of the run. */
 export interface ListedKey extends RunKey {
+  /** The id of the run's row. */
   readonly id: number
   /** The pipeline that triggered it. */
   readonly parentId?: number | undefined
@@ -46,9 +45,9 @@ export interface ListedKey extends RunKey {
 
 export interface RunPage {
   readonly runs: readonly StoredRun[]
-  /** Undefined at the end. */
+  /** Undefined on the last page. */
   readonly next?: RunCursor | undefined
-  /** Set when the search was cut short: all runs created since then were looked at, older ones not yet. */
+  /** Set if the search reached its limit: only runs created since then were searched. */
   readonly searchedBackTo?: Millis | undefined
 }
 
@@ -62,7 +61,7 @@ export interface ExportState {
   readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number
-  /** The backend's last words, while it is pending or dead. */
+  /** The backend's last answer, of a pending or dead one. */
   readonly error?: string | undefined
 }
 
@@ -74,62 +73,61 @@ export interface AuditCursorPlace {
 
 export interface AuditPage {
   readonly events: readonly EventChunk[]
-  /** Undefined at the end. */
+  /** Undefined on the last page. */
   readonly next?: AuditCursorPlace | undefined
 }
 
-/** Of the events of a timeline. */
 export interface ShownEventQuery {
   readonly as: ShownKind
-  /** Full path; undefined: of all projects and groups. */
+  /** Full path; undefined: all projects and groups. */
   readonly project?: string | undefined
   readonly since: Millis
   readonly until: Millis
   readonly limit: number
 }
 
-/** Runs that are counted for one list. */
+/** Counting the runs of a list stops here. */
 export const mostCounted = 10_000
 
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
-  /** How many runs are in one of these statuses, where only some projects count: of those. */
+  /** How many runs are in one of these statuses, in all projects or those that are `isCounted`. */
   countInStatus(statuses: readonly string[], isCounted?: (project: string) => boolean): Promise<number>
-  /** Of runs in one of these statuses those of which nothing was observed since then: the longest silent first, and how many. */
+  /** The runs in one of these statuses without an observation since then, the longest silent first, and their number. */
   silentInStatus(
     statuses: readonly string[],
     since: Millis,
     limit: number,
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
-  /** The last to finish first. */
+  /** The latest end first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
-  /** One page of a list. A text or a job is looked for in a bounded number of runs at a time. */
+  /** One page of a list. A text or a job is searched in a limited number of runs at a time. */
   search(query: RunQuery): Promise<RunPage>
-  /** Keys of listed runs, the last to be stored first; those before that number. */
+  /** Keys of runs, the last stored first; `before`: only rows with lower ids. */
   listedKeys(limit: number, before?: number): Promise<readonly ListedKey[]>
-  /** How many runs a list has in all, text and job left aside; undefined where they are more than are counted (`mostCounted`). */
+  /** The length of a list without text and job; undefined if it is longer than `mostCounted`. */
   countRuns(
     query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>,
     isCounted?: (project: string) => boolean,
   ): Promise<number | undefined>
   /** Full paths of known projects in order, at most `limit`. */
   projects(limit: number): Promise<readonly string[]>
-  /** The run of a project's pipeline; of several instances' the newest, unless one is named. */
+  /** The run of a project's pipeline; the newest one if several instances have it and none is named. */
   find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
   /** The runs that this one triggered. */
   children(key: RunKey): Promise<readonly StoredRun[]>
-  /** All snapshots of a run, in order; not what was read about the inside of its jobs. */
+  /** The chunks of a run's snapshots, in order; without the insides of its jobs. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
-  /** What was read of the sections of its jobs, or of one job, in the order of the reading; of so many jobs at most. */
+  /** The sections of its jobs, or of one job, in the order in which they were read; of at most `limit` jobs. */
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
-  /** What was read of the tests of one job, in the order of the reading: the newest `limit` chunks. */
+  /** The tests of one job, in the order in which they were read; from the newest `limit` chunks. */
   tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
   /** Its outbox entries, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
-  /** Audit events, the newest first; those behind `after`. */
+  /** Audit events, the newest first. */
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
-  /** Events of one kind within a time, the newest first. */
+  /** Events of one kind within a period, the newest first. */
   shownEvents(query: ShownEventQuery): Promise<readonly EventChunk[]>
   readonly trends: TrendViews
   readonly costs: CostReads

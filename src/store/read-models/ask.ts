@@ -1,4 +1,4 @@
-// How a read model asks the database, whichever it is.
+// How a read model queries either database.
 import type { Row } from '../sql/columns.ts'
 import type { Value } from '../sql/statements.ts'
 

@@ -9,7 +9,7 @@ export function auditOn(ask: Ask, damaged: DamagedRows): Pick<Views, 'audit'> {
   return {
     audit: async (limit, after = newest) => {
       const rows = await ask(
-        // By the index of just these.
+        // By the index `audit_events`.
         `SELECT e.chunk_id, e.happened_at, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
          WHERE e.kind = 'audit' AND (e.happened_at, e.chunk_id) < (?1, ?2)
          ORDER BY e.happened_at DESC, e.chunk_id DESC LIMIT ?3`,
@@ -26,7 +26,7 @@ export function auditOn(ask: Ask, damaged: DamagedRows): Pick<Views, 'audit'> {
   }
 }
 
-/** Before all of them. */
+/** Before the newest event. */
 const newest: AuditCursorPlace = { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
 
 const idOf = number('chunk_id')

@@ -1,8 +1,8 @@
-// What failed in a run before a chunk of it: all that figures over time need of earlier chunks. Chunks come in the order of their
-// ids, so that each is read once, however many a run has, and none is kept in memory.
+// The failed jobs in the chunks of a run before a given one: trends need them to recognise flaky jobs. Chunks come in the order of their
+// ids, so each is read once, however many a run has, and none stays in memory.
 import type { Chunk } from '../../model/chunk.ts'
 
-/** Ids of the first failed job of each name. */
+/** The id of the first failed job of each name. */
 export type Failures = ReadonlyMap<string, number>
 
 const none: Failures = new Map()
@@ -11,7 +11,7 @@ export class EarlierFailures {
   #run: number | undefined
   #byAttempt = new Map<number, Map<string, number>>()
 
-  /** True where the chunks before this one must be added first (`add`). */
+  /** True if the chunks before this one must be added first. */
   isMissing(run: number, chunk: Chunk): boolean {
     if (this.#run === run) return false
     this.#run = run
@@ -29,7 +29,7 @@ export class EarlierFailures {
     }
   }
 
-  /** Of the chunks that were added, those of this attempt and of earlier ones. */
+  /** Of this attempt and earlier ones. */
   upTo(attempt: number): Failures {
     const found = [...this.#byAttempt].filter(([of]) => of <= attempt).map(([, failures]) => failures)
     const [only = none] = found

@@ -1,4 +1,4 @@
-// The SQL by which figures and runs of one project are read to be judged.
+// The SQL that reads what regressions are found in.
 import { branchClasses } from '../../model/branch-class.ts'
 import { day, trendJob, type TrendFigures } from '../ports/trends.ts'
 import { judgedSectionsOn } from './section-figures-sql.ts'
@@ -17,9 +17,9 @@ function jobsNamed(chunks: readonly Chunk[], names: ReadonlySet<string>): number
   )
 }
 
-/** Between two of these the loop is free for others. */
+/** How much is read before the event loop gets its turn. */
 const atOnce = { jobs: 20, runs: 20 }
-/** Of one project; of a project with more those with the smallest names are judged. */
+/** Of one project; of more jobs the first by name are judged. */
 const mostJobs = 1_000
 
 const listed = record({

@@ -1,4 +1,4 @@
-// What lists of runs are filtered and ordered by: one narrow row beside each run, so that a list never reads the runs it skips.
+// What lists of runs are filtered and ordered by: a narrow row for each run, so that a list never reads the runs it skips.
 import { earliest } from '../../model/instant.ts'
 import { isTerminal } from '../../model/status.ts'
 import { parentOf } from '../../model/family.ts'
@@ -10,24 +10,24 @@ export interface Listing {
   readonly instance: string
   readonly pipelineId: number
   readonly projectId: number
-  /** Full path; empty while it is unknown. */
+  /** Full path; empty if it is unknown. */
   readonly project: string
   readonly status: string
   readonly ref: string
   readonly source: string
-  /** When it was created, else the earliest time known of it. */
+  /** If it is unknown, the earliest time known of the run. */
   readonly createdAt: Millis
   readonly finishedAt?: Millis | undefined
   /** The pipeline that triggered it. */
   readonly parentId?: number | undefined
-  /** All that free text is looked for in, in lower case. */
+  /** What a search looks in, in lower case. */
   readonly text: string
 }
 
-/** What of a listing may change. */
+/** The columns that may change. */
 const changing = ['project', 'status', 'ref', 'source', 'created_at', 'finished_at', 'parent_id', 'text']
 
-/** `rows`: a run's id and its `listingValues`. What stays as it was is not written. */
+/** `rows`: a run's id and its `listingValues`. An unchanged row is not written. */
 export function insertListings(rows: string): string {
   const values = (table: string): string => changing.map(name => `${table}.${name}`).join(', ')
   return `
@@ -36,16 +36,16 @@ export function insertListings(rows: string): string {
     WHERE (${values('l')}) IS DISTINCT FROM (${values('excluded')})`
 }
 
-/** A longer commit title or name says no more to whoever searches, UTF-16 units. */
+/** UTF-16 units of a commit title or name that are searched. */
 const longest = 300
 
-/** False where the run is listed as it was: most news is of its jobs. */
+/** False if the listing stays the same: most observations are about jobs. */
 export function changesListing(known: Run | undefined, run: Run): boolean {
   const isSame = known?.pipeline === run.pipeline && known?.project === run.project
   return !isSame || run.pipeline?.times.createdAt === undefined
 }
 
-/** Undefined for a run known from its jobs alone: there is no pipeline to list yet. */
+/** Undefined as long as only jobs of the run are known. */
 export function listingOf(run: Run, now: Millis): Listing | undefined {
   if (run.pipeline === undefined) return undefined
   const { record, times } = run.pipeline
@@ -54,7 +54,7 @@ export function listingOf(run: Run, now: Millis): Listing | undefined {
   const started = [...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])
   const title = facts.commit?.message?.split('\n', 1)[0]
   const words = [path ?? name, facts.ref, facts.name, title, facts.sha?.slice(0, 12), facts.user?.username]
-  // The trace that it was started in has its id from elsewhere.
+  // The trace id, as it cannot be computed from the run.
   if (facts.traceparent !== undefined) words.push(facts.traceparent.split('-')[1])
   return {
     instance: run.key.instance,

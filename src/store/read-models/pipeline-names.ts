@@ -1,16 +1,15 @@
-// Under which names figures over time count the pipelines of a project: so many are distinguished, and no more.
+// The names under which trends count the pipelines of a project. Their number is limited, as each makes rows of its own.
 import { foldedName } from '../ports/pipeline-name.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
-/** Names of one project that one process distinguishes. What comes on top is counted without a name. */
+/** Names of one project. Pipelines with further names are counted without one. */
 export const mostNames = 20
-/** Projects remembered. */
 const mostProjects = 10_000
 
 export class PipelineNames {
   readonly #known = new Map<string, Set<string>>()
 
-  /** Empty for one without a name. */
+  /** Empty for a pipeline without a name. */
   of({ key, project, pipeline }: Pick<Chunk, 'key' | 'project' | 'pipeline'>): string {
     const name = foldedName(pipeline.facts)
     if (name === '') return ''

@@ -1,4 +1,4 @@
-// Figures of the runs that are stored, counted anew: of what the figures over time do not keep apart, an exact branch or a runner.
+// Trends computed from the stored runs: by branch or runner, which the stored figures do not distinguish.
 import { EarlierFailures } from './earlier-failures.ts'
 import { foldedName } from '../ports/pipeline-name.ts'
 import { number, record, text, type Row } from '../sql/columns.ts'
@@ -17,9 +17,9 @@ import { TrendSums, type TrendSum } from './trend-sums.ts'
 import type { Ask } from './ask.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
-/** Runs read for one answer, and JSON of their chunks, UTF-16 units: a tenth of a second or two. */
+/** Runs read for one answer, and UTF-16 units of their chunks: a tenth of a second or two. */
 const most = { runs: 2_000, text: 24 * 1024 * 1024 }
-/** Between two of these the loop is free for others. */
+/** How many are read before the event loop gets its turn. */
 const runsAtOnce = 50
 
 const listed = record({ id: number('run_id'), createdAt: number('created_at') })
@@ -62,7 +62,7 @@ function walk({ since, until, projectId, ref, source }: RetainedQuery): [string,
   const also = [
     ref === undefined ? undefined : `ref = ?${values.push(ref)}`,
     ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
-    // The unary plus leaves the choice of the index to the others.
+    // `+ 0` keeps the database from using an index of projects.
     projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
   ].filter(one => one !== undefined)
   return [
@@ -91,7 +91,7 @@ function count(rows: readonly Row[], query: RetainedQuery, sums: TrendSums, dama
   }
 }
 
-/** With the jobs that ran there alone. */
+/** The chunk with the jobs that ran on this runner. */
 function ofRunner(chunk: Chunk, runner: string | undefined): Chunk {
   return runner === undefined ? chunk : { ...chunk, jobs: chunk.jobs.filter(job => job.runner?.description === runner) }
 }

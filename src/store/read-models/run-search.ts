@@ -1,7 +1,7 @@
-// The SQL that finds runs: by what a list is filtered by, by words, and by the name of a job.
+// The SQL that finds runs: by the filters of a list, by words, and by the name of a job.
 //
-// Names of jobs have no index of their own: a run has dozens. Which projects have a job of a name, and since when, is in the figures over
-// time; their runs are looked through, the newest first, some at a time.
+// Names of jobs have no index, as a run has dozens. Trends show which projects have a job of a name, and since when; the runs of these are
+// searched, the newest first, some at a time.
 import { day, trendJob } from '../ports/trends.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { number, text, type Row } from '../sql/columns.ts'
@@ -10,13 +10,13 @@ import type { Ask } from './ask.ts'
 import type { RunCursor, RunPage, RunQuery } from '../ports/views.ts'
 import type { StoredRun } from '../ports/runs.ts'
 
-/** So many rows of the narrow list are looked at for one page: some milliseconds. */
+/** Rows of the list that are searched for one page: some milliseconds. */
 const lookedAt = 5_000
-/** For a job what is stored of each is looked at, which of some is large: so many at once, and for so long, ms. */
+/** A search for a job reads whole runs, and some are large: how many at once, and for how long, ms. */
 const jobsLookedAt = { atOnce: 100, longest: 250 }
-/** A job that more projects have is looked for in all. */
+/** A job that more projects have is searched in all of them. */
 const mostProjects = 200
-/** A pipeline is rarely older than this when a job of it ends, ms. */
+/** When a job ends, its pipeline is rarely older than this, ms. */
 const olderBy = 7 * day
 
 /** Runs with their jobs, in the order of the ids. */
@@ -32,7 +32,7 @@ export async function searchRuns(ask: Ask, load: Load, query: RunQuery): Promise
   for (let looked = 0; looked < lookedAt; looked += jobsLookedAt.atOnce) {
     const rest = { ...query, after: page.next ?? query.after, limit: limit - runs.length }
     page = await onePage(ask, load, rest, { most: jobsLookedAt.atOnce, known })
-    // What is stored of a run has other names too, such as the pipeline's own.
+    // The text that was found may be another name, such as that of the pipeline.
     runs.push(...page.runs.filter(({ run }) => [...run.jobs.values()].some(one => one.record.facts.name === job)))
     if (page.next === undefined || runs.length >= limit) break
     if (performance.now() - began > jobsLookedAt.longest) break
@@ -42,7 +42,7 @@ export async function searchRuns(ask: Ask, load: Load, query: RunQuery): Promise
 }
 
 interface Look {
-  /** Rows of the list. */
+  /** Rows that are searched. */
   readonly most: number
   readonly known?: KnownJob | undefined
 }
@@ -66,22 +66,22 @@ async function onePage(ask: Ask, load: Load, query: RunQuery, { most, known }: L
   )
   const runs = await load(rows.slice(0, query.limit).map(runId))
   if (rows.length > query.limit) return { runs, next: cursorOf(rows[query.limit - 1]) }
-  // Fewer than asked for: at the end, or at the end of what is looked at for one page?
+  // Fewer than asked for: is this the end of the list, or of the rows that are searched for one page?
   const [end] = await ask(`SELECT run_id, created_at ${walk} OFFSET ${most - 1}`, values.slice(0, walked))
   const next = cursorOf(end)
   return next === undefined ? { runs } : { runs, next, searchedBackTo: next.createdAt }
 }
 
 interface KnownJob {
-  /** Ids of the projects that have had a job of this name; undefined: too many, or none was counted yet. */
+  /** Ids of the projects that have had a job of this name; undefined: too many, or none is known. */
   readonly projects?: readonly number[] | undefined
-  /** The path of the one that has had it, where that has always been the same. */
+  /** The path of the only such project, if the path has never changed. */
   readonly only?: string | undefined
-  /** Its pipelines were created from then on. */
+  /** No pipeline with the job was created before. */
   readonly since?: number | undefined
 }
 
-/** What the figures over time know of a job: in one step through their index. */
+/** What trends know of a job: one step through their index. */
 async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery): Promise<KnownJob> {
   const rows = await ask(
     `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
@@ -100,10 +100,10 @@ async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery):
   }
 }
 
-/** Its chunks have a job of this name, or, while it has no snapshot, the rows of its jobs. */
+/** A run's chunks have a job of this name, or its rows of jobs, as long as it has no snapshot. */
 function jobConditions(job: string, projects: readonly number[] | undefined, place: Place): string[] {
   const part = place(`%${escaped(`"name":${JSON.stringify(job)}`)}%`)
-  // Subqueries of one value: PostgreSQL might answer an EXISTS for all runs at once, from a table that it reads from end to end.
+  // Subqueries with LIMIT 1: for an EXISTS PostgreSQL may read the whole table, to answer it for all runs at once.
   const inChunks = `(SELECT 1 FROM chunks c WHERE c.run_id = walked.run_id AND c.inside IS NULL AND c.content LIKE ${part} ESCAPE '\\' LIMIT 1)`
   const inJobs = `(SELECT 1 FROM jobs j WHERE j.run_id = walked.run_id AND j.record LIKE ${part} ESCAPE '\\' LIMIT 1)`
   const ofProjects = projects === undefined ? [] : [`project_id IN (${projects.map(place).join(', ')})`]
@@ -112,7 +112,7 @@ function jobConditions(job: string, projects: readonly number[] | undefined, pla
 
 type Place = (value: Value) => string
 
-/** One filter leads through an index of its own in order of time; the others are asked of each row found there. */
+/** One filter uses its index, in order of time; the others are checked for each row found. */
 export function conditions(
   query: Omit<RunQuery, 'limit'>,
   place: Place,
@@ -130,7 +130,7 @@ export function conditions(
   }
 }
 
-/** A number may be written as `#123`; of a revision a list has its first twelve characters. */
+/** `#123` searches for 123; a whole revision is cut to twelve characters, as listings have no more. */
 function wordsOf(text: string): string[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
   return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
@@ -144,7 +144,7 @@ function cursorOf(row: Row | undefined): RunCursor | undefined {
   return row && { createdAt: createdAt(row), id: runId(row) }
 }
 
-/** As a part of a LIKE pattern. */
+/** For a LIKE pattern. */
 function escaped(text: string): string {
   return text.replace(/[%_\\]/g, '\\$&')
 }

@@ -1,4 +1,4 @@
-// The SQL of the events of a timeline, by the indexes of just these: of all projects, or of one.
+// The SQL of the events of a timeline.
 import { storedAny, type DamagedRows } from '../sql/stored-json.ts'
 import { isEvent } from '../../model/event.ts'
 import type { Ask } from './ask.ts'

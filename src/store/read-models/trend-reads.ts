@@ -1,4 +1,4 @@
-// The SQL by which figures over time are read. Rows of different kinds of pipelines are added up in memory: their bins are JSON.
+// The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
 import { branchClasses } from '../../model/branch-class.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
 import { places, type Value } from '../sql/statements.ts'
@@ -11,8 +11,8 @@ import type { Bins } from '../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
 
 /**
- * Grouped by expressions: by the bare columns SQLite would walk a key that is in their order, through all hours and days,
- * in place of the index that leads to the time asked for.
+ * Grouped by expressions: for the bare columns SQLite would use the primary key, which has their order, and read all hours and days
+ * instead of using the index by time.
  */
 const project = 'project_id + 0'
 const job = `job || ''`
@@ -25,7 +25,7 @@ const orders: Readonly<Record<TrendOrder, string>> = {
   runs: 'ORDER BY sum(runs) DESC',
 }
 
-/** Jobs asked for by one statement. */
+/** Jobs of one statement. */
 const jobsAtOnce = 200
 
 export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
@@ -35,7 +35,7 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // Names are kept apart for each project, and not once more for all.
+      // The rows of all pipelines have no names: those of the projects are added up.
       const isOfAll = projectId === 0 && query.pipelineName !== undefined
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`

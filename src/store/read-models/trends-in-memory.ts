@@ -1,8 +1,8 @@
-// Figures over time that are in memory: added up and put in order as the store does it with those that it has. Pure.
+// Trends from rows in memory: summed and ranked as the SQL does it with stored ones. Pure.
 import { sumOf } from './trend-sums.ts'
 import type { StoredTrendRow, TrendOrder, TrendReads, TrendRow, TrendTotal } from '../ports/trends.ts'
 
-/** `areOfJobs`: without pipelines, so that a series of no job is one of all jobs. The rows are those that a filter has left. */
+/** `areOfJobs`: there are no rows of pipelines, so a series without a job is that of all jobs. `rows` are filtered already. */
 export function trendsIn(rows: readonly StoredTrendRow[], areOfJobs: boolean): TrendReads {
   const within = ({ since, until }: { since: number; until: number }): StoredTrendRow[] =>
     rows.filter(({ bucket }) => bucket >= since && bucket < until)
@@ -67,7 +67,7 @@ const order: Readonly<Record<TrendOrder, (a: TrendRow, b: TrendRow) => number>> 
   runs: (a, b) => b.runs - a.runs,
 }
 
-/** Of those of one name one: the sum of their figures, and what else the last of them has. */
+/** One row for each name: the sum of the figures, with the other fields of the last row. */
 export function summed(rows: readonly StoredTrendRow[], name: (row: StoredTrendRow) => string): StoredTrendRow[] {
   return [...Map.groupBy(rows, name).values()].flatMap(some => sumOf(some) ?? [])
 }

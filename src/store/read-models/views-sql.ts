@@ -1,4 +1,4 @@
-// The SQL of the views.
+// The SQL of lists of runs, single runs, and their exports.
 import { jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
@@ -10,7 +10,6 @@ import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
 import { mostCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
-/** A family is shown up to here. */
 const mostChildren = 100
 
 export function viewsOn(
@@ -18,7 +17,7 @@ export function viewsOn(
   damaged: DamagedRows,
 ): Omit<Views, 'trends' | 'costs' | 'judging' | 'audit' | 'shownEvents'> {
   const load = async (ids: readonly number[]): Promise<StoredRun[]> => loadRuns(ask, damaged, ids)
-  /** Chunks that do not have the part, such as those of lines, which may be large, are passed over unread: within a text of JSON its quotes would be escaped. */
+  /** `LIKE` skips other chunks, such as large ones of log lines. `part` cannot occur within a JSON string, as its quotes would be escaped. */
   const insides = async (
     { instance, pipelineId }: RunKey,
     part: string,
@@ -105,7 +104,7 @@ export function viewsOn(
       return rows.filter(row => isCounted(project(row))).reduce((sum, row) => sum + count(row), 0)
     },
     projects: async limit => {
-      // Jumps from one path to the next in the index, however many runs each has.
+      // A loose index scan: from one path to the next, however many runs each has.
       const rows = await ask(
         `WITH RECURSIVE known (project) AS (
            SELECT min(project) FROM listed_runs

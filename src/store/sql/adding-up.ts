@@ -1,4 +1,4 @@
-// What a batch of increments makes of the totals that are stored: pure, and the same on every database.
+// Adds a batch of increments to the stored totals. Pure, for both databases.
 import { createHash } from 'node:crypto'
 import {
   added,
@@ -13,25 +13,25 @@ import type { Millis } from '../../model/instant.ts'
 
 /** The increments of one project, one for each series. */
 export interface Batch extends ProjectIncrements {
-  /** By the name under which a series is stored. */
+  /** By `storedName`. */
   readonly bySeries: ReadonlyMap<string, Increment>
-  /** Increments whose ref was folded. */
+  /** How many increments have a ref that was replaced by a coarser value. */
   readonly folded: number
 }
 
 export interface Sums {
-  /** By the name under which they are stored. */
+  /** By `storedName`. */
   readonly series: ReadonlyMap<string, SeriesTotal>
-  /** Series that found no room and went to the overflow series. */
+  /** How many series were added to the overflow series. */
   readonly overflowed: number
 }
 
-/** The name a series is stored under: attributes may be too long for an index. */
-export function storedName(series: Increment | SeriesTotal): string {
+/** The name under which a series is stored: a hash, as attributes may be too long for an index. */
+function storedName(series: Increment | SeriesTotal): string {
   return createHash('sha256').update(seriesId(series)).digest('base64url')
 }
 
-/** A batch for each project, in the order in which everybody locks them. */
+/** A batch for each project, in the order in which all replicas lock them. */
 export function batchesOf(all: readonly ProjectIncrements[]): Batch[] {
   const byProject = Map.groupBy(all, ({ key }) => JSON.stringify([key.instance, key.projectId]))
   return [...byProject]
@@ -46,15 +46,15 @@ export function batchesOf(all: readonly ProjectIncrements[]): Batch[] {
     })
 }
 
-/** Names of all series that a batch can touch: its own, and the overflow series of its metrics. */
+/** The names of all series that a batch may change: its own, and the overflow series of its metrics. */
 export function namesOf({ bySeries }: Batch): string[] {
   const overflows = [...bySeries.values()].map(increment => storedName(overflowing(increment)))
   return [...new Set([...bySeries.keys(), ...overflows])]
 }
 
 /**
- * What to write. `known`: the stored series of `namesOf`. `counts`: how many series a metric of this shape has
- * (`countName`), the overflow series left out; asked only for metrics with a new series.
+ * What to write. `known`: the stored series of `namesOf`. `counts`: the number of series of each metric and shape (`countNameOf`),
+ * without the overflow series; only needed if there is a new series.
  */
 export function sumsOf(
   { bySeries, maxSeries }: Batch,
@@ -69,7 +69,7 @@ export function sumsOf(
     let place = name
     let own = increment
     if (!known.has(name)) {
-      const metric = countName(increment)
+      const metric = countNameOf(increment.metric, shapeOf(increment.amount))
       const most = Math.min(maxSeries, increment.maxSeries ?? maxSeries)
       const left = room.get(metric) ?? most - 1 - (counts.get(metric) ?? 0)
       if (left > 0) room.set(metric, left - 1)
@@ -84,18 +84,14 @@ export function sumsOf(
       metric: own.metric,
       attributes: own.attributes,
       amount: before === undefined ? own.amount : added(before.amount, own.amount),
-      // A point's window does not include its start.
+      // The interval of a point excludes its start.
       startedAt: before?.startedAt ?? now - 1,
     })
   }
   return { series, overflowed }
 }
 
-/** A metric and its shape: what a limit of series holds for. */
-export function countName({ metric, amount }: Pick<Increment, 'metric' | 'amount'>): string {
-  return countNameOf(metric, shapeOf(amount))
-}
-
+/** The limit of series applies to each metric and shape. */
 export function countNameOf(metric: string, shape: string): string {
   return JSON.stringify([metric, shape])
 }

@@ -1,7 +1,7 @@
-// Which of the due exports a lease takes: the oldest alone would let a long backlog starve fresh pipelines; the newest alone
-// would never finish it.
+// Which of the due exports a lease takes. With the oldest alone, new pipelines would wait for a long backlog; with the newest alone,
+// the backlog would never end.
 
-/** Takes from both in turn, each thing once, until `limit` of them are taken. `newest` begins with the very newest. */
+/** Takes from both in turn, each item once, up to `limit`. `newest` begins with the newest. */
 export function* bothEnds<T>(oldest: readonly T[], newest: readonly T[], limit: number): Generator<T> {
   const taken = new Set<T>()
   for (let at = 0; at < Math.max(oldest.length, newest.length); at += 1) {

@@ -1,4 +1,4 @@
-// How changes are taken to be counted, pruned, and found again by pages and gauges, for both databases.
+// Leases, prunes and lists changes (merge requests), for both databases.
 import { countedOf } from './changes.ts'
 import { json, number, record, text, word, type Row } from './columns.ts'
 import { changeStates, viewChange, type Change } from '../../model/change.ts'
@@ -14,7 +14,7 @@ export function changeStatements(
   return {
     take: async (limit, leaseMs) => {
       const now = await sql.now()
-      // Mostly nothing is due, and to look costs no transaction.
+      // Mostly nothing is due, and a SELECT needs no transaction.
       if ((await sql.all('SELECT 1 FROM changes WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
       const rows = await sql.changed(
         `UPDATE changes SET due_at = ?1, leased = 1

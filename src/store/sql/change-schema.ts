@@ -3,15 +3,14 @@ import type { Dialect } from './dialect.ts'
 
 export function changeSchema({ id }: Dialect): string {
   return `
-  -- Changes (merge requests): \`content\` is all that is known of one. \`due_at\`: when those of its times are counted that were not.
-  -- \`counted\`: those that were.
+  -- Changes (merge requests). \`content\`: the merged reports. \`due_at\`: when its new times are counted. \`counted\`: the times that were.
   CREATE TABLE changes (
     id          ${id},
     instance    text   NOT NULL,
     project_id  bigint NOT NULL,
     iid         bigint NOT NULL,
     project     text,
-    -- Null while only pipelines of it are known.
+    -- Null as long as only its pipelines are known.
     state       text,
     happened_at bigint NOT NULL,
     known_at    bigint NOT NULL,

@@ -1,4 +1,4 @@
-// How changes are written and counted, as steps of a transaction: what is reported is merged into what is known.
+// Writes and counts changes (merge requests), as steps of a transaction: reports are merged into what is known.
 import { json, number, optional, text, type Row } from './columns.ts'
 import { mergeChange, viewChange, type Change } from '../../model/change.ts'
 import { latest, type Millis } from '../../model/instant.ts'
@@ -11,7 +11,7 @@ import type { DamagedRows } from './stored-json.ts'
 import type { Steps, StepValue } from './steps.ts'
 import type { WrittenEvent } from './waiting-events.ts'
 
-/** Who else writes the same change waits. */
+/** Serialises all writers of one change. */
 export function lockOfChange({ instance, project, iid }: Pick<Change, 'instance' | 'project' | 'iid'>): string {
   return `change ${iid} of ${project.id} ${instance}`
 }
@@ -38,7 +38,7 @@ function* writeChange(reported: Change, dueAt: Millis, now: Millis, damaged: Dam
   yield [update, [...valuesOf(change, now), due, number('id')(row)]]
 }
 
-/** The lock of a change that has something to be counted. */
+/** The lock of a change with a time to be counted; undefined if it has none. */
 export function* lockOfDue(id: number): Steps<string | undefined> {
   const [row] = yield [`SELECT instance, project_id, iid FROM changes WHERE id = ?1 AND due_at IS NOT NULL`, [id]]
   return (
@@ -51,7 +51,7 @@ export function* lockOfDue(id: number): Steps<string | undefined> {
   )
 }
 
-/** Answers what was counted, with the totals to be moved and what was written to be sent. */
+/** Returns what was counted, with the totals to add and the events that were written. */
 export function* countChange(
   id: number,
   now: Millis,
@@ -84,11 +84,11 @@ const selectOwn =
   'SELECT id, content, due_at, counted FROM changes WHERE instance = ?1 AND project_id = ?2 AND iid = ?3'
 const inserted = [...columns, ...identity]
 const insert = `INSERT INTO changes (${inserted.join(', ')}) VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')})`
-/** What is to be counted at another time is not leased any more. */
+/** A new due time ends the lease. */
 const update = `UPDATE changes SET ${columns.map((column, at) => `${column} = ?${at + 1}`).join(', ')},
   leased = CASE WHEN due_at = ?${columns.indexOf('due_at') + 1} THEN leased ELSE 0 END WHERE id = ?${columns.length + 1}`
 
-/** But for when it is due. */
+/** Of all columns except `due_at`. */
 function valuesOf(change: Change, now: Millis): StepValue[] {
   const { project, event, createdAt, stateAt, approvedAt, mergedAt, pipeline } = change
   const at = latest([createdAt, stateAt, approvedAt, mergedAt, pipeline?.createdAt])
@@ -105,7 +105,7 @@ function contentOf(row: Row, damaged: DamagedRows): Change | undefined {
   return damaged.orNothing({ change: row.id }, 'it is known by what is reported of it from now on', () => content(row))
 }
 
-/** What cannot be read is not counted again. */
+/** If it is damaged, all times count as counted: nothing may be counted twice. */
 export function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
   const all = { at: 0, took: 0 }
   const lost: CountedTimes = { pipeline: all, approval: all, merge: all }

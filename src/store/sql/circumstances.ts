@@ -1,4 +1,4 @@
-// Under which circumstances this process works: what an earlier one died of may do with a newer version or with more memory.
+// Version and memory of this process: what an earlier one crashed with may succeed in a newer version or with more memory.
 import { getHeapStatistics } from 'node:v8'
 import { version } from '../../lib/version.ts'
 

@@ -1,12 +1,12 @@
-// Rows as both databases give them, read into what the ports speak: each column is checked once, here, and typed from then on.
+// Typed readers of rows, for both databases: each column is checked once, here.
 import { DataError } from '../../lib/fault.ts'
 import { storedJson } from './stored-json.ts'
 import type { Cell } from '../ports/tables.ts'
 
-/** A row by column name. Both databases name their columns alike. */
+/** A row by column name. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** Reads one column of a row. Throws DataError where it holds something else. */
+/** Reads one column of a row. Throws DataError if its type is not the expected one. */
 export type Column<T> = (row: Row) => T
 
 export function number(name: string): Column<number> {
@@ -35,7 +35,7 @@ export function bytes(name: string): Column<Uint8Array> {
   }
 }
 
-/** Whatever a column may hold. */
+/** Any value that a column can have. */
 export function cell(name: string): Column<Cell> {
   return row => {
     const value = row[name]
@@ -45,7 +45,7 @@ export function cell(name: string): Column<Cell> {
   }
 }
 
-/** A text that is JSON, written by this program: it is decoded, and its shape is believed. */
+/** JSON that this program has written: its shape is not checked. */
 export function json<T>(name: string): Column<T> {
   return row => storedJson<T>(row[name])
 }

@@ -1,4 +1,4 @@
-// How deployments are counted, and found again by pages, for both databases.
+// Leases, counts, prunes and lists deployments, for both databases.
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import { places, type Statements } from './statements.ts'
 import { viewDeployment, type Deployment } from '../../model/deployment.ts'
@@ -18,7 +18,7 @@ export function deploymentStatements(
   return {
     take: async (limit, leaseMs) => {
       const now = await sql.now()
-      // Mostly nothing is due, and to look costs no transaction.
+      // Mostly nothing is due, and a SELECT needs no transaction.
       if ((await sql.all('SELECT 1 FROM deployments WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
       const rows = await sql.changed(
         `UPDATE deployments SET due_at = ?1, leased = 1
@@ -80,13 +80,13 @@ export function deploymentStatements(
   }
 }
 
-/** Its environment: who counts another deployment of it at the same time would not see this one. */
+/** The lock of its environment: two deployments counted at the same time would not see each other. */
 export function* environmentOf(id: number): Steps<string | undefined> {
   const [row] = yield [`SELECT instance, project_id, environment FROM deployments WHERE id = ?1 AND ${isDue}`, [id]]
   return row && `environment ${String(row.project_id)} ${String(row.environment)} ${String(row.instance)}`
 }
 
-/** Undefined where it is counted already, or not to be. */
+/** Undefined if it is counted already, or not to be. */
 export function* around(id: number, damaged: DamagedRows): Steps<Neighbours | undefined> {
   const [own] = yield [`SELECT * FROM deployments WHERE id = ?1 AND ${isDue}`, [id]]
   if (own === undefined) return undefined
@@ -108,7 +108,7 @@ export function* around(id: number, damaged: DamagedRows): Steps<Neighbours | un
   }
 }
 
-/** Answers whether it was counted, with the totals to be moved and what was written to be sent. */
+/** Returns the totals to add and the events that were written; undefined if it was not counted. */
 export function* countDeployment(
   id: number,
   now: Millis,

@@ -3,8 +3,8 @@ import type { Dialect } from './dialect.ts'
 
 export function deploymentSchema({ id }: Dialect): string {
   return `
-  -- Deployments: \`content\` is all that is known of one, the columns what it is found and compared by. \`due_at\`: when it is counted; null while
-  -- it is under way, and once it was. \`figures\`: what was counted.
+  -- Deployments. \`content\`: the merged reports; the columns are for finding and comparing. \`due_at\`: when it is counted; null as long as it is under
+  -- way, and after it was counted. \`figures\`: what was counted.
   CREATE TABLE deployments (
     id            ${id},
     instance      text     NOT NULL,
@@ -18,7 +18,7 @@ export function deploymentSchema({ id }: Dialect): string {
     happened_at   bigint   NOT NULL,
     finished_at   bigint,
     content       text     NOT NULL,
-    -- Since when it is known that it has ended.
+    -- When its end was first reported.
     known_at      bigint,
     due_at        bigint,
     leased        integer  NOT NULL DEFAULT 0,

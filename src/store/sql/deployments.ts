@@ -1,5 +1,4 @@
-// How deployments are written, as steps of a transaction: what is reported is merged into what is known, and events that wait for the
-// span of a job go on with it.
+// Writes deployments, as steps of a transaction: reports are merged into what is known. Events that wait for the span of a job get it here.
 import { json, number, optional, record, type Row } from './columns.ts'
 import { joinWaiting, type WrittenEvent } from './waiting-events.ts'
 import { mergeDeployment, viewDeployment, type Deployment, type JobSpan } from '../../model/deployment.ts'
@@ -10,10 +9,10 @@ import type { RunChange } from '../ports/runs.ts'
 import type { ReportedDeployment } from '../ports/deployments.ts'
 import type { Steps, StepValue } from './steps.ts'
 
-/** As the platform bounds the name of an environment. */
+/** The platform's limit for the name of an environment. */
 const longestName = 255
 
-/** Answers the events that have their span by it. */
+/** Returns the events that got their span. */
 export function* writeDeployments(
   reported: readonly ReportedDeployment[],
   now: Millis,
@@ -38,7 +37,7 @@ function* writeDeployment(reported: Deployment, dueAt: Millis, now: Millis, dama
     return
   }
   const known = contentOf(row, damaged)
-  // What an event without a job reported, and what the job did, until an event names both.
+  // An event without a job and the job make two rows, until an event names both.
   const other = twin && contentOf(twin, damaged)
   if (twin !== undefined) yield ['DELETE FROM deployments WHERE id = ?1', [idOf(twin)]]
   const before = known === undefined || other === undefined ? (known ?? other) : mergeDeployment(known, other)
@@ -53,7 +52,7 @@ function* writeDeployment(reported: Deployment, dueAt: Millis, now: Millis, dama
   yield [update, [...values, next, knownAt, countedAt, idOf(row)]]
 }
 
-/** The job's span, where a snapshot has it. */
+/** The job's span, if a snapshot has it. */
 export function* jobSpanOf(instance: string, jobId: number, damaged: DamagedRows): Steps<JobSpan | undefined> {
   const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   return row && contentOf(row, damaged)?.job?.span
@@ -63,7 +62,7 @@ const columns = [
   ...['instance', 'project_id', 'project', 'job_id', 'deployment_id', 'environment', 'outcome', 'revision'],
   ...['happened_at', 'finished_at', 'content'],
 ]
-/** Where among the values stands whether it has succeeded or failed. */
+/** The place of the outcome among the values: only what succeeded or failed is counted. */
 const mayCount = columns.indexOf('outcome')
 
 function valuesOf(deployment: Deployment, now: Millis): StepValue[] {
@@ -87,7 +86,7 @@ const selectOwn = `SELECT id, content, due_at, known_at, counted_at FROM deploym
 const inserted = [...columns, 'due_at', 'known_at']
 const insert = `INSERT INTO deployments (${inserted.join(', ')}) VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')})`
 const updated = [...inserted, 'counted_at']
-/** What is to be counted at another time is not leased any more. */
+/** A new due time ends the lease. */
 const update = `UPDATE deployments SET ${updated.map((column, at) => `${column} = ?${at + 1}`).join(', ')},
   leased = CASE WHEN due_at = ?${updated.indexOf('due_at') + 1} THEN leased ELSE 0 END WHERE id = ?${updated.length + 1}`
 
@@ -103,12 +102,12 @@ function contentOf(row: Row, damaged: DamagedRows): Deployment | undefined {
   )
 }
 
-/** Which deployments these jobs made, as events have reported. */
+/** The platform's ids of the deployments that these jobs made, as reported by events. */
 export const selectDeploymentIds = `SELECT job_id, deployment_id FROM deployments
   WHERE instance = ?1 AND deployment_id IS NOT NULL AND job_id IN`
 export const deploymentIds = record({ jobId: number('job_id'), deploymentId: number('deployment_id') })
 
-/** The change, with the numbers of deployments at the jobs of its chunks. */
+/** The change, with these ids at the jobs of its chunks. */
 export function identified(change: RunChange, known: readonly Pick<Deployment, 'jobId' | 'deploymentId'>[]): RunChange {
   const ids = new Map(
     known.flatMap(({ jobId, deploymentId }) =>

@@ -1,14 +1,13 @@
-// The words of the schema that differ between the databases.
+// Where the databases differ in the text of the schema.
 
-/** What each database has its own words for. */
 export interface Dialect {
-  /** A primary key that is given by the database, in rising order. */
+  /** A primary key that the database assigns in ascending order. */
   readonly id: string
-  /** The same, where no number may come twice, even after its row is gone. */
+  /** The same, never reused, even after its row was deleted. */
   readonly idForGood: string
-  /** A primary key that is another table's. */
+  /** A primary key that this program assigns. */
   readonly ownId: string
   readonly bytes: string
-  /** Behind a table whose rows lie in the order of their primary key. */
+  /** The suffix of a table whose rows are stored in the order of their primary key. */
   readonly byKey: string
 }

@@ -1,4 +1,4 @@
-// What the platform's API is still to be asked about runs: which run, at which level of detail, and when.
+// The SQL of the enrichment queue, for both databases.
 import {
   detailLevels,
   type EnrichmentChange,
@@ -25,7 +25,7 @@ export function enrichmentQueue(sql: Statements): EnrichmentQueue {
     },
     extend: async (keys, leaseMs) => {
       if (keys.length === 0) return
-      // What somebody asked for anew since it was taken is not hidden again.
+      // An item that was added again since it was taken is not hidden.
       await sql.change(
         `UPDATE enrichment_queue SET due_at = ?1, leased = ?2
          WHERE leased = 1 AND run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys, 2)})`,
@@ -87,7 +87,7 @@ const trigger = record({
   jobId: number('job_id'),
 })
 
-/** What the change of a run writes into the queue: a statement with its values. */
+/** A statement with its values. */
 export function enrichmentChange(runId: number, change: EnrichmentChange): readonly [string, Value[]] {
   if ('detail' in change) {
     const rank = detailLevels.indexOf(change.detail)
@@ -98,7 +98,7 @@ export function enrichmentChange(runId: number, change: EnrichmentChange): reado
   return [askAgain, [runId, detailLevels.indexOf(detail), at, priority ?? null]]
 }
 
-/** The greater detail and the earlier time count; what is asked for anew, and earlier than its lease ends, is free again. */
+/** The higher level of detail and the earlier time win. An item that becomes due before its lease ends is not leased any more. */
 const askFor = `
   INSERT INTO enrichment_queue AS known (run_id, priority, detail, due_at, leased) VALUES (?1, ?2, ?3, ?4, 0)
   ON CONFLICT (run_id) DO UPDATE SET
@@ -111,7 +111,7 @@ const askAgain = `
   UPDATE enrichment_queue SET detail = ?2, due_at = ?3, priority = coalesce(?4, priority), leased = 0
   WHERE run_id = ?1 AND leased = 1`
 
-/** Which job started which pipeline. `rows`: instance, pipeline, the run and its job. */
+/** `rows`: instance and id of a pipeline, and the run and job that started it. */
 export function insertTriggers(rows: string): string {
   return `
     INSERT INTO triggers (instance, pipeline_id, run_id, job_id) ${rows}

@@ -1,5 +1,4 @@
-// How an event is written, for both databases: each statement is handed to whoever runs it, and its rows come back. Within the transaction
-// that erases its delivery from the inbox. An event that is known already writes nothing but its arrival.
+// Writes an event, as steps of the transaction that erases its delivery from the inbox. Of a known event only the arrival is written.
 import { number, optional, record, text } from './columns.ts'
 import { placeBetween, timeAfter, type ReportedState } from '../../model/event-order.ts'
 import { shownAs } from '../../model/shown-event.ts'
@@ -12,7 +11,7 @@ import type { WrittenEvent } from './waiting-events.ts'
 import type { DamagedRows } from './stored-json.ts'
 import type { StepOf, Steps } from './steps.ts'
 
-/** `order`: by its own place of arrival, or as the last of all. */
+/** `order`: by its place of arrival, or after all others. */
 export function* writeEvent(
   received: ReceivedEvent,
   now: Millis,
@@ -47,7 +46,7 @@ function* writeState(
   const first = yield* insert({ ...chunk, at: happenedAt }, identity(object, at, own), { to, waits, damaged }, now)
   yield stateOf(object, at, own, first.id)
   if (is !== 'between' || before === undefined || after === undefined) return [first]
-  // What was taken for one event on both sides is two: that of the other side has the same words.
+  // Its neighbours were taken for one event, and now are two: the second gets the same content.
   const other = isEarlier ? after : before
   if (other.creator === other.arrival) return [first]
   const [row] = yield ['SELECT content FROM chunks WHERE id = ?1', [before.chunkId]]
@@ -58,13 +57,11 @@ function* writeState(
   return [first, second]
 }
 
-/** By what an event is distinguished from all others. */
 interface Identity {
   readonly key: string
   readonly arrival?: number | undefined
 }
 
-/** To whom it goes, and what it waits for. */
 interface Sending extends Pick<ReceivedEvent, 'to' | 'waits'> {
   readonly damaged: DamagedRows
 }
@@ -117,7 +114,7 @@ const state = record({
   receivedAt: number('received_at'),
   chunkId: number('chunk_id'),
   happenedAt: optional(number, 'happened_at'),
-  /** The place of arrival of the delivery whose event it is. */
+  /** The place of arrival of the delivery that the event was made from. */
   creator: optional(number, 'creator'),
 })
 

@@ -1,10 +1,10 @@
-// The tables of figures over time, of both databases: durations and failures by hour and day, and what jobs cost by day.
+// The tables of trends, by hour and day, and of costs, by day, of both databases.
 import type { Dialect } from './dialect.ts'
 
 export function figureSchema({ ownId, byKey }: Dialect): string {
   return `
-  -- Figures of one hour or one day: of a job by its name, of a project's pipelines (job ''), of all pipelines (project 0); those of
-  -- each class of branch apart, and of pipelines also by what started them and by their name (both '' of jobs, which are many).
+  -- The figures of one hour or day: of a job, of a project's pipelines (job ''), or of all pipelines (project 0); by class of branch, and
+  -- those of pipelines also by source and name (both '' for jobs, as there are many).
   CREATE TABLE trends (
     step       bigint NOT NULL,
     instance   text   NOT NULL,
@@ -26,7 +26,7 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
   CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
   CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, runs, failed, flaky, total_ms);
 
-  -- Figures of one day of the sections of jobs whose logs are read: of each job those that take most of its time, by class of branch.
+  -- Daily figures of the sections of jobs whose logs are read, by class of branch: of each job those that take most of its time.
   CREATE TABLE section_figures (
     project_id bigint NOT NULL,
     job        text   NOT NULL,
@@ -41,8 +41,8 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
   ) ${byKey};
   CREATE INDEX section_figures_by_day ON section_figures (bucket, project_id, job);
 
-  -- What jobs took of their runners and what that cost, by day: of a project's jobs (job '') by class of branch and type of
-  -- runner, and of each of them in all: jobs are many.
+  -- Runner time and costs by day: of a project's jobs (job '') by class of branch and type of runner, and of each job without these, as
+  -- there are many.
   CREATE TABLE costs (
     bucket     bigint NOT NULL,
     project_id bigint NOT NULL,
@@ -67,7 +67,7 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
   ) ${byKey};
   CREATE INDEX costs_of_projects ON costs (bucket, project_id) WHERE job = '';
 
-  -- Up to which chunk the figures have come.
+  -- The last chunk that was counted.
   CREATE TABLE trends_reached (
     id       ${ownId},
     chunk_id bigint NOT NULL

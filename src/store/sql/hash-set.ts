@@ -1,4 +1,4 @@
-// A set of hashes of 48 bits as bytes: sorted, six bytes each. Random bits cannot be packed any further.
+// A set of 48-bit hashes as bytes: sorted, six bytes each. Random bits cannot be compressed further.
 
 const width = 6
 
@@ -9,7 +9,7 @@ export function packHashes(hashes: ReadonlySet<number>): Uint8Array {
   return packed
 }
 
-/** Whether a packed set has it. */
+/** A binary search. */
 export function hasHash(packed: Uint8Array, hash: number): boolean {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   let [from, to] = [0, Math.floor(bytes.length / width)]

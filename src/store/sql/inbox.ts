@@ -1,4 +1,4 @@
-// Rows of deliveries, and what the inbox shows of itself.
+// Rows of deliveries, and the reads of the inbox that both databases share.
 import { bytes, number, optional, record, text, word, type Row } from './columns.ts'
 import { blamedInHaste, type Inbox, type InboxItem, type InboxState, type QuarantinedDelivery } from '../ports/inbox.ts'
 import type { Statements, Value } from './statements.ts'
@@ -35,7 +35,7 @@ const stateOf: (row: Row) => InboxState = record({
 
 const body = bytes('body')
 
-/** `state`: of what is in the tables. */
+/** `state` is that of the tables, without the write-ahead log. */
 export function inboxReads(sql: Statements): Pick<Inbox, 'listQuarantined' | 'showQuarantined' | 'state'> {
   return {
     listQuarantined: async limit => {
@@ -62,13 +62,13 @@ export function inboxReads(sql: Statements): Pick<Inbox, 'listQuarantined' | 'sh
   }
 }
 
-/** What `retryQuarantinedOfOtherVersions` puts back: a condition with its values. */
+/** The condition of `retryQuarantinedOfOtherVersions`, with its values. */
 export function ofOtherVersions(version: string): readonly [string, Value[]] {
   const which = 'version <> ?1 OR substr(reason, 1, length(CAST(?2 AS text))) = ?2'
   return [which, [version, blamedInHaste]]
 }
 
-/** A delivery's columns in both tables, in the order of `deliveryValues`, and behind them its body. */
+/** A delivery's columns in both tables: `deliveryValues`, then its body. */
 export const deliveryColumns = 'key, event, instance, source, received_at, body'
 
 export function deliveryValues({ key, event, instance, source, receivedAt }: Omit<InboxItem, 'id' | 'body'>): Value[] {

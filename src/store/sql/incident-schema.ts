@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts'
 
 export function incidentSchema({ id }: Dialect): string {
   return `
-  -- Incidents: \`content\` is all that is known of one, the columns what it is found by. \`due_at\`: when something is to be counted of it.
+  -- Incidents. \`content\`: the merged reports; the columns are for finding them. \`due_at\`: when something of it is to be counted.
   CREATE TABLE incidents (
     id                 ${id},
     instance           text     NOT NULL,
@@ -14,10 +14,10 @@ export function incidentSchema({ id }: Dialect): string {
     opened_at          bigint,
     changed_at         bigint   NOT NULL,
     content            text     NOT NULL,
-    -- Since when it is known.
+    -- When it was first reported.
     known_at           bigint   NOT NULL,
     due_at             bigint,
-    -- When its opening was counted, or found to be too old for that; the same of its end.
+    -- When its opening and its end were counted, or found to be too old for that.
     opening_counted_at bigint,
     closing_counted_at bigint,
     UNIQUE (instance, project_id, iid)

@@ -1,4 +1,4 @@
-// How incidents are written and counted, as steps of a transaction, and found again by pages, for both databases.
+// Writes, counts, leases, prunes and lists incidents, for both databases.
 import {
   incidentFigures,
   mergeIncident,
@@ -36,12 +36,12 @@ export function* writeIncidents(reported: readonly ReportedIncident[], now: Mill
   }
 }
 
-/** Nobody else writes or counts it meanwhile. */
+/** Serialises all writers of one incident. */
 export function lockOfIncident({ instance, project, iid }: Pick<Incident, 'instance' | 'project' | 'iid'>): string {
   return `incident ${iid} ${project.id} ${instance}`
 }
 
-/** What it is locked by; undefined where nothing is to be counted of it. */
+/** The lock of an incident of which something is to be counted; undefined for any other. */
 export function* namedIncident(id: number): Steps<string | undefined> {
   const [row] = yield ['SELECT instance, project_id, iid FROM incidents WHERE id = ?1 AND due_at IS NOT NULL', [id]]
   if (row === undefined) return undefined
@@ -98,7 +98,7 @@ export function incidentStatements(sql: Statements): Omit<Incidents, 'count'> {
   return {
     take: async (limit, leaseMs) => {
       const now = await sql.now()
-      // Mostly nothing is due, and to look costs no transaction.
+      // Mostly nothing is due, and a SELECT needs no transaction.
       if ((await sql.all('SELECT 1 FROM incidents WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
       const rows = await sql.changed(
         `UPDATE incidents SET due_at = ?1
@@ -125,7 +125,7 @@ export function incidentStatements(sql: Statements): Omit<Incidents, 'count'> {
   }
 }
 
-/** As the platform bounds the path of a project. */
+/** The platform's limit for the path of a project. */
 const longestPath = 512
 
 function valuesOf(incident: Incident): StepValue[] {

@@ -1,4 +1,4 @@
-// What is still to be read about the inside of jobs, for both databases.
+// The SQL of the queue of what is still to be read about the inside of jobs, for both databases.
 import { jobReadables, type JobRead, type JobReadKey, type JobReads, type JobReadWish } from '../ports/job-reads.ts'
 import { number, optional, record, word, type Row } from './columns.ts'
 import { storedChunk } from './stored-json.ts'
@@ -11,7 +11,7 @@ export function jobReads(sql: Statements): JobReads {
   return {
     take: async (limit, leaseMs) => {
       const now = await sql.now()
-      // Mostly nothing is due, and to look costs no transaction.
+      // Mostly nothing is due, and a SELECT needs no transaction.
       const isDue = (await sql.all('SELECT 1 FROM job_reads WHERE due_at <= ?1 LIMIT 1', [now])).length > 0
       if (!isDue) return []
       const rows = await sql.changed(
@@ -76,12 +76,11 @@ export function readValues({ chunkId, jobId, what }: JobReadKey): [number, numbe
   return [chunkId, jobId, what]
 }
 
-/** `rows`: of each the values of `wishValues`. */
+/** `rows`: `wishValues`, and twice the time. */
 export function insertJobReads(rows: string): string {
   return `INSERT INTO job_reads (chunk_id, job_id, what, pending_since, due_at) ${rows}`
 }
 
-/** Without the time, which it is pending since and due at. */
 export function wishValues(chunkId: number, { jobId, what }: JobReadWish): Value[] {
   return [chunkId, jobId, what]
 }

@@ -1,4 +1,4 @@
-// What is to be read about jobs after all, as steps of a transaction: their chunks were written before, and one of them has the job's span.
+// Adds to the queue of job reads for jobs of earlier chunks, as steps of a transaction: finds the chunk with each job's span.
 import { insertJobReads, wishValues } from './job-reads.ts'
 import { number } from './columns.ts'
 import { storedChunk, type DamagedRows } from './stored-json.ts'
@@ -6,7 +6,7 @@ import type { LateJobRead } from '../ports/job-reads.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Steps } from './steps.ts'
 
-/** `run`: the number of its row. Nothing is to be read of a job whose chunk is gone, or damaged. */
+/** `run`: the id of its row. Skips jobs whose chunk is deleted or damaged. */
 export function* addLateReads(
   run: number,
   reads: readonly LateJobRead[],
@@ -15,7 +15,7 @@ export function* addLateReads(
 ): Steps<void> {
   for (const [attempt, wishes] of Map.groupBy(reads, one => one.attempt)) {
     let left = wishes
-    // The latest first: a job that ran again has its last span there. One at a time, as an attempt may have many.
+    // The latest chunk first: it has the last span of a job that ran again. One at a time, as an attempt may have many.
     for (const row of yield [chunksOfAttempt, [run, attempt]]) {
       if (left.length === 0) break
       const id = idOf(row)

@@ -1,4 +1,4 @@
-// Who alone may do a thing for now, and totals that outlive the process.
+// The SQL of leases and counters, for both databases.
 import { number, record, text } from './columns.ts'
 import type { Statements } from './statements.ts'
 import type { Store } from '../ports/store.ts'
@@ -34,7 +34,7 @@ export function leasesAndCounters(sql: Statements): Pick<Store, 'leases' | 'coun
 
 const counter = record({ name: text('name'), value: number('value') })
 
-/** The counter's name, and by how much. */
+/** Values: the counter's name, and by how much. */
 export const addToCounter = `
   INSERT INTO counters (name, value) VALUES (?1, ?2)
   ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`

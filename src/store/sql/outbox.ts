@@ -1,4 +1,4 @@
-// The outbox: its entries as they are settled, what it shows of itself, and what becomes of dead letters.
+// The SQL of the outbox that both databases share: settling, queues and dead letters.
 import { number, optional, record, text, word } from './columns.ts'
 import { signals } from '../ports/runs.ts'
 import { longestPutOff } from './too-far-ahead.ts'
@@ -30,7 +30,7 @@ export function deadLetters(
   }
 }
 
-/** Who leases an entry on PostgreSQL puts it off until the end of the lease. */
+/** Leased entries are left out: on PostgreSQL a lease is a due time in the future. */
 const makeDue = `
   UPDATE outbox SET due_at = ?1
   WHERE state = 'pending' AND destination = ?2 AND signal = ?3 AND due_at > ?1 AND lease IS NULL`
@@ -59,7 +59,7 @@ const letter = record({
   settledAt: number('settled_at'),
 })
 
-/** The backlog and the dead letters, each through its own index, never the delivered ones. */
+/** Reads pending and dead entries, each by its index, and never the delivered ones. */
 export const selectQueues = `
   SELECT destination, signal, sum(pending) AS pending, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error,
          sum(put_off) AS put_off
@@ -82,18 +82,15 @@ const queue = record({
   putOff: number('put_off'),
 })
 
-/** What is read of an entry that is leased; its chunk is read beside it. */
+/** A leased entry without its chunk. */
 export const entryOf = record({ tries: number('tries'), pendingSince: number('pending_since') })
 
-/** The chunk that an outbox entry is to send; undefined where its stored content is damaged. */
+/** The chunk of an outbox entry; undefined if it is damaged. */
 export function chunkOf(damaged: DamagedRows, entry: number, content: unknown): AnyChunk | undefined {
   return damaged.orNothing({ export: entry }, 'it cannot be sent and is now a dead letter', () => storedAny(content))
 }
 
-/**
- * What a settlement makes of an entry: its state, when it is due (null: as before), its error, how many tries more, the status of
- * the answer, when it was settled; and behind them its id.
- */
+/** The new state, due time (null: as before), error, number of further tries, answer status and time of settlement; then the entry's id. */
 export function settledValues(one: Settlement, now: number): Value[] {
   switch (one.as) {
     case 'delivered':

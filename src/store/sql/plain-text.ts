@@ -1,6 +1,6 @@
-// Text as every database's text column can hold it.
+// Text that a column of either database can store.
 
-/** PostgreSQL's text holds no NUL, and half a surrogate pair is no text at all. */
+/** PostgreSQL refuses NUL, and half a surrogate pair cannot be encoded as UTF-8. */
 export function plainText(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed()
 }

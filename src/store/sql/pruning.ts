@@ -1,9 +1,9 @@
-// Giving up what is old, in small steps.
+// The SQL of pruning that both databases share.
 import { number, record, type Row } from './columns.ts'
 import type { Pruning, RunCursor } from '../ports/pruning.ts'
 import type { Statements } from './statements.ts'
 
-/** With the chunk go its row among the events, its arrivals and its exports. */
+/** Rows of `events`, `event_states` and `outbox` are deleted with their chunk. */
 export const pruneEvents = `
   DELETE FROM chunks WHERE id IN
     (SELECT e.chunk_id FROM events e WHERE e.taken_at < ?1 AND NOT EXISTS
@@ -49,7 +49,7 @@ export function pruneStatements(
   }
 }
 
-/** Runs at rest that last changed before `?1`, behind the cursor `(?2, ?3)`. */
+/** Runs that are not due and last changed before `?1`, after the cursor `(?2, ?3)`. */
 export function selectAtRest(columns: string): string {
   return `
     SELECT ${columns} FROM runs WHERE due_at IS NULL AND changed_at < ?1 AND (changed_at, id) > (?2, ?3)
@@ -59,8 +59,8 @@ export function selectAtRest(columns: string): string {
 export const runCursor: (row: Row) => RunCursor = record({ changedAt: number('changed_at'), id: number('id') })
 
 /**
- * Chunks of these runs that keep them from being pruned: their snapshot was taken, or an outbox entry of theirs settled, between `?2` and
- * `?3`, for the pages still show it; or an entry is pending or a dead letter.
+ * Chunks that keep their runs from being pruned: the snapshot was taken or an entry settled between `?2` and `?3`, so that pages still show
+ * it; or an entry is pending or a dead letter.
  */
 export function chunksInUse(runs: string): string {
   return `

@@ -1,5 +1,5 @@
-// The repositories of both databases: how each kind of document is named in the table of texts, and what it must look like to count
-// as whole. One that does not is named once in the log, and is as if it had never been written.
+// The repositories, for both databases: the name of each kind of document in the key-value table, and its shape. A document of another
+// shape is damaged: it is logged once, and treated as missing.
 import type { z } from 'zod'
 import * as audit from '../ports/audit-documents.ts'
 import * as discovery from '../ports/discovery-documents.ts'

@@ -1,4 +1,4 @@
-// Single runs as the other rooms read them: with all their jobs, or with one.
+// Reads single runs, with all their jobs or with one, for both databases.
 import { hasSnapshot, headOf, jobsOf, keyOf, known, revived, storedRun } from './run-rows.ts'
 import { number, record, type Row } from './columns.ts'
 import { revive } from '../../model/tombstone.ts'
@@ -16,7 +16,7 @@ const selectJobs = 'SELECT * FROM jobs WHERE run_id = ?1 AND job_id >= ?2 AND jo
 const selectChunks =
   'SELECT id, content FROM chunks WHERE run_id = ?1 AND first_job <= ?3 AND last_job >= ?2 ORDER BY id'
 
-/** Bounded by the pipelines of the instance: a quiet project may have none for weeks. */
+/** Looks at the next 1,000 pipelines of the instance only: a quiet project may have none for weeks. */
 const selectNewer = `
   SELECT r.* FROM runs r
   JOIN (SELECT id, project_id FROM runs WHERE instance = ?1 AND pipeline_id > ?2 ORDER BY pipeline_id LIMIT 1000) AS n
@@ -39,7 +39,7 @@ export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'newe
     return { tombstone }
   }
 
-  /** What is answered decodes them, and throws DataError where they are damaged. */
+  /** Decoding comes later, in the function that is returned; it throws DataError if something is damaged. */
   async function jobs(run: Row, first: number, last: number): Promise<() => Run['jobs']> {
     const rows = await sql.all(selectJobs, [id(run), first, last])
     const chunks = hasSnapshot(run) ? await sql.all(selectChunks, [id(run), first, last]) : []

@@ -1,7 +1,7 @@
-// Rows of runs, jobs and chunks as the model has them.
+// Converts rows of runs, jobs and chunks to the model.
 //
-// What can be restored of a job from its chunk (`model/restore.ts`) is not stored a second time: such a job has no row of its own, or a
-// row whose column `snapshot` is null. A chunk's row says between which ids it has such jobs; a chunk without any need not be read.
+// What can be restored of a job from its chunk (`model/restore.ts`) is not stored a second time: such a job has no row, or one whose column
+// `snapshot` is null. A chunk's row has the range of their ids, so that other chunks need not be read.
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import type { DamagedRows } from './stored-json.ts'
 import { revive, type Tombstone } from '../../model/tombstone.ts'
@@ -28,7 +28,7 @@ export function headOf(row: Row): RunHead {
   }
 }
 
-/** Whether there is a snapshot of the run, without decoding it. */
+/** Without decoding it. */
 export function hasSnapshot(row: Row): boolean {
   return row.attempts !== '[]'
 }
@@ -45,17 +45,17 @@ export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
   return { run: { ...headOf(row), jobs }, timing: timing(row), firstSeenBy: firstSeenBy(row) }
 }
 
-/** What is known of one run; a damaged one counts as unknown for readers. */
+/** For readers a damaged run is unknown. */
 export function known<T>(damaged: DamagedRows, key: RunKey, read: () => T): T | undefined {
   return damaged.orNothing({ ...key }, 'it is as if it were unknown', read)
 }
 
-/** A run that was pruned, as it is remembered. */
+/** A run that was pruned, from its tombstone. */
 export function revived(tombstone: Tombstone & { readonly prunedAt: number }): StoredRun {
   return { run: revive(tombstone), timing: { changedAt: tombstone.prunedAt }, firstSeenBy: {} }
 }
 
-/** The jobs of one run in the order of their ids: of its rows, and of its chunks, which come in the order of their numbers. */
+/** The jobs of one run in the order of their ids, from its rows and its chunks. `chunks`: in the order of their numbers. */
 export function jobsOf(
   rows: Iterable<Row>,
   chunks: readonly Chunk[],
@@ -94,9 +94,9 @@ function jobOf(row: Row): Job {
 export interface JobWrites {
   /** Whole rows. */
   readonly rows: readonly Job[]
-  /** Jobs of which only the snapshot changed: their rows are there. */
+  /** Jobs with a row, of which only the snapshot changed. */
   readonly snapshots: readonly Job[]
-  /** Ids of the jobs that are stored in the change's chunks alone. */
+  /** Ids of the jobs that only the change's chunks have. */
   readonly inChunks: ReadonlySet<number>
 }
 
@@ -119,7 +119,7 @@ export function jobWrites({ jobs, pending }: RunChange, known: StoredRun | undef
   return { rows, snapshots, inChunks }
 }
 
-/** Between which ids the chunk has jobs that are stored nowhere else; undefined when there is none. */
+/** The range of ids of the jobs that only this chunk has; undefined if there are none. */
 export function restorableRange({ jobs }: Chunk, inChunks: ReadonlySet<number>): readonly [number, number] | undefined {
   let first = Infinity
   let last = -Infinity
@@ -131,7 +131,7 @@ export function restorableRange({ jobs }: Chunk, inChunks: ReadonlySet<number>):
   return last < first ? undefined : [first, last]
 }
 
-/** The run of a row, as it is to be remembered. Undefined where it is damaged: its tombstone could not say what was sent. */
+/** The run of a row. Undefined if it is damaged: its tombstone could not tell what was sent. */
 export function prunedRun(damaged: DamagedRows, row: Row, read: () => StoredRun): Run | undefined {
   return damaged.orNothing({ ...keyOf(row) }, 'it is not pruned', read)?.run
 }

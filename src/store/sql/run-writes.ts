@@ -1,5 +1,4 @@
-// What is written of a run, its jobs and its chunks. A statement's `rows` are where its rows come from: VALUES on SQLite, arrays on
-// PostgreSQL.
+// The statements that write runs, jobs, chunks and outbox entries. `rows` is the source of the rows: VALUES on SQLite, arrays on PostgreSQL.
 import { plainText } from './plain-text.ts'
 import { restorableRange, type JobWrites } from './run-rows.ts'
 import type { Job } from '../../model/job.ts'
@@ -31,7 +30,7 @@ export const runTable = {
       timing.dueAt ?? null,
     ]
   },
-  /** Behind the values: the run's key. */
+  /** `rows`: the values, then the run's key. */
   insert: (rows: string) => `INSERT INTO runs (${runColumns.join(', ')}, instance, pipeline_id) ${rows}`,
 }
 
@@ -39,7 +38,7 @@ export const jobTable = {
   insert: (rows: string) => `
     INSERT INTO jobs (run_id, job_id, record, times, snapshot) ${rows}
     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, snapshot = excluded.snapshot`,
-  /** As JSON: the columns `record`, `times` and `snapshot`. */
+  /** The columns `record`, `times` and `snapshot`. */
   texts: ({ record, times, snapshot }: Job): readonly [string, string, string | null] => [
     JSON.stringify(record),
     JSON.stringify(times),

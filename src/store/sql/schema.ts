@@ -1,5 +1,4 @@
-// The tables that both databases have, as one text; times are milliseconds of Unix time. JSON is kept as text: it is never queried, and
-// text keeps it as it came.
+// The tables of both databases. Times are Unix time in ms. JSON is stored as text, as it is never queried.
 import { changeSchema } from './change-schema.ts'
 import { deploymentSchema } from './deployment-schema.ts'
 import { incidentSchema } from './incident-schema.ts'
@@ -7,13 +6,13 @@ import { figureSchema } from './figure-schema.ts'
 import { testSchema } from './test-schema.ts'
 import type { Dialect } from './dialect.ts'
 
-/** A schema of before the first release, with other names: it is refused, for nothing reads it. */
+/** A schema from before the first release, which nothing can read: it is refused. */
 export const isOldSchema = {
   sqlite: `SELECT 1 FROM sqlite_schema WHERE name = 'kept_deliveries'`,
   postgres: `SELECT 1 FROM pg_class WHERE relname = 'kept_deliveries' AND relnamespace = current_schema()::regnamespace`,
 } as const
 
-/** What to do with a store that has it. `start`: what the new version is to be started with. */
+/** The remedy. `start`: what the new version is to be started with. */
 export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }
@@ -33,11 +32,11 @@ export function schemaOf(dialect: Dialect): string {
     body         ${bytes} NOT NULL,
     lease        text,
     leased_until bigint   NOT NULL DEFAULT 0,
-    -- How often whoever had leased it has not come back.
+    -- How many processes died while they had it leased, see postgres/inbox.ts.
     tries        smallint NOT NULL DEFAULT 0
   );
 
-  -- Keys of deliveries, remembered for a week so that one that is sent again is answered as a duplicate.
+  -- Idempotency keys of deliveries, remembered for a week.
   CREATE TABLE delivery_keys (
     key     text PRIMARY KEY,
     seen_at bigint NOT NULL
@@ -80,7 +79,7 @@ export function schemaOf(dialect: Dialect): string {
     WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
   CREATE INDEX runs_without_snapshot ON runs (instance, pipeline_id) WHERE attempts = '[]';
 
-  -- Jobs that no chunk alone can restore.
+  -- Jobs that cannot be restored from a chunk alone.
   CREATE TABLE jobs (
     run_id   bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     job_id   bigint NOT NULL,
@@ -90,9 +89,8 @@ export function schemaOf(dialect: Dialect): string {
     PRIMARY KEY (run_id, job_id)
   ) ${byKey};
 
-  -- Snapshots, in chunks that each fit one request: sent as they are, whatever the run becomes. Between which ids a chunk has jobs
-  -- without a row, or without their snapshot in it; null where it has none. \`inside\`: of which job it has what was read about its inside.
-  -- Without a run: an event.
+  -- Chunks of snapshots: each fits one request, and never changes. \`first_job\`, \`last_job\`: the range of ids of the jobs that need the chunk to
+  -- be restored. \`inside\`: the job whose inside it has. Without a run it is an event.
   CREATE TABLE chunks (
     id          ${id},
     run_id      bigint  REFERENCES runs (id) ON DELETE CASCADE,
@@ -125,21 +123,21 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
   CREATE INDEX outbox_dead_by_age ON outbox (settled_at) WHERE state = 'dead';
 
-  -- Events that are about no run. \`key\` distinguishes one from all others.
+  -- Events that are about no run.
   CREATE TABLE events (
     chunk_id    ${ownId} REFERENCES chunks (id) ON DELETE CASCADE,
     key         text   NOT NULL UNIQUE,
     kind        text   NOT NULL,
-    -- What it is on the timeline; null where it does not stand there.
+    -- Its kind on the timeline; null if it is not shown.
     shown_as    text,
     instance    text   NOT NULL,
     project_id  bigint,
     project     text,
     happened_at bigint NOT NULL,
     taken_at    bigint NOT NULL,
-    -- The place of arrival that is part of its key; null where it has a version of its own.
+    -- The place of arrival, if that is part of its key.
     arrival     bigint,
-    -- The job whose span it is of, while that is not known and it waits for it.
+    -- The job whose span it still waits for.
     waits_for   bigint
   );
   CREATE INDEX events_by_age ON events (taken_at);
@@ -148,8 +146,7 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX shown_events_of_project ON events (project, shown_as, happened_at, chunk_id) WHERE shown_as IS NOT NULL;
   CREATE INDEX events_waiting ON events (waits_for, instance) WHERE waits_for IS NOT NULL;
 
-  -- What deliveries said of the state of objects whose events have no version of their own, in the order of arrival, and which event
-  -- each of them is.
+  -- The states of objects whose events have no key of their own, in the order of arrival, each with its event (model/event-order.ts).
   CREATE TABLE event_states (
     object      text   NOT NULL,
     arrival     bigint NOT NULL,
@@ -160,7 +157,7 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   CREATE INDEX event_states_by_chunk ON event_states (chunk_id);
 
-  -- What is remembered of pruned runs.
+  -- What is remembered of pruned runs (tombstone-text.ts).
   CREATE TABLE tombstones (
     instance    text   NOT NULL,
     pipeline_id bigint NOT NULL,
@@ -171,7 +168,7 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   CREATE INDEX tombstones_by_age ON tombstones (pruned_at);
 
-  -- What the platform's API is still to be asked about.
+  -- What the platform's API is to be asked about.
   CREATE TABLE enrichment_queue (
     run_id   ${ownId} REFERENCES runs (id) ON DELETE CASCADE,
     priority text    NOT NULL,
@@ -181,8 +178,8 @@ export function schemaOf(dialect: Dialect): string {
   );
   CREATE INDEX enrichment_queue_due ON enrichment_queue (priority, due_at);
 
-  -- What is still to be read about the inside of jobs. Written with the chunk that has the job's span, and removed with the chunk that
-  -- has what was read.
+  -- What is still to be read about the inside of jobs. An entry is written with the chunk of the job's span, and deleted with the chunk of
+  -- what was read.
   CREATE TABLE job_reads (
     id            ${id},
     chunk_id      bigint  NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
@@ -196,7 +193,7 @@ export function schemaOf(dialect: Dialect): string {
   );
   CREATE INDEX job_reads_due ON job_reads (due_at, id);
 
-  -- Which job started which pipeline.
+  -- The job that started a pipeline.
   CREATE TABLE triggers (
     instance    text   NOT NULL,
     pipeline_id bigint NOT NULL,

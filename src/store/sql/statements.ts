@@ -1,4 +1,4 @@
-// How one text of SQL is run on either database. Values stand as `?1`, `?2` in it: SQLite's way, which is PostgreSQL's `$1`, `$2`.
+// Runs one text of SQL on either database. Its parameters are `?1`, `?2`, as on SQLite; for PostgreSQL they become `$1`, `$2`.
 import type { DamagedRows } from './stored-json.ts'
 import type { Row } from './columns.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -6,25 +6,25 @@ import type { RunKey } from '../../model/observation.ts'
 export type Value = string | number | null
 
 export interface Statements {
-  /** What a SELECT answers. */
+  /** A SELECT. */
   all(sql: string, values?: readonly Value[]): Promise<Row[]>
-  /** A transaction of its own; answers how many rows it changed. */
+  /** A change in its own transaction; returns the number of changed rows. */
   change(sql: string, values?: readonly Value[]): Promise<number>
-  /** The same for a change that ends with RETURNING: answers these rows. */
+  /** A change with RETURNING, in its own transaction. */
   changed(sql: string, values?: readonly Value[]): Promise<Row[]>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
   readonly damaged: DamagedRows
-  /** Ends a SELECT within a change: what another replica works on is left out. */
+  /** The end of a SELECT within a change, so that rows that another replica works on are left out. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED'
 }
 
-/** `IN` these places, after the first `before` values. */
+/** Parameters for `IN (…)`, numbered after the first `before` values. */
 export function places(ids: readonly unknown[], before = 0): string {
   return ids.map((_, index) => `?${before + index + 1}`).join(', ')
 }
 
-/** `(instance, pipeline_id) IN` these, after the first `before` values: each run takes two (`keyValues`). */
+/** Parameters for `(instance, pipeline_id) IN …`, numbered after the first `before` values; the values are `keyValues`. */
 export function keyPlaces(keys: readonly RunKey[], before = 0): string {
   const pair = (at: number): string => `(CAST(?${at} AS text), CAST(?${at + 1} AS bigint))`
   return `(VALUES ${keys.map((_, index) => pair(before + 2 * index + 1)).join(', ')})`

@@ -1,5 +1,4 @@
-// What is stored as JSON, as it is read back. A row that was damaged on its disk is that row's loss alone: whoever goes through many
-// rows passes it over, and it is named once in the log and counted.
+// Reads stored JSON. A row that was damaged on disk must not affect others: reads of many rows skip it, and it is counted and logged once.
 import type { z } from 'zod'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
@@ -7,16 +6,16 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface DamagedRows {
-  /** How many were met since start. */
+  /** How many were found since the start. */
   readonly count: number
   /**
-   * What `read` makes of a stored row; undefined where the row is damaged. `row`: its names, for the log. `consequence`: what
-   * becomes of it. Errors of the database itself pass.
+   * The result of `read`; undefined if the row is damaged. `row`: identifies it in the log. `consequence`: what becomes of it, for
+   * the log. Other errors are thrown on.
    */
   orNothing<T>(row: Readonly<Record<string, unknown>>, consequence: string, read: () => T): T | undefined
 }
 
-/** Rows remembered, so that each is reported once. */
+/** So many are logged once each; all others are not logged. */
 const mostNamed = 10_000
 
 export function createDamagedRows(log: Log | undefined): DamagedRows {
@@ -41,7 +40,7 @@ export function createDamagedRows(log: Log | undefined): DamagedRows {
   }
 }
 
-/** Throws DataError, which repeats nothing of the text. */
+/** Throws DataError, without any part of the text. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text
 export function storedJson<T>(text: unknown): T {
   try {
@@ -54,20 +53,20 @@ export function storedJson<T>(text: unknown): T {
   }
 }
 
-/** A document of the shape that it must have. Throws DataError. */
+/** Throws DataError if the document has another shape. */
 export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   const { success, data } = shape.safeParse(storedJson(text))
   return success ? data : storedJson('')
 }
 
-/** Whatever an outbox entry is to send. Throws DataError. */
+/** A chunk of a snapshot or an event. Throws DataError. */
 export function storedAny(text: unknown): AnyChunk {
   const chunk = storedJson<AnyChunk | null>(text)
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be missing
   return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
 }
 
-/** A chunk of a snapshot: checked as far as it takes to know it from anything else. Throws DataError. */
+/** A chunk of a snapshot; only its essential fields are checked. Throws DataError. */
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
   const isWhole = Array.isArray(chunk?.jobs) && chunk.key !== undefined && chunk.pipeline !== undefined

@@ -1,4 +1,4 @@
-// What is remembered of tests, as steps of a transaction that both databases take: each asks one statement and goes on with its rows.
+// Stores test reports and finds flaky tests, as steps of a transaction; ranks tests for pages.
 import { bytes, number, record, text, word } from './columns.ts'
 import { hasHash, packHashes } from './hash-set.ts'
 import { places, type Statements } from './statements.ts'
@@ -15,13 +15,13 @@ export interface Recorded {
   readonly forgotten: number
 }
 
-/** Earlier reports that one is compared with. A revision that was tested more often is compared with its latest. */
+/** A report is compared with so many earlier ones of its revision, the latest. */
 const mostReports = 20
-/** Results that a question is answered from, the newest: so that it takes some 50 ms, however much is remembered. */
+/** A ranking is made from so many results, the newest: some 50 ms, however many are stored. */
 const lookedAt = 20_000
 /** Rows of one statement. */
 const rowsAtOnce = 100
-/** What a row costs besides its texts. */
+/** Bytes of a row besides its texts. */
 const bytesOfRow = 100
 
 /** `limit`: bytes of one project. */
@@ -78,11 +78,11 @@ interface FailureRow extends TestName {
 }
 interface Found extends FlakyTest {
   readonly hash: number
-  /** What the jobs took that failed with it, ms. */
+  /** Time of the jobs that failed with it, ms. */
   readonly lost: number
 }
 
-/** Which tests failed and passed, counting this report in. */
+/** The tests that failed and passed, in this report and the earlier ones together. */
 function compared(report: RememberedReport, earlier: readonly Earlier[], failures: readonly FailureRow[]): Found[] {
   const flaky = new Map<number, Found>()
   for (const [hash, test] of report.flaky) flaky.set(hash, { hash, ...test, within: 'report', lost: 0 })
@@ -136,7 +136,7 @@ function shown({ suite, name, within }: Found): FlakyTest {
   return { suite, name, within }
 }
 
-/** `rows` times `(?1, ?2, …)`, counted on. */
+/** `(?1, ?2), (?3, ?4)` for 2 rows of 2 columns. */
 function marks(rows: number, columns: number): string {
   return Array.from({ length: rows }, (_, row) => {
     const own = Array.from({ length: columns }, (_, column) => `?${row * columns + column + 1}`)
@@ -169,7 +169,6 @@ const flakyRow = record({
   within: word('within_what', ['report', 'revision']),
 })
 
-/** All but the recording, which each database does in its own way. */
 export function testMemoryStatements(sql: Statements): Pick<TestMemory, 'figures' | 'prune'> {
   return {
     figures: async (question, { project, since, limit }) => {
@@ -192,7 +191,7 @@ export function testMemoryStatements(sql: Statements): Pick<TestMemory, 'figures
   }
 }
 
-/** Values: since when, and how many; then the project's path where it is about one. */
+/** Values: since when, the limit, and for one project its path. */
 function figuresSql(question: TestQuestion, isOfOne: boolean): string {
   const of = isOfOne ? 'AND project = ?3' : ''
   const grouped = (rows: string, cost: string) => `

@@ -1,10 +1,10 @@
-// The tables of what tests did, of both databases (`schema.ts`).
+// The tables of test results, of both databases (`schema.ts`).
 import type { Dialect } from './dialect.ts'
 
 export function testSchema({ id, bytes, byKey }: Dialect): string {
   return `
-  -- What tests did, for comparing reports of the same code. Of each job's report what passed, as a packed set of hashes; which rows it takes in
-  -- all, bytes; what the job took that failed.
+  -- Test reports of jobs, for comparing those of the same revision. \`passed\`: a packed set of hashes. \`size\`: bytes of all its rows. \`lost_ms\`: how
+  -- long the job took, if it failed.
   CREATE TABLE test_reports (
     id          ${id},
     instance    text     NOT NULL,
@@ -25,7 +25,7 @@ export function testSchema({ id, bytes, byKey }: Dialect): string {
   CREATE INDEX test_reports_by_path ON test_reports (project, reported_at);
   CREATE INDEX test_reports_by_time ON test_reports (reported_at);
 
-  -- Tests of a report that are stored one by one: those that failed, that were flaky within it, its slowest.
+  -- Tests of a report that are stored one by one: the failed ones, those flaky within it, and the slowest.
   CREATE TABLE test_cases (
     report_id bigint NOT NULL REFERENCES test_reports (id) ON DELETE CASCADE,
     kind      text   NOT NULL,
@@ -36,7 +36,7 @@ export function testSchema({ id, bytes, byKey }: Dialect): string {
     PRIMARY KEY (report_id, kind, test)
   ) ${byKey};
 
-  -- Tests that failed and passed on the same revision, and which job showed it.
+  -- Tests that failed and passed on the same revision, and the job that showed it.
   CREATE TABLE flaky_tests (
     instance    text   NOT NULL,
     project_id  bigint NOT NULL,

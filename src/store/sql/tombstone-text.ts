@@ -1,4 +1,4 @@
-// Tombstones: what is remembered of pruned runs. Each is JSON with jobs as short rows, for there are many and they stay for more than a year.
+// Tombstones as JSON, with jobs as short rows: there are many, and they are stored for more than a year.
 import { number, text as textColumn, type Row } from './columns.ts'
 import { keyOf } from './run-rows.ts'
 import { storedJson } from './stored-json.ts'
@@ -25,7 +25,7 @@ export function tombstoneValues(tombstone: Tombstone, now: number): Value[] {
   return [key.instance, key.pipelineId, projectId, now, tombstoneText(tombstone)]
 }
 
-/** Throws DataError where the row is damaged. */
+/** Throws DataError if the row is damaged. */
 export function tombstoneOf(row: Row): StoredTombstone {
   return { ...readTombstone(keyOf(row), projectId(row), memory(row)), prunedAt: prunedAt(row) }
 }
@@ -41,7 +41,7 @@ type JobRow = readonly [
   isBridge: 0 | 1,
   attempt: number,
   spans: number,
-  /** A place in `s`. */
+  /** Index in `s`. */
   status: number,
   started: Since,
   finished: Since,
@@ -52,12 +52,12 @@ interface Written {
   readonly v: 1
   readonly a: readonly Attempt[]
   readonly s: readonly string[]
-  /** Seconds of Unix time that the jobs' times count from. */
+  /** Unix time in seconds; the jobs' times are relative to it. */
   readonly t: number
   readonly j: readonly JobRow[]
 }
 
-/** Times of jobs are cut to the second, as they are compared. */
+/** Times of jobs are truncated to seconds, as they are only compared at seconds. */
 export function tombstoneText({ attempts, jobs }: Tombstone): string {
   const statuses = [...new Set(jobs.map(({ status }) => status))]
   const from = Math.floor((attempts[0]?.finish ?? 0) / 1000)

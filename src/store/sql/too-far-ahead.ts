@@ -1,27 +1,26 @@
-// What a clock that was ahead has left behind: times at which something is to be done that lie further ahead than anything is ever
-// put off. Hours or years of waiting, also after restarts. For both databases; each runs it in one transaction.
+// Repairs times that were stored while a clock was ahead: work would wait for hours or years, even after restarts.
 //
-// Everything that waits for a time waits for no longer than its own maximum: what is put off further is due now. And nothing happened
-// later than now: what did happened now.
+// Two rules: what is due later than the longest wait of its kind is due now, and what happened in the future happened now. For both
+// databases; each runs all statements in one transaction.
 
-/** No export is put off for longer, ms: a longer `Retry-After` is heeded by the export queue that got it. */
+/** The longest wait of an export, ms; a longer `Retry-After` is kept by the export queue. */
 export const longestPutOff = 600_000
 
 const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** The longest lease of exports, of deliveries, or of what one replica alone does, with a margin, ms. */
+/** Longer than any lease, ms. */
 const longestLease = 2 * hour
-/** The platform is asked again an hour later at the latest, about a silent run after a week; with a margin, ms. */
+/** Longer than any pause of the enrichment queue: an hour, a week for silent runs; ms. */
 const longestUnasked = { usual: 2 * hour, silent: 8 * day }
-/** Leases that are for good are further ahead than any clock was. */
+/** Permanent leases end so far ahead that no wrong clock has set them. */
 export const forGood = 50 * 365 * day
 
 /** The one parameter: the store's time, ms. */
 const now = 'CAST(?1 AS bigint)'
 
-/** In this order: what waits is known by the run's last change, which `take-snapshots.ts` bounds when it looks at the run. */
+/** The queue comes first: its last condition needs the `changed_at` of runs, which a later statement changes. */
 export const broughtBack: readonly string[] = [
   `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
    WHERE due_at > ${now} + ${longestUnasked.silent} OR due_at > ${now} + ${longestUnasked.usual} AND (leased = 1 OR priority <> 'silent')

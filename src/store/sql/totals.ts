@@ -1,5 +1,4 @@
-// Running totals of metrics by project, and the runs under way: how they are read, and the rows that are written of them. A damaged
-// row is passed over.
+// The SQL of running totals and of the runs under way, for both databases. Damaged rows are skipped.
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import { foldedCounters, type Totals } from '../ports/totals.ts'
 import { shapeOf, type ActiveRuns, type ProjectTotals, type SeriesTotal } from '../../model/totals.ts'
@@ -14,7 +13,7 @@ export function totals(sql: Statements): Totals {
       const series = Map.groupBy(await sql.all(selectSeries, [from, limit]), projectOfSeries)
       const last = rows.length < limit ? undefined : rows.at(-1)
       return {
-        // After all that was read: a series that begins in the same millisecond does not begin later than it is sent.
+        // Read last, so that no series has a start after the time at which it is sent.
         now: await sql.now(),
         projects: rows.flatMap(row => projectTotals(sql.damaged, row, series.get(id(row)) ?? []) ?? []),
         ...(last === undefined ? {} : { next: id(last) }),
@@ -28,7 +27,7 @@ const page = 'SELECT id FROM totals_projects WHERE id > ?1 ORDER BY id LIMIT ?2'
 const selectProjects = `SELECT * FROM totals_projects WHERE id IN (${page}) ORDER BY id`
 const selectSeries = `SELECT * FROM totals WHERE project IN (${page}) ORDER BY project, metric, attributes`
 
-/** Of each project, name and status the newest run, whose project is called as it is called now, and how many there are. */
+/** For each project, name and status the number of runs, with the project of the newest one: it has the current name. */
 const selectActive = `
   SELECT instance, project_id, name, status, project, runs FROM (
     SELECT instance, project_id, name, status, project, count(*) OVER alike AS runs,
@@ -43,7 +42,7 @@ const projectKey = record({ instance: text('instance'), projectId: number('proje
 const facts = json<ProjectTotals['project']>('facts')
 const profile = text('profile')
 
-/** Undefined where the project is damaged: its next pipeline writes it anew. */
+/** Undefined if the project is damaged: its next pipeline will repair it. */
 function projectTotals(damaged: DamagedRows, row: Row, series: readonly Row[]): ProjectTotals | undefined {
   const { instance, project_id: projectId } = row
   return damaged.orNothing({ totals: projectId, instance }, 'its metrics are not sent', () => ({
@@ -66,7 +65,7 @@ function sentSeries(damaged: DamagedRows, row: Row): SeriesTotal | undefined {
   })
 }
 
-/** What an increment is added to; undefined where it is damaged: it begins anew, as after a restart of a counter. */
+/** Undefined if it is damaged: then the series begins again, like a counter after a restart. */
 export function knownSeries(damaged: DamagedRows, row: Row): SeriesTotal | undefined {
   return damaged.orNothing(namesOf(row), 'it begins anew', () => seriesOf(row))
 }
@@ -111,7 +110,7 @@ export function seriesValues(project: number, { series }: Sums): Value[][] {
   ])
 }
 
-/** What these sums add to the counters of what was folded. */
+/** The increments of `foldedCounters`. */
 export function foldedBy(batches: readonly Batch[], sums: readonly Sums[]): (readonly [string, number])[] {
   const refs = batches.reduce((sum, { folded }) => sum + folded, 0)
   const series = sums.reduce((sum, { overflowed }) => sum + overflowed, 0)

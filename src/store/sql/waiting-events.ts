@@ -1,4 +1,4 @@
-// Events that wait for the span of the job that they are of: how they go on with it, as steps of a transaction.
+// Completes events that wait for the span of their job, as steps of a transaction.
 import { number } from './columns.ts'
 import { storedJson, type DamagedRows } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
@@ -6,7 +6,6 @@ import type { JobSpan } from '../../model/deployment.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Steps } from './steps.ts'
 
-/** What was written of it. */
 export interface WrittenEvent {
   readonly id: number
   readonly chunk: EventChunk
@@ -14,10 +13,7 @@ export interface WrittenEvent {
   readonly size: number
 }
 
-/**
- * Events that wait for the span of this job go on with it. One that is being sent already, or was, stays as it is: what is sent again is
- * what was sent.
- */
+/** Adds the job to events that wait for it, and makes them due. One that was sent already stays as it is, as every repetition must be identical. */
 export function* joinWaiting(instance: string, job: JobSpan, now: Millis, damaged: DamagedRows): Steps<WrittenEvent[]> {
   const joined: WrittenEvent[] = []
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {
@@ -40,6 +36,6 @@ export function* joinWaiting(instance: string, job: JobSpan, now: Millis, damage
 
 const selectWaiting = `SELECT e.chunk_id, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
   WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
-/** Only what nobody has taken yet: it is due later than now. */
+/** Only entries that were never leased or sent. */
 const freeWaiting = `UPDATE outbox SET due_at = CAST(?1 AS bigint)
   WHERE chunk_id = ?2 AND state = 'pending' AND lease IS NULL AND tries = 0 AND due_at > CAST(?1 AS bigint) RETURNING id`
