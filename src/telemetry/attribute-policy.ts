@@ -1,4 +1,4 @@
-// What the operator has a say in: attributes left out, hashed or cut short, in every signal alike.
+// Applies the configured policy to attributes of all signals: some are dropped, hashed or cut.
 import { createHash } from 'node:crypto'
 import picomatch from 'picomatch'
 import type { AttributeValue } from './otlp/attribute-value.ts'
@@ -12,10 +12,10 @@ export interface AttributePolicyOptions {
   readonly valueLengthLimit?: number | undefined
 }
 
-/** What is done to the values of one attribute before they are exported. */
+/** What is done to an attribute's value before export. */
 export type AttributeRule = (value: AttributeValue) => AttributeValue
 
-/** The rule for a name as it is exported, vendor namespace and all; undefined when it is dropped. */
+/** The rule for a name as exported, with the vendor's namespace; undefined if it is dropped. */
 export type AttributePolicy = (key: string) => AttributeRule | undefined
 
 export const defaultValueLengthLimit = 4096
@@ -50,7 +50,7 @@ function shortened(value: AttributeValue, limit: number): AttributeValue {
   return isList(value) ? value.map(item => (typeof item === 'string' ? cut(item, limit) : item)) : value
 }
 
-/** Never splits a code point, and never leaves half of one: not every backend takes what is no valid UTF-8. */
+/** Never splits a code point, as not all backends take invalid UTF-8. */
 export function cut(text: string, limit: number): string {
   const whole = text.toWellFormed()
   if (whole.length <= limit) return whole

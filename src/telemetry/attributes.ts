@@ -1,18 +1,18 @@
-// From the rows of a table to attributes: names under the profile's namespace, values of the row's type, as the operator allows.
+// Turns rows of a table into attributes: names in the profile's namespace, values of the row's type, subject to the attribute policy.
 import { attributesFrom, AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
 import { Double, type AttributeValue } from './otlp/attribute-value.ts'
 import { isInstant } from './span-time.ts'
 import { vendorPrefix, type AttributeRow } from './mapping/row.ts'
 import type { AttributePolicy } from './attribute-policy.ts'
 
-/** How a table's names and values are exported: under whose vendor namespace, and what the operator leaves out. */
+/** The vendor namespace and the attribute policy. */
 export interface AttributeStyle {
   /** With its dot. */
   readonly namespace: string
   readonly policy: AttributePolicy
 }
 
-/** The attributes of a subject, in the table's order; what is unknown or not of the row's type is left out. */
+/** The attributes of a subject, in the table's order. Values that are unknown or not of the row's type are left out. */
 export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): AttributeSet[] {
   const { table, facts } = tableOf(rows, style)
   const values = new Array<AttributeValue | undefined>(facts.length)
@@ -20,7 +20,7 @@ export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, st
   return [{ table, values }]
 }
 
-/** Attributes of names that no table has, such as keys that users chose: likewise as the operator allows. */
+/** Attributes that are not in a table, such as keys that users chose; also subject to the policy. */
 export function namedAttributes(
   values: Readonly<Record<string, AttributeValue>>,
   { policy }: Pick<AttributeStyle, 'policy'>,
@@ -32,21 +32,21 @@ export function namedAttributes(
   return attributesFrom(Object.fromEntries(allowed))
 }
 
-/** A name of a table under the profile's namespace. */
+/** A name from a table in the profile's namespace. */
 export function keyUnder(namespace: string, key: string): string {
   return key.startsWith(vendorPrefix) ? namespace + key.slice(vendorPrefix.length) : key
 }
 
-/** A table in a style: its names, and what its rows read of a subject. */
+/** A table in a style: its names, and the functions that read its values. */
 interface StyledTable<S> {
   readonly table: AttributeTable
   readonly facts: readonly ((subject: S) => AttributeValue | undefined)[]
 }
 
-/** Styles are few and live as long as the settings do. */
+/** There are few styles, and they live as long as the settings. */
 const tablesIn = new WeakMap<AttributeStyle, Map<unknown, StyledTable<never>>>()
 
-/** The names of the rows in this style, put together and matched against the operator's patterns only once. */
+/** The table in this style, cached, so that names are matched against the configured patterns only once. */
 function tableOf<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle): StyledTable<S> {
   const tables = tablesIn.get(style) ?? new Map<unknown, StyledTable<never>>()
   const known = tables.get(rows) as StyledTable<S> | undefined
@@ -80,7 +80,7 @@ function int(value: number): number | undefined {
   return whole >= -(2 ** 63) && whole < 2 ** 63 ? whole : undefined
 }
 
-/** Of an instant in ms, to its nearest microsecond: 1772442001987.25 is 1772442001987250000n. */
+/** From ms, rounded to microseconds: 1772442001987.25 is 1772442001987250000n. */
 function nanoseconds(at: number): bigint | undefined {
   if (!isInstant(at)) return undefined
   const whole = Math.floor(at)

@@ -1,4 +1,4 @@
-// OTLP requests of many pipelines, as protobuf for backends and as JSON for people.
+// Encodes OTLP requests of many pipelines, as protobuf for backends and as JSON for people.
 import { BackWriter } from './otlp/back-writer.ts'
 import { logsRequest, metricsRequest, traceRequest, type ResourceLogs, type ResourceMetrics } from './otlp/messages.ts'
 import { toDelta } from './metrics/delta.ts'
@@ -12,8 +12,8 @@ import type { SeriesCap } from './metrics/series-cap.ts'
 import type { TelemetrySettings } from './settings.ts'
 
 /**
- * One ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. The bytes of many chunks are those of each,
- * one after the other; so it is with logs and metrics.
+ * An ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. For all signals, the bytes of several chunks are the concatenated
+ * bytes of each.
  */
 export function encodeTraces(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
   return encode(traceRequest, { resourceSpans: ofRuns(chunks).flatMap(chunk => toTraces(chunk, settings) ?? []) })
@@ -24,7 +24,7 @@ export function tracesAsJson(chunks: readonly Chunk[], settings: TelemetrySettin
   return asJson(traceRequest, { resourceSpans: chunks.flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
-/** One ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
+/** An ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
 export function encodeLogs(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
   return encode(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
@@ -34,10 +34,7 @@ export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySetti
   return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
-/**
- * Delta points as one ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that carries any; empty
- * when none does.
- */
+/** Delta points as an ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that has metrics; empty if none has. */
 export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
   return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
 }
@@ -65,7 +62,7 @@ const writer = new BackWriter(64 * 1024)
 
 /** A request as protobuf. */
 export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
-  // A request before that could not be written to its end may have left bytes.
+  // An earlier request that failed may have left bytes.
   writer.clear()
   kind.content(writer, request)
   return writer.take()

@@ -1,10 +1,10 @@
-// The name of an event as an attribute too, for backends that do not show the field of the log record that has it.
+// The name of an event as an attribute, for backends that do not show the log record's field `event_name`.
 import { attributesOf, type AttributeStyle } from './attributes.ts'
 import { eventAttributes } from './mapping/event.ts'
 import type { AttributeSet } from './otlp/attribute.ts'
 import type { TelemetrySettings } from './settings.ts'
 
-/** Nothing, unless the operator asked for it. */
+/** Empty unless it is configured. */
 export function eventAttributesOf(
   name: string,
   style: AttributeStyle,

@@ -1,4 +1,4 @@
-// How an event that is about no pipeline looks: a log record with a name, as OpenTelemetry has events.
+// Turns an event that is about no pipeline into a log record with an event name.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
 import { eventScope } from './otlp/scope.ts'
@@ -13,7 +13,7 @@ import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 
 const severities = { info: SeverityNumber.INFO, warn: SeverityNumber.WARN, error: SeverityNumber.ERROR } as const
 
-/** The event's record with its resource: its project's, as pipelines have it. */
+/** The event's record with the resource of its project. */
 export function toEventLogs(chunk: EventChunk, settings: TelemetrySettings): ResourceLogs {
   const resource = resourceWith(resourceAttributesOf(chunk, settings))
   return {
@@ -34,7 +34,7 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   return {
     timeUnixNano: at,
     observedTimeUnixNano: observedAt,
-    // A newer version may have stored one that this one does not know.
+    // A newer version may have stored a severity that this one does not know.
     severityNumber: (severities as Readonly<Record<string, SeverityNumber>>)[event.severity] ?? SeverityNumber.INFO,
     severityText: '',
     body: event.body.toWellFormed(),
@@ -48,13 +48,13 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   }
 }
 
-/** The span of the job, or of the pipeline, that it is of. */
+/** The span of the event's job or pipeline. */
 function spanOf({ key, job, pipeline }: EventChunk): Pick<LogRecord, 'traceId' | 'spanId' | 'flags'> | undefined {
   const context = (job && contextOfJob(key.instance, job)) ?? (pipeline && contextOfPipeline(key.instance, pipeline))
   return context && { ...context, flags: TraceFlags.SAMPLED }
 }
 
-/** By name and type; the names are those of the table of events. */
+/** One-row tables by name and type, for the names of the table of events. */
 const tables = new Map<string, readonly AttributeRow<EventValue>[]>()
 
 function attributeOf(key: string, value: EventValue, style: AttributeStyle): AttributeSet[] {

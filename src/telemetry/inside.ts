@@ -1,4 +1,4 @@
-// How the inside of a job looks: a span for each section of its log, and a log record for each line.
+// Turns a job's log and reports into telemetry: a span for each section of the log, and a log record for each line.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf } from './attributes.ts'
 import { contextOf, jobSpanId, sectionSpanId, traceIdOf } from './otlp/ids.ts'
@@ -14,7 +14,7 @@ import type { Chunk } from '../model/chunk.ts'
 import type { JobInside, LogLine, Section } from '../model/inside.ts'
 import type { LogRecord, Span } from './otlp/messages.ts'
 
-/** The spans of a job's sections, in their order; or of its tests, or those that it made itself. */
+/** The spans of a job's sections in order, or of its tests, or those that it made itself. */
 export function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
   const { job, sections = [], tests, ownSpans } = inside
   if (tests !== undefined) return testSpansOf(chunk, job, tests, settings)
@@ -44,7 +44,7 @@ export function insideSpans(chunk: Chunk, inside: JobInside, settings: Telemetry
   return sections.filter(({ start, end }) => isInstant(start) && isInstant(end)).map(spanOf)
 }
 
-/** The records of a job's lines, in their order; or of its tests, or of a report. */
+/** The records of a job's log lines in order, or of its tests, or of a report. */
 export function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): LogRecord[] {
   const { job, lines = [], tests, report } = inside
   if (tests !== undefined) return testRecords(chunk, job, tests, settings)
@@ -53,7 +53,7 @@ export function insideRecords(chunk: Chunk, inside: JobInside, settings: Telemet
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const recordOf = (line: LogLine): LogRecord => ({
     timeUnixNano: line.at,
-    // What is sent again must be the same, so this cannot be the time of the sending.
+    // Not the time of sending: repeated exports must be identical.
     observedTimeUnixNano: line.at,
     severityNumber: line.isError === true ? SeverityNumber.ERROR : SeverityNumber.UNSPECIFIED,
     severityText: line.isError === true ? 'ERROR' : '',
@@ -67,7 +67,7 @@ export function insideRecords(chunk: Chunk, inside: JobInside, settings: Telemet
   return lines.filter(({ at }) => isInstant(at)).map(recordOf)
 }
 
-/** Of a section by its ordinal, else of the job itself. */
+/** The span id of a section, by its ordinal, or of the job itself. */
 function spanIdWithin(chunk: Chunk, job: JobInside['job'], ordinal: number | undefined): string {
   return ordinal === undefined ? jobSpanId(chunk, job) : sectionSpanId(chunk, job, ordinal)
 }

@@ -1,9 +1,9 @@
-// Which attributes have a legacy name beside that of the conventions or the vendor, by the tables that make them.
+// Finds the legacy names of attributes, from the tables.
 import { jobAttributes } from './mapping/job.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
 import { vendorPrefix } from './mapping/row.ts'
 
-/** Names from before the conventions had any for pipelines. */
+/** Names from before there were conventions for pipelines. */
 export const legacy = /^(?:pipeline|job)\./
 
 type Kind = 'pipeline' | 'job'
@@ -21,7 +21,7 @@ function paired(rows: readonly { readonly keys: readonly [string, ...string[]] }
   )
 }
 
-/** The legacy name that carries the same value as an attribute of a span, whatever the vendor's namespace; undefined where there is none. */
+/** The legacy name with the same value as an attribute of a span, in any vendor's namespace; undefined if there is none. */
 export function legacyNameOf(kind: Kind, name: string): string | undefined {
   return legacyOf[kind].get(name) ?? legacyOf[kind].get(name.replace(/^[^.]+\./, vendorPrefix))
 }

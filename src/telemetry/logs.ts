@@ -1,4 +1,4 @@
-// How a pipeline looks as log records: one for it, one for each of its jobs and bridges, each of the span it belongs to.
+// Turns a pipeline into log records: one for the pipeline and one for each job and bridge, linked to their spans.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf } from './attributes.ts'
 import { carriesPipeline, type Chunk } from '../model/chunk.ts'
@@ -17,7 +17,7 @@ import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Status } from '../model/status.ts'
 
-/** The records of a chunk with their resource; undefined where the chunk has none. */
+/** The records of a chunk with their resource; undefined if it has none. */
 export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs | undefined {
   const logRecords = toRecords(chunk, settings)
   if (logRecords.length === 0) return undefined
@@ -26,8 +26,8 @@ export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs 
 }
 
 /**
- * The records of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id; or what is inside of a job.
- * What has no span for want of any instant has no record either.
+ * The records of a chunk: the pipeline's, if the chunk carries it, then the jobs' by start and id; or those of a job's log or report. What has no
+ * span, because it has no time, has no record either.
  */
 export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[] {
   if (chunk.inside !== undefined) return insideRecords(chunk, chunk.inside, settings)
@@ -43,7 +43,7 @@ function pipelineRecord(chunk: Chunk, end: Millis, traceId: string, settings: Te
   const { status, name, ref } = pipeline.facts
   const severity = severityOf(status)
   const style = styleOf(chunk, settings)
-  // The work of a later attempt began long after the pipeline was created.
+  // A later attempt began long after the pipeline was created.
   const began = attempt > 1 ? pipeline.start : pipeline.createdAt
   return record({
     at: firstInstant([pipeline.finishedAt, began], end),
@@ -90,7 +90,7 @@ interface RecordParts extends Pick<LogRecord, 'attributes' | 'traceId' | 'spanId
 function record({ at, severity, body, attributes, traceId, spanId }: RecordParts): LogRecord {
   return {
     timeUnixNano: at,
-    // What is sent again must be the same, so this cannot be the time of the sending.
+    // Not the time of sending: repeated exports must be identical.
     observedTimeUnixNano: at,
     severityNumber: severity.number,
     severityText: severity.text,
@@ -103,7 +103,7 @@ function record({ at, severity, body, attributes, traceId, spanId }: RecordParts
   }
 }
 
-/** The first that makes sense; `end`, the span's, always does. */
+/** The first plausible time, or else the span's end. */
 function firstInstant(candidates: readonly (Millis | undefined)[], end: Millis): Millis {
   return Math.round(candidates.find(isInstant) ?? end)
 }

@@ -1,4 +1,4 @@
-// How spans that a job made itself look: as they are, in the pipeline's trace, below the job's span.
+// Turns spans that a job made itself into spans of the pipeline's trace, below the job's span.
 import { attributesOf, namedAttributes, type AttributeStyle } from './attributes.ts'
 import { contextOf, jobSpanId, traceIdOf } from './otlp/ids.ts'
 import { cut, defaultValueLengthLimit } from './attribute-policy.ts'
@@ -13,7 +13,7 @@ import type { InsideJob } from '../model/inside.ts'
 import type { OwnAttributes, OwnSpan, OwnValue } from '../model/own-span.ts'
 import type { Span } from './otlp/messages.ts'
 
-/** What Pipespan itself says of pipelines and jobs: a span with an attribute like that would pass for one of another pipeline. */
+/** Attributes that Pipespan itself sets: a span with one of these could pass for a span of another pipeline. */
 const reservedPrefixes = ['cicd.', 'vcs.', 'platform.', 'pipeline.', 'job.']
 
 export function ownSpansOf(

@@ -1,4 +1,4 @@
-// How a job's reports look, besides that of its tests: its dotenv is one log record. Of the others there are metrics alone.
+// Turns a job's dotenv report into a log record. Other reports, except for tests, only have metrics.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, namedAttributes } from './attributes.ts'
 import { dotenvAttributes, dotenvEvent } from './mapping/report.ts'
@@ -11,7 +11,7 @@ import type { InsideJob } from '../model/inside.ts'
 import type { JobReport } from '../model/job-reports.ts'
 import type { LogRecord } from './otlp/messages.ts'
 
-/** One record, of the job's span, or none. */
+/** One record, linked to the job's span, or none. */
 export function reportRecords(
   chunk: Chunk,
   job: InsideJob,
@@ -24,7 +24,7 @@ export function reportRecords(
   const keys = Object.entries(dotenv)
   return [
     {
-      // The report is written by the job, which is over.
+      // The report was complete when the job ended.
       timeUnixNano: job.end,
       observedTimeUnixNano: job.end,
       severityNumber: SeverityNumber.INFO,

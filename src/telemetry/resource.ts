@@ -1,4 +1,4 @@
-// The resource of a project: the attributes of its table, and after them the user's own.
+// The resource of a project: the attributes of the table, then the configured ones.
 import { attributesOf, type AttributeStyle } from './attributes.ts'
 import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
@@ -6,15 +6,15 @@ import { styleOf, type TelemetrySettings } from './settings.ts'
 import { attributesFrom, type AttributeSet } from './otlp/attribute.ts'
 import type { Resource } from './otlp/messages.ts'
 
-/** Names of the contract that no attribute of the user's may take, beside those of the table and of the vendor. */
+/** Names that configured attributes must not use, in addition to those of the table and the vendor. */
 const contractNames = /^(?:vcs\.|service\.version$)/
 
-/** What a resource's message has, whoever's attributes they are. */
+/** A resource message with these attributes. */
 export function resourceWith(attributes: readonly AttributeSet[]): Resource {
   return { attributes, droppedAttributesCount: 0, schemaUrl }
 }
 
-/** All attributes of a project's resource, the user's own last. */
+/** All attributes of a project's resource, the configured ones last. */
 export function resourceAttributesOf(chunk: ResourceOwner, settings: TelemetrySettings): AttributeSet[] {
   const style = styleOf(chunk, settings)
   return [...attributesOf(resourceAttributes, { chunk, settings }, style), ...ownAttributes(settings, style)]

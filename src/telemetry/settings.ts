@@ -1,4 +1,4 @@
-// What the operator decides about the look of the telemetry, made ready once and used for every pipeline.
+// The settings of telemetry, prepared once from the configuration and used for all pipelines.
 import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
 import { vendorPrefix } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
@@ -7,7 +7,7 @@ import type { AttributeStyle } from './attributes.ts'
 import type { GaugeHead } from './mapping/gauge.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
 
-/** A platform's own words in the telemetry. */
+/** A platform's names in telemetry. */
 export interface TelemetryProfile {
   /** Prefix of the vendor's own attributes, with its dot. */
   readonly namespace: string
@@ -16,23 +16,23 @@ export interface TelemetryProfile {
 }
 
 export interface TelemetryOptions extends AttributePolicyOptions {
-  /** By name: a chunk is sent under the profile of its snapshot, whatever the profile is now. */
+  /** By name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
   readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
   /** `service.name`; by default the project's name. */
   readonly serviceName?: string | undefined
-  /** The user's own resource attributes. Names that belong to the contract are left to the contract. */
+  /** The configured resource attributes, except for reserved names. */
   readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
-  /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as the conventions say. */
+  /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as in the conventions. */
   readonly spanNames?: 'legacy' | 'conventions' | undefined
-  /** Which refs metrics tell apart; `branches` by default. */
+  /** The refs that keep their names in metrics; `branches` by default. */
   readonly metricRefs?: MetricRefs | undefined
   /** Upper bounds of the histograms' buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
   /** The unit of prices; `min` by default. */
   readonly costUnit?: string | undefined
-  /** Series that one metric of a project may have; 2000 by default, as in the OpenTelemetry SDKs. */
+  /** Most series of one metric of a project; 2000 by default, as in the OpenTelemetry SDKs. */
   readonly maxSeries?: number | undefined
-  /** Gauges of what the platform has: what a backend gets of them beside their points. */
+  /** The gauges of the inventory, without their points. */
   readonly gauges?: readonly GaugeHead[] | undefined
   /** Write an event's name as an attribute too. */
   readonly eventNameAttribute?: boolean | undefined
@@ -57,7 +57,7 @@ export interface TelemetrySettings {
 
 const defaultMaxSeries = 2_000
 
-/** For a snapshot under a profile that this version does not have: the names as the tables write them. */
+/** For a snapshot with a profile that this version does not have: the names as in the tables. */
 const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
 
 export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySettings {
@@ -77,7 +77,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
   }
 }
 
-/** What was made under a profile. */
+/** Something made with a profile. */
 export interface Profiled {
   readonly trace: { readonly profile: string }
 }
@@ -87,7 +87,7 @@ export function profileOf({ trace }: Profiled, settings: TelemetrySettings): Tel
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
-/** How the attributes of this chunk are written: the very same object for all chunks of a profile. */
+/** The style of this chunk's attributes; the same object for all chunks of a profile, as tables are cached by it. */
 export function styleOf(chunk: Profiled, settings: TelemetrySettings): AttributeStyle {
   const { namespace } = profileOf(chunk, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()

@@ -1,4 +1,4 @@
-// A span as people are shown it: with instants and attributes that are plain numbers.
+// A span as pages show it, with plain numbers.
 import { plainAttributes } from './otlp/attribute.ts'
 import { spanKinds, statusCodes } from './span-words.ts'
 import { toSpans } from './traces.ts'
@@ -19,7 +19,7 @@ export interface ShownSpan {
   readonly attributes: Attributes
 }
 
-/** The spans of a chunk, the very same that are exported. */
+/** The spans of a chunk, as exported. */
 export function shownSpans(chunk: Chunk, settings: TelemetrySettings): ShownSpan[] {
   return toSpans(chunk, settings).map(span => ({
     name: span.name,

@@ -1,4 +1,5 @@
-// How a job's tests look: a log record for its report and for each failure and flaky test, and a span for each suite and case where these are wanted.
+// Turns a job's tests into telemetry: a log record for the report and for each failure and flaky test, and, if configured, a span for each suite and
+// case.
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder } from './attributes.ts'
 import { eventAttributesOf } from './event-name.ts'
@@ -21,7 +22,7 @@ import type { JobTests } from '../model/job-tests.ts'
 import type { LogRecord, Span } from './otlp/messages.ts'
 import type { TestSpan } from '../model/test-layout.ts'
 
-/** The record of the report first, where the chunk has it, then those of failures and of flaky tests. All of them are events of the job's span. */
+/** The record of the report, if the chunk has it, then those of failures and flaky tests, all linked to the job's span. */
 export function testRecords(chunk: Chunk, job: InsideJob, tests: JobTests, settings: TelemetrySettings): LogRecord[] {
   if (!isInstant(job.end)) return []
   const { summary, failures = [], flaky = [] } = tests
@@ -29,7 +30,7 @@ export function testRecords(chunk: Chunk, job: InsideJob, tests: JobTests, setti
   const record = (event: keyof typeof testEvents, body: string, attributes: AttributeSet[]): LogRecord => {
     const name = keyUnder(style.namespace, testEvents[event])
     return {
-      // The report is written by the job, which is over.
+      // The report was complete when the job ended.
       timeUnixNano: job.end,
       observedTimeUnixNano: job.end,
       severityNumber: event === 'failure' ? SeverityNumber.ERROR : SeverityNumber.INFO,
@@ -56,7 +57,7 @@ export function testRecords(chunk: Chunk, job: InsideJob, tests: JobTests, setti
   ]
 }
 
-/** The spans of suites, children of the job's span, and of cases, children of their suites'. */
+/** The spans of suites, below the job's span, and of cases, below their suites'. */
 export function testSpansOf(
   chunk: Chunk,
   job: InsideJob,

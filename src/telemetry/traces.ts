@@ -1,4 +1,4 @@
-// How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
+// Turns a pipeline into a trace: one span for the pipeline and one for each job and bridge.
 import type { SpanContext } from '@opentelemetry/api'
 import { attributesOf, type AttributeStyle } from './attributes.ts'
 import { cut, defaultValueLengthLimit } from './attribute-policy.ts'
@@ -27,7 +27,7 @@ import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Link, ResourceSpans, Span, SpanStatus } from './otlp/messages.ts'
 import type { Status } from '../model/status.ts'
 
-/** The spans of a chunk with their resource; undefined where the chunk has none. */
+/** The spans of a chunk with their resource; undefined if it has none. */
 export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpans | undefined {
   const spans = toSpans(chunk, settings)
   if (spans.length === 0) return undefined
@@ -36,8 +36,8 @@ export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpa
 }
 
 /**
- * The spans of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id; or what is inside of a job. A
- * span for which no instant at all is known cannot be placed in time and is left out.
+ * The spans of a chunk: the pipeline's, if the chunk carries it, then the jobs' by start and id; or those of a job's log or report. A span without
+ * any known time is left out.
  */
 export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
   if (chunk.inside !== undefined) return insideSpans(chunk, chunk.inside, settings)
@@ -50,7 +50,7 @@ export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
   return times === undefined ? jobs : [pipelineSpan(chunk, times, pipeline, style, settings), ...jobs]
 }
 
-/** `pipeline: {name or ref}`, or as the conventions say `RUN {name}`, and `RUN` for a pipeline without a name. */
+/** `pipeline: {name or ref}`, or as in the conventions `RUN {name}`, and `RUN` for a pipeline without a name. */
 export function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['spanNames']): string {
   const name = notBlank(pipeline.facts.name)
   if (style === 'legacy') return `pipeline: ${name ?? notBlank(pipeline.facts.ref) ?? key.pipelineId}`.toWellFormed()
@@ -85,7 +85,7 @@ function pipelineSpan(
   }
 }
 
-/** `pipeline`: the context of the pipeline's span, whether that is in this chunk or was sent before. */
+/** `pipeline`: the context of the pipeline's span, in this chunk or an earlier one. */
 function jobSpan(subject: JobSubject, times: SpanTimes, pipeline: SpanContext, style: AttributeStyle): Span {
   const { chunk, job, outcome } = subject
   return {
@@ -117,13 +117,13 @@ function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
   }
 }
 
-/** A status's message is no attribute, and has the length of a long one. */
+/** Cut here, as a status message is not subject to the attribute policy. */
 function refusalOf({ pipeline }: Chunk): string | undefined {
   const said = notBlank(pipeline.facts.yamlErrors)
   return said === undefined ? undefined : cut(said, defaultValueLengthLimit)
 }
 
-/** `success` OK; `failed` and `canceled` ERROR, with the reason where there is one; all else UNSET. */
+/** `success`: OK; `failed` and `canceled`: ERROR, with the reason if there is one; others: UNSET. */
 function statusOf(status: Status, reason: string | undefined): SpanStatus {
   switch (status) {
     case 'success':

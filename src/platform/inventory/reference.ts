@@ -1,4 +1,5 @@
 // Writes docs/INVENTORY.md from the table of collectors.
+import { code, table } from '../../lib/markdown.ts'
 import { collectors } from './collectors.ts'
 import { hour, minute } from './collector.ts'
 import { requestsAnHour } from './requests.ts'
@@ -6,18 +7,17 @@ import { requestsAnHour } from './requests.ts'
 /** Markdown, ending in a line feed. */
 export function inventoryReference(): string {
   const rows = collectors.map(one => [
-    `\`inventory.${one.kind}\``,
+    code(`inventory.${one.kind}`),
     one.of,
     one.says,
-    one.asks.map(path => `\`${path}\``).join('<br>'),
+    one.asks.map(code).join('<br>'),
     intervalOf(one.every),
     one.requests,
     one.role,
-    one.metrics.map(({ name }) => `\`${name}\``).join('<br>'),
+    one.metrics.map(({ name }) => code(name)).join('<br>'),
   ])
   const head = ['switch', 'a list of', 'exports', 'requests to', 'every', 'requests for each', 'role', 'gauges']
-  const lines = [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`)
-  return `${[heading, introduction, lines.join('\n'), rules, queries].join('\n\n')}\n`
+  return `${[heading, introduction, table(head, rows), rules, queries].join('\n\n')}\n`
 }
 
 function intervalOf(ms: number): string {

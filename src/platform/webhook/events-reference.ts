@@ -1,4 +1,5 @@
 // Writes docs/EVENTS.md from the tables of events.
+import { code, table } from '../../lib/markdown.ts'
 import { auditAddress, auditAttributes, auditName } from '../rest/audit-table.ts'
 import { eventTable, type EventRow } from './event-table.ts'
 import { profiles } from '../profile.ts'
@@ -84,13 +85,4 @@ function identityOf({ object, time, version }: EventRow): string {
 
 function fields(path: string): string {
   return path.split('|').map(code).join(' or ')
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
-
-function code(text: string): string {
-  return `\`${text}\``
 }

@@ -1,4 +1,4 @@
-// The metrics of changes (merge requests): what is counted of each once, and how its points are distinguished; and those of the conventions.
+// The metrics of changes (merge requests): those counted once for each change, and those of the conventions.
 import { longBounds } from '../metrics/buckets.ts'
 import {
   ATTR_VCS_CHANGE_STATE,
@@ -12,10 +12,10 @@ import type { ChangeFigures, ChangeMeasure } from '../../model/change-figures.ts
 import type { EventChunk } from '../../model/event.ts'
 import type { MetricHead } from './metrics.ts'
 
-/** What a point is about. */
+/** The subject of a point's attributes. */
 export interface ChangeSubject {
   readonly chunk: Pick<EventChunk, 'key' | 'project'>
-  /** The branches as metrics tell refs apart. */
+  /** The branches, folded as refs are in metrics. */
   readonly head: string
   readonly base: string
   readonly state?: string | undefined
@@ -28,7 +28,7 @@ export interface ChangeMetricRow extends MetricHead {
   readonly of: ChangeMeasure
   readonly attributes: readonly Row[]
   readonly bounds?: readonly number[] | undefined
-  /** Under `PIPESPAN_VCS_METRICS` alone. */
+  /** Only with `PIPESPAN_VCS_METRICS`. */
   readonly isConvention?: true
 }
 
@@ -64,7 +64,6 @@ const gauge = {
 } as const
 const isOn = 'with `PIPESPAN_VCS_METRICS`'
 
-/** Prettier would give each row eight lines; a table reads better with two. */
 // prettier-ignore
 export const changeMetrics: readonly ChangeMetricRow[] = [
   { name: 'platform.vcs.change.time_to_merge', ...histogram, of: 'merge', bounds: longBounds, when: 'it was merged',
@@ -79,7 +78,7 @@ export const changeMetrics: readonly ChangeMetricRow[] = [
     description: 'The amount of time since its creation it took the latest change to get the first approval.' },
 ]
 
-/** Read from what is known at the moment, and not counted. */
+/** Computed from the changes known at the time of export, not counted. */
 export const changeCountMetric = {
   name: 'vcs.change.count',
   type: 'updowncounter',

@@ -1,4 +1,4 @@
-// The metrics of deployments: what is counted of each, and how its points are distinguished.
+// The metrics of deployments: their values and attributes.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import { longBounds } from '../metrics/buckets.ts'
 import { ATTR_DEPLOYMENT_STATUS } from './semconv.ts'
@@ -12,7 +12,7 @@ export interface DeploymentMetricRow extends MetricHead {
   readonly type: 'gauge' | 'counter' | 'histogram'
   readonly attributes: readonly Row[]
   readonly bounds?: readonly number[] | undefined
-  /** The values of its one point; none: it has no point. */
+  /** The values of its point; none: it has no point. */
   readonly values: (figures: DeploymentFigures) => readonly number[]
 }
 

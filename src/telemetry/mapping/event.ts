@@ -1,4 +1,4 @@
-// The attribute that an event may have beside the field with its name.
+// The optional attribute with an event's name.
 import type { AttributeRow } from './row.ts'
 
 export const eventAttributes: readonly AttributeRow<{ readonly name: string }>[] = [

@@ -1,4 +1,4 @@
-// What the platform's failure reasons mean: the result in the words of the CI/CD conventions, and who can do something about it.
+// The meaning of the platform's failure reasons: the result by the CI/CD conventions, and who can fix it.
 import {
   CICD_PIPELINE_RESULT_VALUE_ERROR,
   CICD_PIPELINE_RESULT_VALUE_FAILURE,
@@ -7,9 +7,9 @@ import {
 
 export interface FailureMeaning {
   readonly result: 'failure' | 'timeout' | 'error'
-  /** Who can mend it: those whose pipeline it is, or those who run the platform and its runners. */
+  /** Who can fix it: the pipeline's owners, or those who run the platform and its runners. */
   readonly domain: 'user' | 'platform' | 'unknown'
-  /** The part of the CI system that failed; absent where no part of it did. */
+  /** The part of the CI system that failed, if one did. */
   readonly component?: 'runner' | 'scheduler' | 'api' | undefined
 }
 
@@ -23,7 +23,7 @@ const runner = { ...platform, component: 'runner' } as const
 const scheduler = { ...platform, component: 'scheduler' } as const
 const api = { ...platform, component: 'api' } as const
 
-/** Every reason that the platform documents. */
+/** All reasons that the platform documents. */
 export const failureReasons: ReadonlyMap<string, FailureMeaning> = new Map<string, FailureMeaning>([
   ['script_failure', { ...failure, ...user }],
   ['deployment_rejected', { ...failure, ...user }],
@@ -55,11 +55,11 @@ export const failureReasons: ReadonlyMap<string, FailureMeaning> = new Map<strin
   ['missing_dependency_failure', { ...error, ...unknown }],
 ])
 
-/** Families of reasons, to which the platform keeps adding: what one pipeline may not do with another. */
+/** Families of reasons to which the platform keeps adding: mostly about what pipelines may not do with each other. */
 const familyReasons = /^(?:downstream|upstream|insufficient|reached)_|._bridge_./
 export const familyMeaning: FailureMeaning = { ...error, ...user }
 
-/** Of no reason, and of a reason that is not in the table. */
+/** For an absent or unknown reason. */
 export const otherMeaning: FailureMeaning = { ...failure, ...unknown }
 
 export function meaningOf(reason: string): FailureMeaning {

@@ -1,9 +1,9 @@
-// What a backend gets of a gauge of what the platform has. Its collector declares it; a query of the user's own has none but its name.
+// The heads of the inventory's gauges. Collectors declare them; the gauge of a configured query has only a name.
 import type { MetricHead } from './metrics.ts'
 
 export interface GaugeHead {
   readonly name: string
-  /** A gauge where nothing is said. */
+  /** Undefined: a gauge. */
   readonly type?: 'histogram' | undefined
   readonly unit: string
   readonly number: 'int' | 'double'

@@ -1,4 +1,4 @@
-// The metrics of incidents: what is counted of each, and how its points are distinguished.
+// The metrics of incidents: their values and attributes.
 import { longBounds } from '../metrics/buckets.ts'
 import type { AttributeRow } from './row.ts'
 import type { IncidentFigures } from '../../model/incident.ts'
@@ -8,7 +8,7 @@ export interface IncidentMetricRow extends MetricHead {
   readonly type: 'counter' | 'histogram'
   readonly attributes: readonly AttributeRow<IncidentFigures>[]
   readonly bounds?: readonly number[] | undefined
-  /** The values of its one point; none: it has no point. */
+  /** The values of its point; none: it has no point. */
   readonly values: (figures: IncidentFigures) => readonly number[]
 }
 

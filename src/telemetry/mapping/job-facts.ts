@@ -1,4 +1,4 @@
-// What follows from a job's facts: whose failure it was, what it left behind, what it deployed.
+// Values derived from a job's facts: failure domain, artifact sizes, deployment status.
 import { deploys } from '../../model/deployment.ts'
 import { logArtifact } from '../../model/observation.ts'
 import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
@@ -6,12 +6,12 @@ import { DEPLOYMENT_STATUS_VALUE_FAILED, DEPLOYMENT_STATUS_VALUE_SUCCEEDED } fro
 import { errorTypeOf, type Outcome } from './statuses.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 
-/** Undefined for what is no failure. */
+/** Undefined if it is no failure. */
 export function failureDomainOf(outcome: Outcome): FailureMeaning['domain'] | undefined {
   return errorTypeOf(outcome) === undefined ? undefined : meaningOf(outcome.reason ?? '').domain
 }
 
-/** Bytes of all artifacts and reports; undefined where none is known. The log is no artifact of the job's making. */
+/** Bytes of all artifacts and reports, without the log; undefined if none is known. */
 export function artifactsSize({ artifactSizes }: JobSnapshot): number | undefined {
   if (artifactSizes === undefined) return undefined
   const sizes = Object.entries(artifactSizes).filter(([type]) => type !== logArtifact)
@@ -22,7 +22,7 @@ export function logSize({ artifactSizes }: JobSnapshot): number | undefined {
   return artifactSizes?.[logArtifact]
 }
 
-/** The conventions know the two ends of a deployment and no other status. */
+/** The conventions only have the two final states of a deployment. */
 export function deploymentStatusOf(job: JobSnapshot): string | undefined {
   if (!deploys(job)) return undefined
   if (job.status === 'success') return DEPLOYMENT_STATUS_VALUE_SUCCEEDED

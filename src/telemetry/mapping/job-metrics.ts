@@ -1,5 +1,5 @@
-// The metrics of jobs: runners' time and what it cost, queues, failures of the CI system, artifacts. They are counted from the jobs of
-// every chunk, so that a job which is learnt late is counted too.
+// The metrics of jobs: runner time and its cost, queues, failures of the CI system, artifacts. They count the jobs of all chunks, and so include jobs
+// that are learnt late.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
@@ -9,10 +9,10 @@ import { ATTR_CICD_PIPELINE_TASK_RUN_RESULT, ATTR_CICD_SYSTEM_COMPONENT } from '
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { Measured, MetricAttribute } from './metric-attributes.ts'
 
-/** What no rate of the price table is for. */
+/** For jobs without a rate in the price table. */
 const unpriced = 'unpriced'
 
-/** Longer lists of tags are not distinguished. */
+/** Longer lists of tags become `*`. */
 const longestTagSet = 128
 const otherTags = '*'
 
@@ -75,14 +75,14 @@ export const artifactAttributes: readonly MetricAttribute[] = [
   { keys: ['platform.artifact.type'], type: 'string', when: 'always', value: ({ artifact }) => artifact },
 ]
 
-/** The tags of its runner, else those that it asked for, sorted. */
+/** The sorted tags of its runner, or else those that it requires. */
 function tagSetOf({ runner, tags }: JobSnapshot): string | undefined {
   const known = runner?.tags ?? tags
   const set = known?.toSorted().join(',')
   return set !== undefined && set.length > longestTagSet ? otherTags : set
 }
 
-/** Seconds of jobs that are alike in all that is distinguished. */
+/** Seconds, grouped by what the attributes distinguish. */
 export function compute(chunk: Chunk): Measured[] {
   return grouped(chunk, computeKey, computeSeconds)
 }
@@ -91,9 +91,9 @@ export function costs(chunk: Chunk): Measured[] {
   return grouped(chunk, computeKey, ({ cost }) => cost)
 }
 
-/** Seconds that jobs waited which then ran. */
+/** Seconds that jobs waited before they ran. */
 export function queues(chunk: Chunk): Measured[] {
-  // Not sorted, which is quicker: what is of one set becomes one series anyway.
+  // Tags are not sorted here, which is quicker; equal sets become one series anyway.
   const key = ({ runner, tags }: JobSnapshot): string =>
     `${runner?.type ?? ''}\n${(runner?.tags ?? tags)?.join(',') ?? ''}`
   return grouped(chunk, key, job =>
@@ -125,7 +125,7 @@ function computeKey({ runner, rate, status, failureReason, retried }: JobSnapsho
   return `${runner?.type ?? ''}\n${rate ?? ''}\n${status}\n${failureReason ?? ''}\n${retried}`
 }
 
-/** One measurement for the jobs of each key; those without a value are left out. */
+/** One measurement for the jobs of each key; jobs without a value are left out. */
 function grouped(
   { jobs }: Chunk,
   keyOf: (job: JobSnapshot) => string,

@@ -1,4 +1,4 @@
-// The attributes of a job or bridge: one table, carried by its span and by its log record alike.
+// The attributes of a job or bridge, for its span and its log record.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME, ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import { artifactsSize, deploymentStatusOf, failureDomainOf, logSize } from './job-facts.ts'
@@ -26,7 +26,7 @@ export interface JobSubject {
   readonly chunk: Chunk
   readonly job: JobSnapshot
   readonly outcome: Outcome
-  /** What stands before the id of each job of the project. */
+  /** The URL of a job without its id. */
   readonly jobsUrl: string | undefined
 }
 
@@ -46,10 +46,9 @@ const startsDeployment = "the environment's action is `start`"
 const sizesKnown = 'known from the API'
 const ran = 'it ran; not in a supplement'
 
-/** The conventions have no name for a task's state: it follows theirs for the run. */
+/** The conventions have no name for a task's state; this one follows theirs for the run. */
 const taskRunState = 'cicd.pipeline.task.run.state'
 
-/** Prettier would give each row eight lines; a table reads better with one or two. */
 // prettier-ignore
 export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.id'], type: 'int', when: always, value: ({ job }) => job.id },

@@ -2,7 +2,7 @@
 import type { LinkType } from '../otlp/ids.ts'
 import type { AttributeRow } from './row.ts'
 
-/** What each kind of link says, for the reference. */
+/** The meaning of each kind of link, for the reference. */
 export const linkMeanings: Readonly<Record<LinkType, string>> = {
   previous_attempt: "from the pipeline's span of attempt 2 and later, to that of the attempt before",
   same_job: "from a job's second or later span, to its first",

@@ -1,4 +1,4 @@
-// The attributes of a log record that is a line of a job's log.
+// The attributes of the log record of a line of a job's log.
 import type { AttributeRow } from './row.ts'
 import type { JobInside, LogLine } from '../../model/inside.ts'
 import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
@@ -11,13 +11,12 @@ export interface LogLineSubject {
 const recurs = true
 const prefix = 'platform.cicd.pipeline.task.'
 
-/** Prettier would give each row eight lines; a table reads better with one or two. */
 // prettier-ignore
 export const logLineAttributes: readonly AttributeRow<LogLineSubject>[] = [
   { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], recurs, type: 'string', when: 'always', value: ({ job }) => String(job.id) },
   { keys: [ATTR_CICD_PIPELINE_TASK_NAME], recurs, type: 'string', when: 'always', value: ({ job }) => job.name ?? '' },
-  { keys: ['log.iostream'], recurs, type: 'string', when: 'the line has a stamp', note: '`stdout` or `stderr`', value: ({ line }) => line.stream },
+  { keys: ['log.iostream'], recurs, type: 'string', when: 'the line has a timestamp', note: '`stdout` or `stderr`', value: ({ line }) => line.stream },
   { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'within a section', note: 'the innermost', value: ({ line }) => line.sectionName },
   { keys: [`${prefix}log.line`], type: 'int', when: 'always', note: 'from 1', value: ({ line }) => line.number },
-  { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no stamp', note: 'always true', value: ({ line }) => line.estimated },
+  { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no timestamp', note: 'always true', value: ({ line }) => line.estimated },
 ]

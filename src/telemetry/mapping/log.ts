@@ -1,4 +1,4 @@
-// The attributes that a log record has beside those of its span.
+// The attributes that a log record has in addition to those of its span.
 import type { AttributeRow } from './row.ts'
 
 export interface LogSubject {

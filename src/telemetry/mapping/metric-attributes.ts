@@ -1,4 +1,4 @@
-// The attributes of metric points: few and coarse, and never a run's id.
+// The attributes of metric points: few, with few values, and never a run's id.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
@@ -9,52 +9,53 @@ import {
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,
   ATTR_CICD_PIPELINE_RUN_STATE,
+  ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_TYPE,
   ATTR_VCS_REF_HEAD_TYPE,
 } from './semconv.ts'
 
-/** What a point is about. */
+/** The subject of a point's attributes. */
 export interface MetricSubject {
   readonly chunk: Chunk
-  /** The ref as metrics tell refs apart. */
+  /** The ref, folded for metrics. */
   readonly ref: string
-  /** Of a point about one stage. */
+  /** For a point of one stage. */
   readonly stage?: string | undefined
-  /** Of a point about jobs that are alike in all that its attributes say. */
+  /** For a point of jobs with equal attributes: one of them. */
   readonly job?: JobSnapshot | undefined
-  /** Of a point about artifacts of one type. */
+  /** For a point of artifacts of one type. */
   readonly artifact?: string | undefined
-  /** Of a point about sections of one name, as metrics tell them apart. */
+  /** For a point of sections of one name, folded for metrics. */
   readonly section?: string | undefined
-  /** Of a point about test cases of one result. */
+  /** For a point of test cases with one result. */
   readonly testResult?: string | undefined
-  /** Of a point that a report of a job has. */
+  /** For a point of a job's report. */
   readonly report?: ReportPoint | undefined
 }
 
-/** What distinguishes points of a job's reports. */
+/** What tells points of a job's reports apart. */
 export interface ReportPoint {
-  /** The name that a metrics report has for it, and its labels there. */
+  /** Name and labels in a metrics report. */
   readonly name?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
-  /** Of what it is a total, or the type of the report. */
+  /** What the total is of, or the type of the report. */
   readonly kind?: string | undefined
   readonly severity?: string | undefined
 }
 
-/** The value or values of one point. */
+/** The values of one point. */
 export interface Measured {
   readonly stage?: string | undefined
-  /** One of the jobs that it is about: they are alike in all that is distinguished. */
+  /** One of several jobs with equal attributes. */
   readonly job?: JobSnapshot | undefined
-  /** The type of artifacts that it is about. */
+  /** The type of artifacts. */
   readonly artifact?: string | undefined
-  /** The name of a section, as metrics tell sections apart. */
+  /** The name of a section, folded for metrics. */
   readonly section?: string | undefined
-  /** The result of the test cases that it is about. */
+  /** The result of test cases. */
   readonly testResult?: string | undefined
   readonly report?: ReportPoint | undefined
-  /** One for a gauge; what adds up for a counter; each observation for a histogram. */
+  /** One for a gauge, increments for a counter, observations for a histogram. */
   readonly values: readonly number[]
 }
 
@@ -127,6 +128,14 @@ export const conventionAttributes: readonly Row[] = [
 export const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
 
 export const feedbackAttributes: readonly Row[] = [name, refType]
+
+/** Of the job whose log or report is measured. */
+export const taskName: Row = {
+  keys: [ATTR_CICD_PIPELINE_TASK_NAME],
+  type: 'string',
+  when: 'always',
+  value: ({ chunk }) => chunk.inside?.job.name ?? '',
+}
 
 export const legacyStageAttributes: readonly Row[] = [
   { keys: ['job.stage'], type: 'string', when: 'always', value: ({ stage }) => stage },

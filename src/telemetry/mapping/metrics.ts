@@ -1,4 +1,4 @@
-// Every metric of the contract: name, type, unit, attributes, and what an attempt adds to it.
+// The metrics of attempts: name, type, unit, attributes, and what an attempt adds.
 import { durationsOf, type Chunk } from '../../model/chunk.ts'
 import { sectionSeries } from './section.ts'
 import { pipelineOutcome } from './pipeline.ts'
@@ -40,9 +40,9 @@ import { testCaseAttributes, testCases, testSuiteAttributes, testSuites } from '
 import { feedbackTime } from './pipeline-facts.ts'
 import type { AttributeRow } from './row.ts'
 
-/** What a backend gets of a metric beside its points. */
+/** A metric without its points. */
 export interface MetricHead {
-  /** Vendor names are written under `platform.`; a profile's namespace takes its place. */
+  /** Vendor names begin with `platform.`, which stands for the profile's namespace. */
   readonly name: string
   readonly type: 'gauge' | 'counter' | 'histogram' | 'updowncounter'
   readonly unit: string
@@ -57,20 +57,20 @@ export interface MetricRow extends MetricHead {
   readonly attributes: readonly AttributeRow<MetricSubject>[]
   readonly measured: (chunk: Chunk) => readonly Measured[]
   /**
-   * `jobs`: counted from the jobs of every chunk, supplements too. `inside`: from the chunks with what is inside of a job. Else from the one
-   * chunk that carries the pipeline.
+   * `jobs`: counted from the jobs of all chunks, including supplements. `inside`: from chunks of job logs and reports. Undefined: from the chunk that
+   * carries the pipeline.
    */
   readonly of?: 'jobs' | 'inside'
-  /** Series that one metric of a project may have, where these are fewer than of others. */
+  /** A lower limit of series for each metric of a project. */
   readonly maxSeries?: number
 }
 
-/** In the place of what a metrics report calls a metric: such a row is many metrics, whose points have labels of their own. */
+/** Placeholder for the name in a metrics report: such a row stands for many metrics, whose points have their own labels. */
 export const ownName = '{name}'
-/** Users choose names and labels. */
+/** Limited, as users choose names and labels. */
 const mostReported = 500
 
-/** The unit of what has a price: that of the price table takes its place. */
+/** Placeholder for the unit of the price table. */
 export const costUnit = 'cost'
 
 const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
@@ -80,7 +80,6 @@ const hasDuration = 'has a duration'
 const wasQueued = 'was queued; attempt 1 only'
 const hasJobs = 'has jobs that ran; a point for each stage'
 
-/** Prettier would give each row eight lines; a table reads better with two. */
 // prettier-ignore
 export const attemptMetrics: readonly MetricRow[] = [
   { name: 'pipeline.duration_seconds', ...gauge, attributes: legacyAttributes, when: hasDuration, measured: duration,
@@ -141,14 +140,14 @@ export const activeRunsMetric: MetricHead & { readonly attributes: typeof active
   description: 'Active pipeline runs, by state.',
 }
 
-/** Seconds. A later attempt's is its own span's: the platform's duration adds up over attempts. */
+/** Seconds. For a later attempt, the duration of its span, as the platform's duration adds up over attempts. */
 function duration(chunk: Chunk): Measured[] {
   if (chunk.attempt === 1) return positive(chunk.pipeline.facts.duration)
   const times = pipelineTimes(chunk)
   return times === undefined ? [] : positive((times.end - times.start) / 1000)
 }
 
-/** Seconds. The platform reports how long the pipeline's beginning was queued: a retry has no queue of its own. */
+/** Seconds. Only for the first attempt: the platform does not report how long a retry was queued. */
 function queued({ attempt, pipeline }: Chunk): Measured[] {
   return attempt === 1 ? positive(pipeline.facts.queuedDuration) : []
 }

@@ -1,4 +1,4 @@
-// The attributes that spans which a job made itself have beside their own.
+// The attributes that are added to spans which a job made itself.
 import type { AttributeRow } from './row.ts'
 import { ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
 import type { InsideJob } from '../../model/inside.ts'

@@ -1,4 +1,4 @@
-// The attributes of a pipeline: one table, carried by its span and by its log record alike.
+// The attributes of a pipeline, for its span and its log record.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk } from '../../model/chunk.ts'
 import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from './statuses.ts'
@@ -30,7 +30,6 @@ const known = 'known'
 const emptyWhenNull = "always, `''` when null"
 const zeroWhenNull = 'always, 0 when null'
 
-/** Prettier would give each row eight lines; a table reads better with one or two. */
 // prettier-ignore
 export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['pipeline.id'], type: 'int', when: always, value: chunk => chunk.key.pipelineId },
@@ -112,7 +111,7 @@ export function refTypeOf(tag: boolean | undefined): string | undefined {
   return tag ? VCS_REF_HEAD_TYPE_VALUE_TAG : VCS_REF_HEAD_TYPE_VALUE_BRANCH
 }
 
-/** The stages as the platform lists them, else those of this chunk's jobs: job ids follow the order of the stages. */
+/** The stages as listed by the platform, or else those of this chunk's jobs, whose ids follow the order of the stages. */
 function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
   const { stages = [] } = pipeline.facts
   if (stages.length > 0) return stages
@@ -120,7 +119,7 @@ function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
   return inOrder.length === 0 ? undefined : [...new Set(inOrder)]
 }
 
-/** A branch's first pipeline has a revision of zeros before it. */
+/** The first pipeline of a branch has a `before_sha` of zeros. */
 function realRevision(sha: string | undefined): string | undefined {
   return sha === undefined || /^0*$/.test(sha.trim()) ? undefined : sha
 }

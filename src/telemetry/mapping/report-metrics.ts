@@ -1,17 +1,8 @@
-// What a job's reports, besides that of its tests, add to its project's metrics, and how their points are distinguished.
-import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_VCS_REF_HEAD_NAME } from './semconv.ts'
-import type { AttributeRow } from './row.ts'
+// The metrics of a job's reports other than tests: their values and attributes.
+import { ATTR_VCS_REF_HEAD_NAME } from './semconv.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { Measured, MetricSubject } from './metric-attributes.ts'
+import { taskName, type Measured, type MetricAttribute as Row } from './metric-attributes.ts'
 
-type Row = AttributeRow<MetricSubject>
-
-const taskName: Row = {
-  keys: [ATTR_CICD_PIPELINE_TASK_NAME],
-  type: 'string',
-  when: 'always',
-  value: ({ chunk }) => chunk.inside?.job.name ?? '',
-}
 const ref: Row = {
   keys: [ATTR_VCS_REF_HEAD_NAME],
   type: 'string',
@@ -52,7 +43,7 @@ export const findingAttributes: readonly Row[] = [
 ]
 
 export function reportedMetrics({ inside }: Chunk): Measured[] {
-  // Backends allow no colon in a name.
+  // Some backends do not allow colons in names.
   const named = (name: string): string => name.replaceAll(':', '_')
   return (inside?.report?.metrics ?? []).map(({ name, labels, value }) => ({
     ...{ report: { name: named(name), labels }, values: [value] },

@@ -1,9 +1,9 @@
-// The attributes of the record that a job's dotenv report becomes; its keys come beside these, as the operator allows.
+// The attributes of the log record of a job's dotenv report, in addition to its allowed keys.
 import type { AttributeRow } from './row.ts'
 import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
 import type { InsideJob } from '../../model/inside.ts'
 
-/** The record's name, as the LogRecord field has it, and what stands before each key. */
+/** The record's event name, and the prefix of each key. */
 export const dotenvEvent = 'platform.report.dotenv'
 
 export const dotenvAttributes: readonly AttributeRow<InsideJob>[] = [

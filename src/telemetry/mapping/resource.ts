@@ -1,4 +1,4 @@
-// The attributes of a resource: what a project is to an observability backend.
+// The attributes of a resource, which is a project.
 import {
   ATTR_DEPLOYMENT_ENVIRONMENT_NAME,
   ATTR_SERVICE_NAME,
@@ -16,9 +16,9 @@ import { projectUrl, type Placed } from './urls.ts'
 import { notBlank, type AttributeRow } from './row.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 
-/** What of a chunk the resource is made from: the same for each chunk of a run. */
+/** The fields of a chunk that determine the resource, equal for all chunks of a run. */
 export interface ResourceOwner extends Placed, Profiled {
-  /** The path of the group, of an event that is about no project. */
+  /** The path of the group, for an event that is about no project. */
   readonly group?: string | undefined
 }
 
@@ -27,10 +27,9 @@ export interface ResourceSubject {
   readonly settings: TelemetrySettings
 }
 
-/** What a service is called that has no name (resource semantic conventions, "service"). */
+/** The name of an unnamed service (resource semantic conventions, "service"). */
 const unknownService = 'unknown_service'
 
-/** Prettier would give each row seven lines; a table reads better with one or two. */
 // prettier-ignore
 export const resourceAttributes: readonly AttributeRow<ResourceSubject>[] = [
   { keys: [ATTR_SERVICE_NAME], type: 'string', when: 'always', note: "as configured, otherwise the name of the project; for an event without a project the path of the group, otherwise the host of the instance",
@@ -46,7 +45,7 @@ export const resourceAttributes: readonly AttributeRow<ResourceSubject>[] = [
     value: ({ chunk }) => ownerOf(chunk) },
 ]
 
-/** Everything before the last `/` of the project's path; undefined where there is no namespace. */
+/** Everything before the last `/` of the project's path; undefined without a namespace. */
 export function ownerOf({ project }: Pick<Placed, 'project'>): string | undefined {
   const path = project?.path
   return path === undefined ? undefined : notBlank(path.slice(0, Math.max(0, path.lastIndexOf('/'))))

@@ -1,10 +1,9 @@
-// The names of the CI/CD and VCS conventions that are in use. They are release candidates, so the package offers them only
-// at an entry that may change in any minor version: they are copied here, and a test holds the copies against the package.
-// https://opentelemetry.io/docs/specs/semconv/registry/attributes/cicd/
+// The names of the CI/CD and VCS conventions that are used. They are release candidates, which the package only offers at an unstable entry. So they
+// are copied here, and a test compares them with the package. https://opentelemetry.io/docs/specs/semconv/registry/attributes/cicd/
 
 /**
- * The conventions' schema that spans, logs and metrics are stamped with, resource and scope alike: the newest published
- * schema these names were checked against. Every name below is the same in 1.44.0 and in the package's 1.45.0.
+ * The schema URL of all resources and scopes: the newest published schema against which these names were checked. All names below are the same in
+ * 1.44.0 and in the package's 1.45.0.
  */
 export const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0'
 
@@ -22,7 +21,7 @@ export const ATTR_CICD_SYSTEM_COMPONENT = 'cicd.system.component'
 export const ATTR_CICD_WORKER_ID = 'cicd.worker.id'
 export const ATTR_CICD_WORKER_NAME = 'cicd.worker.name'
 export const ATTR_CICD_WORKER_STATE = 'cicd.worker.state'
-/** Superseded by `deployment.environment.name`; carried beside it for the dashboards that still ask for it. */
+/** Superseded by `deployment.environment.name`; kept for dashboards that still use it. */
 export const ATTR_DEPLOYMENT_ENVIRONMENT = 'deployment.environment'
 export const ATTR_DEPLOYMENT_ID = 'deployment.id'
 export const ATTR_DEPLOYMENT_NAME = 'deployment.name'

@@ -1,4 +1,4 @@
-// What the platform's statuses and merge request states mean in the words of the CI/CD conventions.
+// Maps the platform's statuses and merge request states to the values of the CI/CD conventions.
 import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
 import { meaningOf } from './failure-reasons.ts'
 import { isKnownStatus, type KnownStatus, type Status } from '../../model/status.ts'
@@ -19,10 +19,10 @@ import {
 export type Result = 'success' | 'failure' | 'error' | 'timeout' | 'cancellation' | 'skip'
 export type RunState = 'pending' | 'executing' | 'finalizing'
 
-/** How a pipeline or a job ended. No result: it has not ended, or says so in a word that this version does not know. */
+/** How a pipeline or a job ended. No result: it has not ended, or its status is not known to this version. */
 export interface Outcome {
   readonly result?: Result | undefined
-  /** The platform's failure reason that decided; undefined where none is known. */
+  /** The deciding failure reason of the platform; undefined if none is known. */
   readonly reason?: string | undefined
 }
 
@@ -30,7 +30,7 @@ const pending = { state: CICD_PIPELINE_RUN_STATE_VALUE_PENDING } as const
 const executing = { state: CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING } as const
 const finalizing = CICD_PIPELINE_RUN_STATE_VALUE_FINALIZING
 
-/** Every status the platform documents. The result of `failed` is that of a failure without a known reason. */
+/** All statuses that the platform documents. The result of `failed` applies without a known reason. */
 export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunState; readonly result?: Result }>> = {
   success: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_SUCCESS },
   failed: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_FAILURE },
@@ -47,7 +47,7 @@ export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunS
   canceling: executing,
 }
 
-/** States of a merge request; a state that is not here passes through. */
+/** States of a merge request; others pass through. */
 export const changeStates: Readonly<Record<string, string>> = {
   opened: VCS_CHANGE_STATE_VALUE_OPEN,
   closed: VCS_CHANGE_STATE_VALUE_CLOSED,
@@ -68,8 +68,8 @@ export function outcomeOfJob(job: { readonly status: Status; readonly failureRea
 }
 
 /**
- * A failed pipeline's outcome is that of the job that decides: `failure` over `timeout` over `error`, and of equals the
- * first that names a reason. `failures` are the reasons in order of job id, an empty string where there is none.
+ * One job decides the outcome of a failed pipeline: `failure` before `timeout` before `error`, and among equals the first with a reason. `failures`:
+ * the reasons in order of job id, empty if there is none.
  */
 export function outcomeOfPipeline(status: Status, failures: readonly string[]): Outcome {
   if (status !== 'failed') return outcomeOfJob({ status })
@@ -80,13 +80,13 @@ export function outcomeOfPipeline(status: Status, failures: readonly string[]): 
   return { result: CICD_PIPELINE_RESULT_VALUE_FAILURE }
 }
 
-/** `error.type`: the reason, else `_OTHER`; undefined for what is no error. */
+/** `error.type`: the reason, else `_OTHER`; undefined if it is no error. */
 export function errorTypeOf({ result, reason }: Outcome): string | undefined {
   if (result !== 'failure' && result !== 'error' && result !== 'timeout') return undefined
   return reason ?? ERROR_TYPE_VALUE_OTHER
 }
 
-/** `draft`: an open one is not ready yet. */
+/** `draft`: of an open one. */
 export function changeStateOf(state: string | undefined, draft?: boolean): string | undefined {
   if (state === undefined) return undefined
   if (state === 'opened' && draft === true) return VCS_CHANGE_STATE_VALUE_WIP

@@ -1,17 +1,6 @@
-// What a report of tests adds to its project's metrics, and how its points are distinguished.
-import { ATTR_CICD_PIPELINE_TASK_NAME } from './semconv.ts'
-import type { AttributeRow } from './row.ts'
+// The metrics of a test report: their values and attributes.
 import type { Chunk } from '../../model/chunk.ts'
-import type { Measured, MetricSubject } from './metric-attributes.ts'
-
-type Row = AttributeRow<MetricSubject>
-
-const taskName: Row = {
-  keys: [ATTR_CICD_PIPELINE_TASK_NAME],
-  type: 'string',
-  when: 'always',
-  value: ({ chunk }) => chunk.inside?.job.name ?? '',
-}
+import { taskName, type Measured, type MetricAttribute as Row } from './metric-attributes.ts'
 
 export const testCaseAttributes: readonly Row[] = [
   taskName,

@@ -1,4 +1,4 @@
-// The attributes of what a job's tests become: the record of its report, the records of failures and of flaky tests, the spans of suites and cases.
+// The attributes of a job's tests: of the log records of its report, failures and flaky tests, and of the spans of suites and cases.
 import {
   ATTR_CODE_FILE_PATH,
   ATTR_CODE_LINE_NUMBER,
@@ -32,7 +32,7 @@ export type TestFailureSubject = OfJob & { readonly failure: TestFailure }
 export type FlakyTestSubject = OfJob & { readonly test: FlakyTest }
 export type TestSpanSubject = OfJob & { readonly span: TestSpan }
 
-/** Events, as the LogRecord field has their names; vendor names are written under `platform.`. */
+/** The event names of these records; `platform.` stands for the profile's namespace. */
 export const testEvents = {
   report: 'platform.test.report',
   failure: 'platform.test.case.failure',
@@ -58,7 +58,6 @@ const taskName: AttributeRow<OfJob> = {
   value: ({ job }) => job.name ?? '',
 }
 
-/** Prettier would give each row eight lines; a table reads better with one or two. */
 // prettier-ignore
 export const testReportAttributes: readonly AttributeRow<TestReportSubject>[] = [
   runId,
@@ -116,7 +115,7 @@ export function testSpanName({ suite, name }: TestSpan): string {
   return `${suite === undefined ? 'test suite' : 'test'}: ${name}`.toWellFormed()
 }
 
-/** The conventions know no other two. */
+/** The conventions only have pass and fail. */
 function statusOf(result: TestResult): string | undefined {
   if (result === 'skip') return undefined
   return result === 'pass' ? TEST_CASE_RESULT_STATUS_VALUE_PASS : TEST_CASE_RESULT_STATUS_VALUE_FAIL

@@ -1,4 +1,4 @@
-// Where a project, a pipeline and its jobs are found in a browser, where the platform itself did not say.
+// The URLs of a project, a pipeline and its jobs, built if the platform did not report them.
 import type { Chunk } from '../../model/chunk.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
@@ -7,7 +7,7 @@ export interface Placed {
   readonly project?: ProjectFacts | undefined
 }
 
-/** The project's web URL, else built from its path; undefined when neither is known. */
+/** The project's web URL, or else built from its path; undefined if neither is known. */
 export function projectUrl({ key, project }: Placed): string | undefined {
   const webUrl = project?.webUrl
   if (webUrl !== undefined) return webUrl.endsWith('/') ? webUrl.replace(/\/+$/, '') : webUrl
@@ -18,7 +18,7 @@ export function pipelineUrl(chunk: Pick<Chunk, 'key' | 'project' | 'pipeline'>):
   return chunk.pipeline.facts.url ?? below(chunk, `pipelines/${chunk.key.pipelineId}`)
 }
 
-/** What stands before the id of each job of the project. */
+/** The URL of a job without its id. */
 export function jobsUrl(chunk: Placed): string | undefined {
   return below(chunk, 'jobs/')
 }

@@ -1,4 +1,4 @@
-// How many changes of a project are in which state, and for how long those have been open that are: the conventions' metrics of the moment.
+// The conventions' current metrics of changes: how many are in which state, and how long open ones have been open.
 import { changeCountMetric, changeDurationMetric } from '../mapping/change-metrics.ts'
 import { changeRefs } from './refs.ts'
 import { changeStates, type ChangeState, type ChangeView } from '../../model/change.ts'
@@ -9,7 +9,7 @@ import { styleOf, type TelemetrySettings } from '../settings.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 
-/** The changes of a project that are known. */
+/** The known changes of a project. */
 export interface KnownChanges extends Owner {
   readonly since: Millis
   readonly states: Readonly<Partial<Record<ChangeState, number>>>
@@ -25,7 +25,7 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
   const { key, project, profile } = known
   const style = styleOf({ trace: { profile } }, settings)
   const chunk = { key, project }
-  // A state that none is in any more says 0.
+  // All states, so that one which no change is in any more is sent with 0.
   const counts = changeStates.map((state): Point => {
     const attributes = pointAttributes(changeCountMetric.attributes, { chunk, head: '', base: '', state }, style)
     return { attributes, start: Math.min(known.since, now), end: now, value: known.states[state] ?? 0 }

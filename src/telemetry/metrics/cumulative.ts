@@ -1,4 +1,4 @@
-// Cumulative metrics: a project's running totals, and its runs under way, each series since the start that the store keeps.
+// Cumulative metrics: a project's totals and active runs, each series since the start time in the store.
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAMESPACE } from '@opentelemetry/semantic-conventions'
 import type { Millis } from '../../model/instant.ts'
 import {
@@ -25,20 +25,20 @@ import { changeMetrics } from '../mapping/change-metrics.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
-/** A project and the profile it is exported under. */
+/** A project and its profile. */
 export interface Owner {
   readonly key: ProjectKey
   readonly project: ProjectFacts
   readonly profile: string
 }
 
-/** Active runs of a project, and since when they are counted. */
+/** Active runs of a project; `since`: when counting began. */
 export interface ActiveTotals extends Owner {
   readonly runs: readonly ActiveRuns[]
   readonly since: Millis
 }
 
-/** `now`: when the totals were read, the time of every point. Undefined when there are none. */
+/** `now`: when the totals were read, the time of all points. Undefined if there are none. */
 export function toCumulative(
   totals: ProjectTotals,
   now: Millis,
@@ -52,7 +52,7 @@ export function toActive(active: ActiveTotals, now: Millis, settings: TelemetryS
   return resourceMetrics(projectResource(active, settings), [activeData(active, now, settings)])
 }
 
-/** The metrics of these series, in the table's order. Series of metrics or bounds that are no more are left out. */
+/** The metrics of these series, in the table's order. Series of former metrics or bounds are left out. */
 export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const byMetric = Map.groupBy(series, ({ metric }) => metric)
   const wire = wireNames(settings)
@@ -68,7 +68,7 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
   )
 }
 
-/** Its own name; those that series have in its place, where a row is many metrics. */
+/** The row's own name; or, if it stands for many metrics, the names of its series. */
 function namesUnder(
   wireName: string,
   wire: readonly (readonly [string, MeasuredRow])[],
@@ -84,7 +84,7 @@ export function activeData(active: ActiveTotals, now: Millis, settings: Telemetr
   return { head: activeRunsMetric, name: activeRunsMetric.name, temporality: 'cumulative', points }
 }
 
-/** States of the same attributes add up: several statuses are one state. */
+/** Runs with equal attributes add up, as several statuses are one state. */
 export function activePoints(active: ActiveTotals, now: Millis, settings: TelemetrySettings): Point[] {
   const style = styleOf({ trace: traceOf(active) }, settings)
   const points = new Map<string, Point>()
@@ -98,7 +98,7 @@ export function activePoints(active: ActiveTotals, now: Millis, settings: Teleme
   return within(settings.maxSeries, [...points.values()])
 }
 
-/** What is beyond the limit of series shares one. */
+/** Series beyond the limit share one. */
 function within(maxSeries: number, points: readonly Point[]): Point[] {
   const [first, ...others] = points.slice(maxSeries - 1)
   if (first === undefined || others.length === 0) return [...points]
@@ -108,8 +108,8 @@ function within(maxSeries: number, points: readonly Point[]): Point[] {
 }
 
 /**
- * The attributes of a project's resource, with a namespace and an id that keep apart two projects of one name. The user's own
- * `service.namespace` wins over that of the project, its id over the user's own.
+ * The attributes of a project's resource, with a namespace and an id, because two projects may have the same name. A configured `service.namespace`
+ * wins over the project's; the project's id wins over a configured one.
  */
 export function projectResource(owner: Owner, settings: TelemetrySettings): AttributeSet[] {
   const { key, project } = owner
@@ -135,7 +135,7 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
   }
 }
 
-/** Every metric's name under every profile: totals keep the name that they were measured under. */
+/** The names of all metrics in all profiles, as totals keep the name under which they were measured. */
 function wireNames({ profiles }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
   return [...attemptMetrics, ...deploymentMetrics, ...changeMetrics, ...incidentMetrics].flatMap(row =>

@@ -1,4 +1,4 @@
-// Metrics with their points, and the messages they are sent as.
+// Metrics with their points, and their OTLP messages.
 import { attributesFrom } from '../otlp/attribute.ts'
 import { resourceWith } from '../resource.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
@@ -18,16 +18,16 @@ import type { Millis } from '../../model/instant.ts'
 export type Temporality = 'cumulative' | 'delta'
 
 export interface Buckets {
-  /** Upper ends; one more count than these: that of what lies above the last. */
+  /** Upper bounds. There is one more count, for values above the last. */
   readonly bounds: readonly number[]
   readonly counts: readonly number[]
   readonly sum: number
-  /** Known of single values only: totals do not keep them. */
+  /** Only for delta points, as totals do not keep them. */
   readonly min?: number | undefined
   readonly max?: number | undefined
 }
 
-/** Attributes of points are texts, and the mark of an overflow series. */
+/** Attributes of points are strings, except for the overflow mark. */
 export type PointAttributes = Readonly<Record<string, string | boolean>>
 
 export interface Point {
@@ -40,7 +40,7 @@ export interface Point {
 
 export interface MeasuredMetric {
   readonly head: MetricHead
-  /** As it is exported. */
+  /** As exported. */
   readonly name: string
   readonly temporality: Temporality
   readonly points: readonly Point[]

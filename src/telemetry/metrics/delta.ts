@@ -1,4 +1,4 @@
-// Delta metrics: one set of points for each pipeline, and for each deployment, at the time it ended.
+// Delta metrics: points for each pipeline, deployment, change and incident, at its end.
 import type { AnyChunk } from '../../model/event.ts'
 import { overflowAttributes } from '../../model/totals.ts'
 import { resourceAttributesOf } from '../resource.ts'
@@ -9,10 +9,7 @@ import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes 
 import { boundsOf, exemplarOf, headOf, samplesOf, type Sample } from './samples.ts'
 import type { SeriesCap } from './series-cap.ts'
 
-/**
- * Undefined for a chunk that carries no metrics. A point's window is the millisecond before the pipeline's end: so windows of
- * pipelines that ran side by side do not overlap.
- */
+/** Undefined if a chunk has no metrics. A point covers the millisecond before the end, so that those of parallel pipelines do not overlap. */
 export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
   const measured = samplesOf(chunk, settings)
   if (measured === undefined) return undefined

@@ -1,4 +1,4 @@
-// Pipeline metrics as a scrape shows them: each family once, over all projects, distinguished by labels.
+// Pipeline metrics for scraping: each family once for all projects, which labels tell apart.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import {
@@ -21,17 +21,17 @@ import type { ProjectTotals } from '../../model/totals.ts'
 import { scope } from '../otlp/scope.ts'
 import type { TelemetrySettings } from '../settings.ts'
 
-/** The labels that every series has besides its own. */
+/** The labels that are added to all series. */
 export const projectLabels = [
   'platform_url',
   'project_id',
   'project_path',
-  // As a Collector writes the resource's attributes: a dashboard is right for either way.
+  // As a Collector names the resource's attributes, so that dashboards work with both.
   'vcs_owner_name',
   'vcs_repository_name',
 ] as const
 
-/** One page of projects after the other may be added; `scopes` answers what was added. */
+/** Projects are added one by one; `scopes` answers all of them. */
 export interface Families {
   add(totals: ProjectTotals, now: Millis): void
   addActive(active: ActiveTotals, now: Millis): void
@@ -64,7 +64,7 @@ export function createFamilies(settings: TelemetrySettings): Families {
   }
 }
 
-/** Whose metrics they are: a project's; a group's; else the instance's. */
+/** The owner of metrics: a project, a group, or else the instance. */
 interface Labelled {
   readonly key: { readonly instance: string; readonly projectId?: number | undefined }
   readonly project?: ProjectFacts | undefined
@@ -77,7 +77,7 @@ function labelsOf({ key, project, group }: Labelled): PointAttributes {
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }
 
-/** In the shape that the SDK's serializer for Prometheus takes. */
+/** For the SDK's Prometheus serializer. */
 function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
   const { unit, description, type } = head
   const common = {

@@ -1,4 +1,4 @@
-// Gauges of what was found when something was last asked about, as metrics of a project, a group or the instance.
+// Turns the inventory's readings into metrics of a project, a group or the instance.
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import { keyUnder } from '../attributes.ts'
 import { projectResource } from './cumulative.ts'
@@ -11,7 +11,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 
-/** As the store keeps it: `GaugeReading`. */
+/** A `GaugeReading` of the store. */
 export interface FoundGauges {
   readonly instance: string
   readonly profile: string
@@ -23,21 +23,21 @@ export interface FoundGauges {
 export interface FoundPoint {
   readonly metric: string
   readonly attributes: PointAttributes
-  /** An instant in ms, of which the gauge says how many seconds ago it was, or how many are left until it. */
+  /** An instant is in ms and exported as the seconds since it or until it. */
   readonly value: number | { readonly since: Millis } | { readonly until: Millis } | FoundBuckets
 }
 
-/** A histogram of all since it began. */
+/** A histogram since `began`. */
 interface FoundBuckets extends Buckets {
   readonly began: Millis
 }
 
-/** `now`: the time of every point. */
+/** `now`: the time of all points. */
 export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySettings): ResourceMetrics {
   return resourceMetrics(resourceOf(found, settings), gaugesData(found, now, settings))
 }
 
-/** The metrics that were found, each once, in the order in which they were found. */
+/** The metrics in the order in which they were found, each once. */
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: traceOf(found) }, settings)
   return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, points]) => ({
@@ -68,7 +68,7 @@ function styled(attributes: PointAttributes, { namespace, policy }: AttributeSty
   return Object.fromEntries(kept) as PointAttributes
 }
 
-/** Of a group or the instance as the events that are about them have it. */
+/** For a group or the instance, the same as of events about them. */
 function resourceOf(found: FoundGauges, settings: TelemetrySettings): AttributeSet[] {
   const { instance, profile, project, group } = found
   if (project !== undefined) {

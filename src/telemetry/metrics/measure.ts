@@ -1,11 +1,11 @@
-// What an attempt, or a deployment, adds to its project's totals.
+// Computes what a chunk adds to its project's totals.
 import type { AnyChunk } from '../../model/event.ts'
 import type { Amount, ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
 import { boundsOf, exemplarOf, samplesOf, type Sample, type Samples } from './samples.ts'
 
-/** Undefined for a chunk that adds nothing. */
+/** Undefined if it adds nothing. */
 export function measure(chunk: AnyChunk, settings: TelemetrySettings): ProjectIncrements | undefined {
   const measured = samplesOf(chunk, settings)
   if (chunk.project === undefined || measured === undefined || measured.samples.length === 0) return undefined

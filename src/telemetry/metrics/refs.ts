@@ -1,16 +1,13 @@
-// Which refs metrics tell apart: a series for each ref ever seen costs the backend's user money.
+// Folds refs for metrics, because a series for each ref is expensive in many backends.
 import picomatch from 'picomatch'
 import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
-/**
- * `branches`: every ref but those of merge requests; `all`: those too; `default`: the default branch; else globs of the refs
- * that keep their names.
- */
+/** The refs that keep their names. `branches`: all except those of merge requests; `all`: these too; `default`: the default branch; or globs. */
 export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
 
-/** All merge request refs as one. No ref has a `*` in its name (git-check-ref-format). */
+/** Replaces all refs of merge requests. No real ref contains a `*` (git-check-ref-format). */
 export const mergeRequestRefs = 'refs/merge-requests/*'
-/** All other refs that are not distinguished. */
+/** Replaces other refs that are folded. */
 export const otherRefs = '*'
 
 export type FoldRef = (chunk: {
@@ -28,7 +25,7 @@ export function refFolder(refs: MetricRefs): FoldRef {
   }
 }
 
-/** The branches of a change, folded: its source branch as the refs of merge requests are. */
+/** The branches of a change, folded; the source branch as merge request refs are. */
 export function changeRefs(
   { head = '', base = '' }: { readonly head?: string | undefined; readonly base?: string | undefined },
   project: ProjectFacts,

@@ -1,4 +1,4 @@
-// What one attempt measures: every point of every metric, before it is a delta point or part of a total.
+// The samples of a chunk: all points of all metrics, before they become delta points or parts of totals.
 import { carriesPipeline } from '../../model/chunk.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -17,35 +17,35 @@ import { changeRefs } from './refs.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
-/** A metric that is measured: of pipelines, of deployments, or of changes. */
+/** A metric of pipelines, deployments, changes or incidents. */
 export interface MeasuredRow extends MetricHead {
   readonly type: MetricRow['type']
-  /** Of a histogram whose values are of another size than those of pipelines, seconds. */
+  /** For a histogram with other bounds than those of pipelines, seconds. */
   readonly bounds?: readonly number[] | undefined
   readonly maxSeries?: number | undefined
 }
 
 export interface Sample {
   readonly row: MeasuredRow
-  /** The metric's name as it is exported. */
+  /** The metric's name as exported. */
   readonly metric: string
   readonly attributes: PointAttributes
   /** The same attributes as sorted JSON. */
   readonly series: string
   readonly values: readonly number[]
-  /** Its ref was folded. */
+  /** True if its ref was folded. */
   readonly folded: boolean
 }
 
 export interface Samples {
-  /** The span of the pipeline, or of the job that deployed: what exemplars point to. Undefined where none is known. */
+  /** The span that exemplars point to: the pipeline's, or that of the job that deployed. */
   readonly span: Pick<Exemplar, 'traceId' | 'spanId'> | undefined
-  /** When the attempt ended; for a later chunk as many ms later, so that no two points of one series are of the same time. */
+  /** When the attempt ended; 1 ms later for each further chunk, so that no two points of a series have the same time. */
   readonly at: Millis
   readonly samples: readonly Sample[]
 }
 
-/** Undefined for an attempt of which no instant is known. A chunk that carries no pipeline has the metrics of its jobs alone, or of what is inside of one. */
+/** Undefined if no time of the attempt is known. A chunk without the pipeline only has metrics of jobs, or of a job's log or report. */
 export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples | undefined {
   if (isEvent(chunk)) return samplesOfEvent(chunk, settings)
   const times = pipelineTimes(chunk)
@@ -79,7 +79,7 @@ function labelsOf(labels: Readonly<Record<string, string>>, style: AttributeStyl
   return plainAttributes(namedAttributes(labels, style)) as PointAttributes
 }
 
-/** Attributes that have the ref as metrics distinguish refs. */
+/** The attributes that contain the folded ref. */
 const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
 
 function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
@@ -118,7 +118,7 @@ const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
 const insideMetrics = attemptMetrics.filter(({ of }) => of === 'inside')
 const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
 
-/** Points that the operator's dropping of attributes has made equal become one; of a gauge's the first stands. */
+/** Joins points whose attributes are equal because some were dropped. Of gauges the first is kept. */
 function joined(points: readonly Sample[]): Sample[] {
   return [...Map.groupBy(points, ({ metric, series }) => `${metric} ${series}`).values()].flatMap(
     ([first, ...others]) => {
@@ -137,12 +137,12 @@ export function pointAttributes<S>(
   return plainAttributes(attributesOf(rows, subject, style)) as PointAttributes
 }
 
-/** Sorted JSON of attributes: the identity of a series. */
+/** The sorted JSON of attributes, which identifies a series. */
 export function sorted(attributes: PointAttributes): string {
   return JSON.stringify(Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
-/** Of what adds up: the sum of a counter, the greatest value of a histogram. A gauge is its own latest value. */
+/** The exemplar of a counter (with the sum) or a histogram (with the greatest value); gauges have none. */
 export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exemplar | undefined {
   if (row.type === 'gauge' || span === undefined) return undefined
   let value = 0
@@ -150,12 +150,12 @@ export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exem
   return { at, value, ...span }
 }
 
-/** What a backend gets of the metric: a price's unit is that of the table of prices. */
+/** The metric's head, with the price table's unit for costs. */
 export function headOf(row: MeasuredRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
   return row.unit === costUnit ? { ...row, unit } : row
 }
 
-/** The upper ends of a histogram's buckets. */
+/** The upper bounds of a histogram's buckets. */
 export function boundsOf(
   { bounds }: MeasuredRow,
   { histogramBounds }: Pick<TelemetrySettings, 'histogramBounds'>,

@@ -1,14 +1,14 @@
-// The limit of series in delta, where no totals are kept: the series of this process, as an OpenTelemetry SDK counts them.
+// The limit of series for delta temporality, for which no totals are kept. It counts the series of this process, as an OpenTelemetry SDK does.
 
-/** All series remembered together; beyond it all are forgotten, and distinguished again up to their limits. */
+/** Limit of all remembered series; beyond it all are forgotten, and each metric begins to count anew. */
 const mostRemembered = 200_000
 
 export interface SeriesCap {
-  /** False: the metric has as many series as it may have, and this is another one. `most`: where these are fewer than of others. */
+  /** False if this would be a series beyond the metric's limit. `most`: a lower limit of this metric. */
   admits(owner: string, metric: string, series: string, most?: number): boolean
 }
 
-/** `limit`: series for each metric of each project, the overflow series included. */
+/** `limit`: series of each metric of a project, including the overflow series. */
 export function createSeriesCap(limit: number): SeriesCap {
   const seen = new Map<string, Set<string>>()
   let remembered = 0

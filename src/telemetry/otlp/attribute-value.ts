@@ -1,8 +1,8 @@
-// The values that attributes have in OTLP: each says its own type.
+// The values of attributes in OTLP; each has its type.
 
 /**
- * A double also where it is whole. A coverage of 88 written as an integer would change its type from one pipeline to the next, and
- * a backend that took the first value for an integer would refuse 88.5.
+ * A double even if it is whole. If a coverage of 88 were written as an integer, the type would change from pipeline to pipeline, and a backend that
+ * has seen the integer first would refuse 88.5.
  */
 export class Double {
   readonly value: number
@@ -16,7 +16,7 @@ export class Double {
   }
 }
 
-/** Whole numbers are integers and other numbers doubles. A bigint is an integer that a number need not hold, such as nanoseconds. */
+/** Whole numbers are integers, other numbers doubles. A bigint is an integer beyond the precision of a number, such as nanoseconds. */
 export type AttributeValue = string | boolean | number | bigint | Double | readonly (string | number | boolean)[]
 
 export interface KeyValue {

@@ -1,41 +1,41 @@
-// Attributes as OTLP has them: values, and the names that carry them.
+// Attributes of OTLP: tables of names, and values for them.
 import { anyValue, headOf, writeAttribute, type Kind } from './kinds.ts'
 import { Double, type AttributeValue, type KeyValue } from './attribute-value.ts'
 import type { Attributes } from '@opentelemetry/api'
 import type { BackWriter } from './back-writer.ts'
 
-/** Values in the order of a table's rows; undefined where a row has none. */
+/** Values in the order of a table's rows; undefined if a row has none. */
 export type RowValues = readonly (AttributeValue | undefined)[]
 
-/** Attributes by a table: `job.name` and `cicd.pipeline.task.name` are one value here, and two where it is written. */
+/** The values of a table's rows. A value may be written under several names, such as `job.name` and `cicd.pipeline.task.name`. */
 export interface AttributeSet {
   readonly table: AttributeTable
   readonly values: RowValues
 }
 
-/** What of a value is exported; undefined where it is left out. */
+/** Converts a value for export; undefined if it is left out. */
 export type Typing = (value: AttributeValue) => AttributeValue | undefined
 
-/** The names that carry a row's value. */
+/** A row with the names of its value. */
 export interface NamedRow {
   readonly names: readonly { readonly key: string; readonly rule?: (value: AttributeValue) => AttributeValue }[]
   readonly typed?: Typing | undefined
-  /** Its values come again and again, together with those of the rows beside it that say the same word. */
+  /** Its values recur, together with those of adjacent rows with the same mark. */
   readonly recurs?: true | string | undefined
 }
 
-/** Runs that are remembered of one place in a table: by so many first values, of each so many, so long in UTF-16 units. */
+/** Limits of the cache of a run of rows: first values, entries for each of these, and UTF-16 units of an entry. */
 const mostFirsts = 512
 const mostOfFirst = 4
 const longest = 1_024
 
-/** What was written for the values of a run. */
+/** The encoding of a run's values. */
 interface Written {
   readonly values: RowValues
   readonly bytes: Uint8Array
 }
 
-/** Rows that stand together: one, or several that recur together. Rows and names are in the order in which they are written. */
+/** A single row, or several adjacent ones that recur together. Rows and names are in the order of writing, from back to front. */
 interface Run {
   readonly from: number
   readonly to: number
@@ -44,7 +44,7 @@ interface Run {
     readonly typed: Typing | undefined
     readonly names: readonly (NamedRow['names'][number] & { readonly head: Uint8Array })[]
   }[]
-  /** By the tag that was written, and by the first of the run's values: the newest of those that have it in common. */
+  /** The cache: by tag, then by the run's first value, the newest entries first. */
   readonly written: Map<AttributeValue | undefined, Written[]>[] | undefined
 }
 
@@ -89,7 +89,7 @@ function writeAnew(writer: BackWriter, tag: number, values: RowValues, { rows }:
   }
 }
 
-/** What is remembered is written for the very same values alone: where any of them is another one, all are written anew. */
+/** Uses the cached encoding only if all values of the run are equal. */
 function writeKnown(
   writer: BackWriter,
   tag: number,
@@ -118,7 +118,7 @@ function exported(value: AttributeValue | undefined, typed: Typing | undefined):
   return value === undefined || typed === undefined ? value : typed(value)
 }
 
-/** Whether the run's values are those from there on. */
+/** Whether the cached values equal those from `from` on. */
 function areSame(run: RowValues, values: RowValues, from: number): boolean {
   for (let n = 0; n < run.length; n += 1) {
     const value = run[n]
@@ -135,7 +135,7 @@ function longer(length: number, value: AttributeValue | undefined): number {
   return length + (Array.isArray(value) ? value.join().length : typeof value === 'string' ? value.length : 1)
 }
 
-/** Attributes of an object whose values are what is to be written. */
+/** Attributes from an object. */
 export function attributesFrom(object: Readonly<Record<string, AttributeValue>>): AttributeSet[] {
   const rows = Object.keys(object).map((key): NamedRow => ({ names: [{ key }] }))
   return [{ table: new AttributeTable(rows), values: Object.values(object) }]
@@ -153,7 +153,7 @@ export const attributes: Kind<readonly AttributeSet[]> = {
   json: sets => keyValuesOf(sets).map(({ key, value }) => ({ key, value: anyValue.json(value) })),
 }
 
-/** The attributes as an object with plain numbers, for those who show or compare them. */
+/** The attributes as an object with plain numbers, for showing and comparing. */
 export function plainAttributes(attributes: readonly AttributeSet[]): Attributes {
   return Object.fromEntries(keyValuesOf(attributes).map(({ key, value }) => [key, plain(value)]))
 }

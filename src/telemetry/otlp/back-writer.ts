@@ -1,26 +1,26 @@
-// A protobuf writer that goes from back to front: a message's length is known when its tag is written, so nothing is
-// measured first and nothing is moved after (protobuf encoding: protobuf.dev/programming-guides/encoding).
+// A protobuf writer that writes from back to front. A message's length is thus known when its tag is written, and nothing needs to be measured or
+// moved (protobuf.dev/programming-guides/encoding).
 
 /** UTF-16 units. */
 const shortText = 96
 
 /**
- * What is written first stands last. Fields go in in the reverse of their order. All messages are put together in the same memory, which
- * the processor has at hand, and are copied from there: that is quicker than to put each where it will stay.
+ * What is written first comes last, so fields are written in reverse order. All messages are built in the same memory, which stays in the processor's
+ * cache, and are then copied: this is quicker than new memory for each.
  */
 export class BackWriter {
   readonly #size: number
   #buffer: Buffer
   #start: number
 
-  /** `size`: of the memory in bytes. What one long message takes beyond it is not kept for the others, unless it is little. */
+  /** `size`: of the memory in bytes. It grows for long messages, and returns to this size if it has grown far beyond it. */
   constructor(size: number) {
     this.#size = size
     this.#buffer = Buffer.allocUnsafeSlow(size)
     this.#start = size
   }
 
-  /** Bytes written so far: the difference of two is the length of what was written between. */
+  /** Bytes written so far. */
   get written(): number {
     return this.#buffer.length - this.#start
   }
@@ -30,14 +30,14 @@ export class BackWriter {
     this.#start = this.#buffer.length
   }
 
-  /** The message; the writer is empty afterwards. */
+  /** Answers the message and empties the writer. */
   take(): Uint8Array {
     const bytes = this.since(0)
     this.clear()
     return bytes
   }
 
-  /** A copy of what was written since so much was. */
+  /** A copy of what was written after the first `written` bytes. */
   since(written: number): Uint8Array {
     const bytes = Buffer.allocUnsafeSlow(this.written - written)
     this.#buffer.copy(bytes, 0, this.#start)
@@ -71,7 +71,7 @@ export class BackWriter {
     return this
   }
 
-  /** Any whole number that fits 64 bits, in two's complement when negative (int64). */
+  /** Any integer of 64 bits, in two's complement if negative (int64). */
   int64(value: number | bigint): this {
     if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
       const whole = Number(value)
@@ -84,7 +84,7 @@ export class BackWriter {
     return (top === 0 ? this.varint(middle) : this.varint(top).#groups(middle)).#groups(Number(bits & 0xfff_ffffn))
   }
 
-  /** 28 bits of a varint that goes on. */
+  /** 28 bits of a varint that continues. */
   #groups(bits: number): this {
     const start = this.#place(4)
     const buffer = this.#buffer
@@ -111,7 +111,7 @@ export class BackWriter {
     return this
   }
 
-  /** A whole number that a double holds exactly, in two's complement when negative (sfixed64). */
+  /** A safe integer, in two's complement if negative (sfixed64). */
   fixed64(value: number): this {
     const high = Math.floor(value / 0x1_0000_0000)
     return this.fixed32(high).fixed32(value - high * 0x1_0000_0000)
@@ -119,7 +119,7 @@ export class BackWriter {
 
   /** Milliseconds since 1970, to the nearest microsecond, as nanoseconds in a fixed64. */
   instant(millis: number): this {
-    // In two halves of 32 bits, exact: the product needs more than a double's 53 bits.
+    // In two exact halves of 32 bits, as the product needs more than the 53 bits of a double.
     const high = Math.floor(millis / 0x1_0000_0000)
     const low = Math.round((millis - high * 0x1_0000_0000) * 1e3) * 1e3
     const carry = Math.floor(low / 0x1_0000_0000)
@@ -135,7 +135,7 @@ export class BackWriter {
     return this.varint(size)
   }
 
-  /** Short texts are put down here: a call into the runtime costs more than they do. False, and nothing written, when one is not ASCII. */
+  /** Writes short texts itself, as a call into the runtime would cost more. False, with nothing written, if the text is not ASCII. */
   #ascii(value: string): boolean {
     const size = value.length
     const start = this.#place(size)
@@ -162,7 +162,7 @@ export class BackWriter {
     return this.varint(size)
   }
 
-  /** Where so many bytes go, before all that is written. The buffer may be another one afterwards. */
+  /** Reserves so many bytes before all that is written; answers where. May replace the buffer. */
   #place(size: number): number {
     if (this.#start < size) this.#grow(size)
     return (this.#start -= size)

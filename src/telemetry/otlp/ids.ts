@@ -1,8 +1,7 @@
-// Trace and span ids, and which span is whose parent or linked to whose. Deterministic: whoever sees a pipeline, at any
-// time and on any replica, gives it the same ids.
+// Trace and span ids, parents and links. They are deterministic: a pipeline has the same ids at any time and on any replica.
 //
-// Scheme `instance` hashes names under the instance's base URL. Scheme `platform` makes the ids that the platform itself
-// uses and injects into jobs as TRACEPARENT. Both are SHA-256 over UTF-8, cut to the length of the id.
+// Scheme `instance` hashes names under the instance's base URL. Scheme `platform` makes the ids that the platform itself uses and injects into jobs
+// as TRACEPARENT. Both are SHA-256 over UTF-8, cut to the length of the id.
 import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
@@ -10,7 +9,7 @@ import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import type { JobSpan, PipelineSpan } from '../../model/deployment.ts'
 import type { TraceContext } from '../../model/run.ts'
 
-/** What of a chunk its ids are made from. */
+/** The fields of a chunk that determine its ids. */
 export type Identified = Pick<Chunk, 'key' | 'trace' | 'attempt'>
 
 export type IdentifiedJob = Pick<JobSnapshot, 'id' | 'kind' | 'salt'>
@@ -23,14 +22,14 @@ export interface SpanLink {
   readonly context: SpanContext
 }
 
-/** 32 lower-case hex digits, never all zero. An honoured traceparent's own, else derived from the root pipeline. */
+/** 32 lower-case hex digits, never all zero: from the traceparent if it is used, else derived from the root pipeline. */
 export function traceIdOf(trace: TraceContext, instance: string): string {
   return honoured(trace)?.traceId ?? traceIdOfRoot(trace, instance, trace.rootPipelineId)
 }
 
-/** Whether the trace of a root pipeline has this id, by either scheme, where no traceparent was honoured. */
+/** Whether this id is derived from the root pipeline, by either scheme, and not from a traceparent. */
 export function isDerivedTraceId(traceId: string, instance: string, root: number): boolean {
-  // A number takes half of an id at most: what a hash begins with is something else.
+  // Scheme `platform` has a number in the lower half; a hash does not begin with so many zeros.
   const scheme = traceId.startsWith('0000000000000000') ? 'platform' : 'instance'
   return traceIdOfRoot({ scheme }, instance, root) === traceId
 }
@@ -41,7 +40,7 @@ export function pipelineSpanId({ key, trace, attempt }: Identified, ofAttempt: n
   return firstPipelineSpanId(trace, key.instance, trace.rootPipelineId, key.pipelineId, salt)
 }
 
-/** The id of a job's or bridge's span, as the job's salt says. */
+/** The id of a job's or bridge's span, by its salt. */
 export function jobSpanId(
   { key, trace }: Pick<Identified, 'key' | 'trace'>,
   { id, kind, salt }: IdentifiedJob,
@@ -71,10 +70,7 @@ export function sectionSpanId(
   return hashed(8, salted(`${trace.rootPipelineId}:${id}:section:${ordinal}`, ':', salt))
 }
 
-/**
- * The pipeline span's parent: the first span of the bridge (or job) that triggered it, else the span of an honoured
- * traceparent, else none.
- */
+/** The pipeline span's parent: the first span of the bridge or job that triggered it, else the span of the traceparent, else none. */
 export function parentOfPipeline(chunk: Identified): SpanContext | undefined {
   const { key, trace } = chunk
   if (trace.parent === undefined) return honoured(trace)
@@ -92,7 +88,7 @@ export function testSpanId(
   return hashed(8, salted(`${trace.rootPipelineId}:${id}:test:${ordinal}`, ':', salt))
 }
 
-/** To the attempt before, and to the pipeline that triggered this one where that cannot be its parent. */
+/** Links to the attempt before, and to the triggering pipeline if that cannot be the parent. */
 export function linksOfPipeline(chunk: Identified): SpanLink[] {
   const { key, trace, attempt } = chunk
   const links: SpanLink[] = []
@@ -110,7 +106,7 @@ export function linksOfPipeline(chunk: Identified): SpanLink[] {
   return links
 }
 
-/** A later span of a job points at the job's first. */
+/** A later span of a job links to the first. */
 export function linksOfJob(chunk: Identified, { id, kind, salt }: IdentifiedJob): SpanLink[] {
   if (salt === undefined) return []
   return [
@@ -121,7 +117,7 @@ export function linksOfJob(chunk: Identified, { id, kind, salt }: IdentifiedJob)
   ]
 }
 
-/** Where the span of a job is that is known from elsewhere. */
+/** The span context of a job of another chunk. */
 export function contextOfJob(
   instance: string,
   { trace, pipelineId, jobId: id, kind, salt }: JobSpan,
@@ -130,7 +126,7 @@ export function contextOfJob(
   return { traceId: traceIdOf(trace, instance), spanId: jobSpanId({ key, trace }, { id, kind, salt }) }
 }
 
-/** The same of a pipeline. */
+/** The span context of a pipeline of another chunk. */
 export function contextOfPipeline(
   instance: string,
   { trace, pipelineId, attempt }: PipelineSpan,
@@ -159,7 +155,7 @@ function firstPipelineSpanId(
   return hashed(8, salted(`pipeline:${root}:${pipelineId}`, ':', salt))
 }
 
-/** The context of a traceparent that is valid: sampled, because what is exported is. */
+/** The context of a valid traceparent; always sampled, as all exported spans are. */
 function honoured({ traceparent }: TraceContext): SpanContext | undefined {
   const parsed = traceparent === undefined ? null : parseTraceParent(traceparent)
   if (parsed === null || !isSpanContextValid(parsed)) return undefined
@@ -170,15 +166,15 @@ function salted(input: string, separator: string, salt: string | undefined): str
   return salt === undefined ? input : input + separator + salt
 }
 
-/** The first bytes of the SHA-256, as hex; hashed again while they are all zero, which the specification forbids. */
+/** The first bytes of the SHA-256, as hex; hashed again if they are all zero, which the specification forbids. */
 function hashed(bytes: number, input: string | Buffer): string {
-  // As hex at once: a Buffer in between takes three times as long.
+  // Directly as hex, three times faster than through a Buffer.
   const digest = hash('sha256', input, 'hex')
   const id = digest.slice(0, bytes * 2)
   return isZero(id) ? hashed(bytes, Buffer.from(digest, 'hex')) : id
 }
 
-/** A whole number as an id of so many bytes. */
+/** An integer as an id of so many bytes. */
 function padded(bytes: number, number: number): string {
   const id = number.toString(16).padStart(bytes * 2, '0')
   return isZero(id) ? hashed(bytes, Buffer.from(id, 'hex')) : id

@@ -1,4 +1,4 @@
-// The kinds of fields that OTLP's messages have, each as protobuf and as JSON (protobuf.dev/programming-guides/encoding and /json).
+// The kinds of fields in OTLP's messages, each as protobuf and as JSON (protobuf.dev/programming-guides/encoding and /json).
 import { Double, type AttributeValue } from './attribute-value.ts'
 import { BackWriter } from './back-writer.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -12,15 +12,15 @@ export interface Kind<V> {
   readonly json: (value: V) => unknown
 }
 
-/** A message; `content` writes its fields alone, without a tag and a length before them. */
+/** A message; `content` writes only its fields, without tag and length. */
 export interface MessageKind<T> extends Kind<T> {
   readonly content: (writer: BackWriter, message: T) => void
 }
 
-/** What a kind writes. */
+/** The type of a kind's values. */
 export type ValueOf<K> = K extends Kind<infer V> ? V : never
 
-/** In the order in which they are written. */
+/** In the order of the encoding. */
 type Fields = Readonly<Record<string, readonly [field: number, kind: Kind<never>]>>
 type FieldOf<F> = F extends readonly [number, infer K] ? ValueOf<K> : never
 type IfOptional<V, Yes, No> = undefined extends V ? Yes : No
@@ -43,12 +43,12 @@ function kind<V>(wire: number, write: Kind<V>['write'], json: Kind<V>['json'] = 
 }
 
 export const string = kind<string>(delimited, (writer, tag, value) => writer.string(value).varint(tag))
-/** Bytes that are given as hex, and that OTLP/JSON writes as hex. */
+/** Bytes given as hex, and written as hex in OTLP/JSON. */
 export const hex = kind<string>(delimited, (writer, tag, value) => writer.hex(value).varint(tag))
 /** Also for enumerations. Zero is written, as the official serializers do. */
 export const uint32 = kind<number>(varint, (writer, tag, value) => writer.varint(value).varint(tag))
 export const flags = kind<number>(fixed32, (writer, tag, value) => writer.fixed32(value).varint(tag))
-/** A whole number that a double holds exactly: counts, and values of metrics. */
+/** A safe integer: counts, and values of metrics. */
 export const count = kind<number>(fixed64, (writer, tag, value) => writer.fixed64(value).varint(tag))
 export const double = kind<number>(fixed64, (writer, tag, value) => writer.double(value).varint(tag))
 /** Milliseconds since 1970, written as nanoseconds. */
@@ -60,7 +60,7 @@ export const instant = kind<Millis>(
 const truth = kind<boolean>(varint, (writer, tag, value) => writer.varint(value ? 1 : 0).varint(tag))
 const integer = kind<number | bigint>(varint, (writer, tag, value) => writer.int64(value).varint(tag))
 
-/** What is empty is left out, as the official serializers do: false, no text, the enumerations' "unspecified". */
+/** Empty values are left out, as by the official serializers: false, empty text, the enumerations' "unspecified". */
 export const bool = unlessEmpty(truth)
 export const counts = packed((writer, value) => writer.fixed64(value))
 export const doubles = packed((writer, value) => writer.double(value))
@@ -81,7 +81,7 @@ export const anyValue: Kind<AttributeValue> = embedded(writeValue, value => {
   if (value instanceof Double) return { doubleValue: value.value }
   if (typeof value === 'object') return { arrayValue: array.json(value) }
   if (typeof value === 'number' && !isInt64(value)) return { doubleValue: value }
-  // As text where a reader's number would not hold it.
+  // As text beyond safe integers.
   return { intValue: Number.isSafeInteger(Number(value)) ? Number(value) : String(value) }
 })
 
@@ -91,7 +91,7 @@ const array: Kind<readonly AttributeValue[]> = embedded(
   values => ({ values: values.map(anyValue.json) }),
 )
 
-/** All that stands before the value's length in a KeyValue: field 1 with the key, and the tag of field 2. */
+/** The bytes before the value's length in a KeyValue: field 1 with the key, and the tag of field 2. */
 export function headOf(key: string): Uint8Array {
   const writer = new BackWriter(3 * key.length + 8)
   string.write(writer.varint(tagOf(2, delimited)), tagOf(1, delimited), key)
@@ -113,7 +113,7 @@ export function repeated<V>({ wire, write, json }: Kind<V>): Kind<readonly V[]> 
   return kind(wire, all, values => values.map(json))
 }
 
-/** A field that may be missing: a message writes what is there. */
+/** A field that may be absent. */
 export function optional<V>(one: Kind<V>): Kind<V | undefined> {
   return one as Kind<V | undefined>
 }
@@ -128,7 +128,7 @@ export function unlessEmpty<V>({ wire, write, json }: Kind<V>): Kind<V> {
   )
 }
 
-/** A message by the table of its fields. JSON has them in the order of the object. */
+/** A message, from the table of its fields. JSON has them in the order of the object. */
 export function message<const F extends Fields>(fields: F): MessageKind<MessageOf<F>> {
   const rows = Object.entries(fields as unknown as Readonly<Record<string, readonly [number, Kind<unknown>]>>)
   const table = rows.map(([name, [field, { wire, write }]]) => ({ name, tag: tagOf(field, wire), write })).reverse()
@@ -146,7 +146,7 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
   return { ...embedded(content, json), content }
 }
 
-/** What stands with its length before it. */
+/** A value with its length before it. */
 function embedded<V>(content: (writer: BackWriter, value: V) => void, json: Kind<V>['json']): Kind<V> {
   const write: Kind<V>['write'] = (writer, tag, value) => {
     const before = writer.written
@@ -156,7 +156,7 @@ function embedded<V>(content: (writer: BackWriter, value: V) => void, json: Kind
   return kind(delimited, write, json)
 }
 
-/** Numbers without tags of their own; left out where there are none. */
+/** Packed numbers; left out if there are none. */
 function packed(put: (writer: BackWriter, value: number) => void): Kind<readonly number[]> {
   const all = embedded<readonly number[]>(
     (writer, values) => {

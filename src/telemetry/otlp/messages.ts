@@ -1,5 +1,5 @@
-// The messages of OTLP that are sent: tables of their fields, by which they are written, and from which their types are read. Names are
-// those of OTLP/JSON, numbers those of opentelemetry-proto (common.proto, resource.proto, trace.proto, logs.proto, metrics.proto).
+// The OTLP messages that are sent, as tables of their fields, from which both the writer and the types are derived. Names are those of OTLP/JSON,
+// numbers those of opentelemetry-proto (common.proto, resource.proto, trace.proto, logs.proto, metrics.proto).
 import {
   anyValue,
   bool,
@@ -21,7 +21,7 @@ import {
 } from './kinds.ts'
 import { attributes } from './attribute.ts'
 
-/** The official JSON serializer repeats the schema of the resource inside of it, where the protocol has no field: JSON alone has it. */
+/** Only in JSON: the official JSON serializer repeats the schema URL within the resource, for which the protocol has no field. */
 const inJsonAlone: Kind<string> = { ...string, write: () => undefined }
 
 const resource = message({

@@ -1,4 +1,4 @@
-// The reference of all attributes, docs/ATTRIBUTES.md, written from the tables that make them.
+// Writes docs/ATTRIBUTES.md from the tables of attributes.
 import { jobAttributes } from '../mapping/job.ts'
 import { legacy } from '../legacy-names.ts'
 import { linkAttributes, linkMeanings } from '../mapping/link.ts'
@@ -23,9 +23,9 @@ import {
   testSpanAttributes,
 } from '../mapping/test.ts'
 import type { TelemetryProfile } from '../settings.ts'
-import { code, table } from './markdown.ts'
+import { code, table } from '../../lib/markdown.ts'
 
-/** What the reference shows of a row, whatever its subject. */
+/** The fields of any row that the reference shows. */
 interface ReferenceRow {
   readonly keys: readonly string[]
   readonly type: string
@@ -176,12 +176,12 @@ function wordsOf({ result, domain, component }: FailureMeaning): string[] {
   return [result, domain, component].map(word => (word === undefined ? '' : code(word)))
 }
 
-/** As it is exported. */
+/** The type as exported. */
 function wireType(type: string): string {
   return type === 'nanoseconds' ? 'int' : type
 }
 
-/** Legacy names beside those of the conventions and the vendor. */
+/** A table with legacy names beside those of the conventions and the vendor. */
 function pairedTable(rows: readonly ReferenceRow[]): string {
   return table(
     ['legacy', 'conventions, vendor', 'type', 'when', 'note'],

@@ -1,4 +1,4 @@
-// The reference of all metrics, docs/METRICS.md, written from the tables that make them.
+// Writes docs/METRICS.md from the tables of metrics.
 import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
 import { changeCountMetric, changeDurationMetric, changeMetrics } from '../mapping/change-metrics.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
@@ -7,9 +7,9 @@ import { defaultBounds, longBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
 import { projectLabels } from '../metrics/families.ts'
 import type { GaugeHead } from '../mapping/gauge.ts'
-import { code, table } from './markdown.ts'
+import { code, table } from '../../lib/markdown.ts'
 
-/** What the reference shows of one of the daemon's own metrics. */
+/** One of the daemon's own metrics in the reference. */
 export interface OwnMetricRow {
   readonly name: string
   readonly type: string
@@ -18,9 +18,9 @@ export interface OwnMetricRow {
   readonly attributes: readonly string[]
 }
 
-/** What the reference shows of one thing that is asked about from time to time. */
+/** One kind of the inventory's things in the reference. */
 export interface InventoryKindRow {
-  /** What in the configuration switches it on. */
+  /** The option that switches it on. */
   readonly switch: string
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
 }
