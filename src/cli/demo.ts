@@ -202,7 +202,7 @@ async function allArrived(
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
-  return `${counted(platform.counts.lost, 'webhook')} more were dropped on purpose, ${ends}; the poller found them.`
+  return `Another ${counted(platform.counts.lost, 'webhook')} were dropped on purpose, ${ends}; the poller found what was missing.`
 }
 
 function drawer(
@@ -235,7 +235,7 @@ function introduction(
 ): string {
   return [
     `Open ${pages} in a browser to see running pipelines, where the time goes, and what has arrived.`,
-    `Metrics, including what the platform has and two queries, are at ${pages}metrics.`,
+    `Metrics, including an inventory of the platform and two queries, are at ${pages}metrics.`,
     `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'the last hour first, '}one minute every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
     `One webhook in four is dropped on purpose; the daemon finds these pipelines by polling the platform's API at ${api}.`,
     `The daemon exports to an OTLP receiver at ${receiver}, which draws each trace below${once ? '.' : '. Ctrl-C ends it.'}`,
