@@ -70,6 +70,7 @@ export const behind = z.object({
   revision: z.string().optional(),
   deployedAt: millis.optional(),
   branch: z.string().optional().describe('The default branch.'),
+  url: z.string().optional().describe('Where the platform shows the commits.'),
   answer: z.discriminatedUnion('as', [
     z.strictObject({
       as: z.literal('counted'),

@@ -1,7 +1,7 @@
 // How many commits an environment is behind the default branch. The platform is asked only when somebody opens the page.
 import { card, empty, type Page, type Reader } from './frame.ts'
 import { counted, shortSha, since } from './format.ts'
-import { html, type Content } from './html.ts'
+import { html, safeUrl, type Content } from './html.ts'
 import type { Behind, PagesSources } from './ports.ts'
 
 export interface AskedBehind {
@@ -17,6 +17,8 @@ export interface EnvironmentBehind {
   readonly deployedAt?: number | undefined
   /** The default branch. */
   readonly branch?: string | undefined
+  /** Where the platform shows the commits. */
+  readonly url?: string | undefined
   readonly answer: Behind
 }
 
@@ -37,14 +39,16 @@ export async function behindOf(
   )
   if (found === undefined) return undefined
   const { deployment, view } = found
-  const { defaultBranch: branch, path: project = '' } = deployment.project
+  const { defaultBranch: branch, path: project = '', webUrl } = deployment.project
   const { revision, finishedAt: deployedAt } = view
   const known = { project, environment, revision, deployedAt, branch }
   if (branch === undefined || revision === undefined) {
     const what = `The ${branch === undefined ? 'default branch of the project' : 'deployed revision'} is not known yet.`
     return { ...known, answer: { as: 'refused', what, remedy: 'The next event of a deployment has it.' } }
   }
-  return { ...known, answer: await countBehind({ instance: deployment.instance, projectId, revision, branch }) }
+  const page = webUrl ?? (project === '' ? undefined : `${deployment.instance}/${project}`)
+  const url = page === undefined ? undefined : `${page}/-/compare/${revision}...${encodeURIComponent(branch)}`
+  return { ...known, url, answer: await countBehind({ instance: deployment.instance, projectId, revision, branch }) }
 }
 
 export async function behindPage(
@@ -55,7 +59,8 @@ export async function behindPage(
   const found = await behindOf(parts, asked)
   if (found === undefined) return undefined
   const { base, now } = reader
-  const { project, environment, revision, deployedAt } = found
+  const { project, environment, revision, deployedAt, answer } = found
+  const link = answer.as === 'counted' && answer.commits > 0 ? safeUrl(found.url) : undefined
   return {
     title: `How far ${environment} is behind`,
     content: html`<nav class="crumbs" aria-label="Where this is">
@@ -68,7 +73,8 @@ export async function behindPage(
           <p class="dim">
             ${revision !== undefined && html`<code title="${revision}">${shortSha(revision)}</code> was deployed ${since(deployedAt, now)}.`}
             Asked of the platform just now.
-          </p>`,
+          </p>
+          ${link !== undefined && html`<p><a class="button" href="${link}" rel="noreferrer">See the commits on the platform</a></p>`}`,
       )}`,
   }
 }

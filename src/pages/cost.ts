@@ -55,10 +55,10 @@ function linkTo(base: string, span: Span, projectId?: number): string {
 }
 
 const workerNames: Readonly<Record<string, string>> = {
-  '': 'not known',
-  instance_type: 'of the instance',
-  group_type: 'of a group',
-  project_type: 'of a project',
+  '': 'unknown',
+  instance_type: 'instance runners',
+  group_type: 'group runners',
+  project_type: 'project runners',
 }
 
 const lostNames: Readonly<Record<LostPurpose, readonly [name: string, meaning: string]>> = {
@@ -131,7 +131,9 @@ function costTable(
   most?: number,
 ): Html {
   const isCut = most !== undefined && some.length >= most
-  return card(title, lines(costs, title, some, reader, nameOf), { aside: isCut && `the first ${most}` })
+  return card(title, lines(costs, title, some, reader, nameOf), {
+    aside: isCut && `the ${most} with the most ${costs.unit === undefined ? 'job time' : 'cost'}`,
+  })
 }
 
 function lines(

@@ -80,7 +80,7 @@ function incidentsTable(incidents: readonly IncidentSummary[], reader: Reader): 
       cell: ({ restored }) => figure(duration(restored)),
     },
     each: {
-      head: 'For each deployment',
+      head: 'Per deployment',
       of: ({ perDeployment }) => perDeployment,
       cell: ({ perDeployment }) => figure(perDeployment === undefined ? '–' : perDeployment.toFixed(2)),
     },
@@ -139,7 +139,7 @@ function keysTable(environments: readonly EnvironmentFigures[], found: Environme
       cell: ({ keys }) => figure(number(keys.deployments)),
     },
     day: {
-      head: 'A day',
+      head: 'Per day',
       of: ({ keys }) => keys.perDay,
       cell: ({ keys: { perDay } }) => figure(perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
     },

@@ -186,11 +186,7 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Rea
     aria-label="Filter pipelines"
   >
     <label class="wide"
-      >Search<input
-        type="search"
-        name="text"
-        value="${filters.text}"
-        placeholder="project, branch, #id, commit, trace id, user, title …"
+      >Search<input type="search" name="text" value="${filters.text}" placeholder="project, #id, commit, user, title …"
     /></label>
     <label>Project<input name="project" value="${filters.project}" list="projects" autocomplete="off" /></label>
     <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>

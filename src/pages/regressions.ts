@@ -50,7 +50,7 @@ function previewForm({ base, projectId, rule, names }: Form): Html {
   const field = (name: string, label: string, value: number): Html =>
     html`<label>${label}<input name="${name}" value="${value}" inputmode="numeric" autocomplete="off" /></label>`
   return html`<form class="filters" method="get" action="${base}/trends/regressions" aria-label="Try a rule">
-    <label
+    <label class="wide"
       >Project<select name="project">
         ${names.map(({ id, name }) => html`<option value="${id}" ${id === projectId && html` selected`}>${name}</option>`)}
       </select></label

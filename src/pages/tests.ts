@@ -153,7 +153,8 @@ function testsTable(
       of: ({ name }) => name,
       cell: ({ suite, name, project, job }) =>
         html`<span class="name test-name"
-          >${name}${suite !== '' && html`<br /><span class="dim">${suite}</span>`}<br /><span class="dim"
+          >${name}${suite !== '' && !name.startsWith(suite) && html`<br /><span class="dim">${suite}</span>`}<br /><span
+            class="dim"
             >${chosen === undefined && html`<a href="${queryOf({ span, project })}">${pathText(project)}</a>, `}job
             ${job}</span
           ></span

@@ -62,7 +62,9 @@ describe('how far an environment is behind', () => {
     expect(answer).toMatchObject({ branch: 'main', answer: { as: 'counted', commits: ahead, isAll: true } })
     expect(requests()).toBe(1)
     const page = await fetch(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
-    expect(await page.text()).toMatch(new RegExp(`${ahead} commits?</strong> behind`))
+    const text = await page.text()
+    expect(text).toMatch(new RegExp(`${ahead} commits?</strong> behind`))
+    expect(text).toContain(`href="${api.url}/${projects.storefront.path}/-/compare/`)
   })
 
   it('is not asked of a hidden project, of what is not there, nor where the branch is not known', async () => {
