@@ -1,9 +1,9 @@
-// Many rows as one parameter for each column: a statement is a message between processes, so all rows go with one.
+// Many rows in one statement, with one array parameter for each column: every statement is a round trip.
 import type { Value } from '../sql/statements.ts'
 
 type Type = 'bigint' | 'int' | 'text' | 'double precision'
 
-/** A row for each place of the arrays, which are the parameters behind the first `before`, in this order. */
+/** The rows of these array parameters, numbered after the first `before`. */
 export function unnest(types: readonly Type[], before = 0): string {
   return `unnest(${types.map((type, index) => `$${before + index + 1}::${type}[]`).join(', ')})`
 }

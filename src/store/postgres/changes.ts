@@ -1,4 +1,4 @@
-// Changes on PostgreSQL.
+// Changes (merge requests) on PostgreSQL.
 import { changeStatements } from '../sql/change-reads.ts'
 import { countChange, lockOfChange, lockOfDue, writeChanges } from '../sql/changes.ts'
 import { lockNames, taken } from './steps.ts'
@@ -13,7 +13,7 @@ export function postgresChanges(db: Database): Changes {
     ...changeStatements(postgresStatements(db)),
     count: async (id, decide) =>
       db.transaction(async (session, now) => {
-        // Who writes what is reported of it waits, and who else counts it, too.
+        // All others who write or count it wait.
         const lock = await taken(session, lockOfDue(id))
         if (lock === undefined) return undefined
         await lockNames(session, [lock])
@@ -26,7 +26,7 @@ export function postgresChanges(db: Database): Changes {
   }
 }
 
-/** Within a transaction, behind everything that locks rows of runs. */
+/** Within a transaction, after everything that locks rows of runs. */
 export async function addChanges(session: Session, reported: readonly ReportedChange[], now: Millis): Promise<void> {
   await lockNames(
     session,

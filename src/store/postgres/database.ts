@@ -1,4 +1,4 @@
-// A pool of connections to PostgreSQL: its clock, its transactions, its migrations. SQL of the rooms is in the files beside.
+// A pool of connections to PostgreSQL: transactions, time-outs, and the database's clock.
 import pg from 'pg'
 import { faultOf } from './faults.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
@@ -10,25 +10,24 @@ import type { Log } from '../../lib/log.ts'
 /** A connection inside a transaction, or the pool outside of one. */
 export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<Row[]>
-  /** Who reads rows one after the other passes damaged ones over. */
   readonly damaged: DamagedRows
 }
 
 export interface Database extends Session {
-  /** All of it or nothing. Work is run again when another replica got in its way (serialization, deadlock, `Again`). */
+  /** Runs `work` again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
-  /** A question of which nobody knows how long it takes: the server gives it up as well when its time is over. */
+  /** A query that may take long: after the time-out the server cancels it, too. */
   ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
-  /** How long it is by that clock until `due`, which the query answers, ms; 0 when it is over, undefined when there is none. */
+  /** Ms by that clock until `due`, a column of the query, at least 0; undefined if it is null. */
   dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
-  /** The same database for work whose statements may take so long, ms. */
+  /** The same database with another time-out of statements, ms. */
   withPatience(ms: number): Database
   close(): Promise<void>
 }
 
-/** Thrown inside a transaction to roll back and run the work once more. */
+/** Thrown inside a transaction to roll it back and run the work again. */
 export class Again extends Error {
   override readonly message = 'it conflicted with another replica repeatedly'
 }
@@ -36,19 +35,18 @@ export class Again extends Error {
 export interface DatabaseOptions {
   /** Replaces the database's clock, for tests. */
   readonly now?: (() => number) | undefined
-  /** Most connections of this process. */
+  /** At most so many connections. */
   readonly connections?: number | undefined
-  /** For what an operator must know. */
   readonly log?: Log | undefined
-  /** A statement that is not answered by then has failed, and its connection with it, ms: a network may fall silent. */
+  /** The time-out of a statement and its connection, ms: a network may fall silent. */
   readonly patience?: number | undefined
 }
 
-/** Of commands, which have time. */
+/** For commands. */
 const usualPatience = 60_000
-/** A new connection is there by then, or a free one, ms. */
+/** How long to wait for a new or free connection, ms. */
 const connectTimeout = 5_000
-/** A transaction whose owner has fallen silent gives its locks back after this long, ms. */
+/** The server ends a transaction that is idle for this long, and frees its locks, ms. */
 const silentTransaction = 10_000
 
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
@@ -58,19 +56,19 @@ const attempts = 8
 /** Connects and brings the database to this version's schema. Throws StoreError with a remedy. */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const patience = options.patience ?? usualPatience
-  // Nothing is asked for at the start of a connection or for as long as it lasts: poolers refuse the one and share the other.
+  // No start-up options and no settings of the session: poolers such as PgBouncer refuse the former and share the latter.
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connections ?? 8,
     connectionTimeoutMillis: Math.min(connectTimeout, patience),
     application_name: 'pipespan',
-    // An idle connection that nobody answers on is found before it is needed.
+    // Finds a dead idle connection before it is needed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     query_timeout: patience,
     types: { getTypeParser: parserOf },
   })
-  // An idle connection that breaks is replaced at the next use; without this it would end the process.
+  // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
   pool.on('error', ignore)
   const database = connect({ pool, options, damaged: createDamagedRows(options.log) }, patience)
   try {
@@ -87,7 +85,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   return database
 }
 
-/** Who is there instead of PostgreSQL, by what the driver says; undefined where the server itself refuses. */
+/** What is wrong if something other than PostgreSQL answers, or nothing; undefined if the server itself refused. */
 function silenceOf(error: unknown, patience: number): string | undefined {
   const message = reasonOf(error)
   const quoted = `(${message})`
@@ -98,7 +96,6 @@ function silenceOf(error: unknown, patience: number): string | undefined {
   return `no PostgreSQL server answered within ${Math.min(connectTimeout, patience) / 1000} s ${quoted}`
 }
 
-/** What all ways into one database share. */
 interface Shared {
   readonly pool: pg.Pool
   readonly options: DatabaseOptions
@@ -148,14 +145,14 @@ async function once<T>(
   const client = await pool.connect().catch((error: unknown) => {
     throw faultOf(error)
   })
-  // A connection that breaks while it is ours fails its query; the event beside it would end the process if nobody listened.
+  // If the connection breaks, the query fails anyway; an unhandled event would end the process.
   client.on('error', ignore)
   let broken: Error | undefined
   const query: Session['query'] = async (text, values = []) => {
     try {
       return (await client.query<Row>(timed(text, patience), [...values])).rows
     } catch (error) {
-      // Not the server's own word: no answer comes on this connection any more.
+      // No error of the server: the connection is unusable.
       if (!(error instanceof pg.DatabaseError)) broken = error as Error
       throw faultOf(error)
     }
@@ -177,7 +174,7 @@ async function once<T>(
   }
 }
 
-/** With the limits that the server keeps to by itself, and its clock: one message. */
+/** Begins a transaction, sets the server's own time-outs and reads its clock, in one round trip. */
 async function begin(client: pg.PoolClient, patience: number): Promise<number> {
   const text = `BEGIN; SET LOCAL statement_timeout = ${patience};
     SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}; SELECT ${clock}`
@@ -185,12 +182,12 @@ async function begin(client: pg.PoolClient, patience: number): Promise<number> {
   return nowOf(results.at(-1)?.rows[0] ?? {})
 }
 
-/** A statement that is not answered in time has failed for us. Its connection is given up: nobody knows what comes on it. */
+/** After the time-out the connection is dropped, as a late answer may still arrive on it. */
 function timed(text: string, patience: number): pg.QueryConfig {
   return { text, query_timeout: patience } as pg.QueryConfig
 }
 
-/** bigint comes as text by default; every one of ours is a count, an id or a time and fits a double. */
+/** The driver returns bigint as text; all of ours are counts, ids or times, and fit a double. */
 function parserOf(
   id: Parameters<typeof pg.types.getTypeParser>[0],
   format?: 'text' | 'binary',
@@ -200,7 +197,7 @@ function parserOf(
 }
 
 function ignore(): void {
-  // The caller knows by its own query.
+  // The query that uses the connection fails.
 }
 
 function isWorthAnotherTry(error: unknown): boolean {

@@ -14,7 +14,7 @@ export function postgresDeployments(db: Database): Deployments {
     around: async id => db.transaction(async session => taken(session, around(id, session.damaged))),
     count: async (id, decide) =>
       db.transaction(async (session, now) => {
-        // Who counts another deployment of the same environment waits: each sees what the other has counted.
+        // Deployments of one environment are counted one after the other, so that each sees those counted before.
         const environment = await taken(session, environmentOf(id))
         if (environment === undefined) return false
         await lockNames(session, [environment])
@@ -27,7 +27,7 @@ export function postgresDeployments(db: Database): Deployments {
   }
 }
 
-/** With the platform's numbers of what their jobs deployed, as far as they are known: `reported` in the same transaction, or before. */
+/** Adds the platform's ids of the deployments that their jobs made, if events have reported them before, or `reported` has them. */
 export async function withDeploymentIds(
   session: Session,
   changes: readonly Written[],

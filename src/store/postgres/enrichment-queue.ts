@@ -1,4 +1,4 @@
-// What the changes of runs on PostgreSQL write for their enrichment: the queue's entries, and which pipelines their jobs started.
+// Writes the enrichment queue and the triggers of changed runs, on PostgreSQL.
 import { enrichmentChange, insertTriggers } from '../sql/enrichment-queue.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { placed } from './statements.ts'
@@ -21,7 +21,7 @@ export async function writeTriggers(
   session: Session,
   jobs: readonly { readonly runId: number; readonly instance: string; readonly job: Job }[],
 ): Promise<void> {
-  // One statement cannot write a row twice: of two jobs that started the same pipeline the later one stays.
+  // One statement cannot write a row twice: of two jobs that started the same pipeline the later one is written.
   const rows = new Map(
     jobs.flatMap(({ runId, instance, job }) => {
       const child = job.record.facts.downstream?.pipelineId

@@ -7,7 +7,7 @@ import type { ReceivedEvent } from '../ports/events.ts'
 import type { ReportedDeployment } from '../ports/deployments.ts'
 import type { Session } from './database.ts'
 
-/** Within a transaction, behind everything that locks rows of runs. */
+/** Within a transaction, after everything that locks rows of runs. */
 export async function addEvents(
   session: Session,
   events: readonly ReceivedEvent[],
@@ -16,7 +16,7 @@ export async function addEvents(
 ): Promise<void> {
   await lockNames(session, [
     ...events.map(({ event }) => event.object),
-    // Nobody else writes the deployment of a job, nor an event that waits for it.
+    // Serialises all writers of a job's deployment and of the events that wait for it.
     ...events.flatMap(({ chunk, waits }) => (waits === undefined ? [] : [lockOf(chunk.key.instance, waits.jobId)])),
     ...deployments.flatMap(({ deployment: { instance, jobId, deploymentId } }) => [
       ...(jobId === undefined ? [] : [lockOf(instance, jobId)]),

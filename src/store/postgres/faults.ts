@@ -1,8 +1,8 @@
-// What PostgreSQL and the way to it say when something fails, in the family of this program: the data's fault, or the store's.
+// Turns errors of PostgreSQL and its driver into faults: the data's, or the store's.
 import pg from 'pg'
 import { DataError, Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 
-/** Only what PostgreSQL says of the data (its classes 22 and 23) is the data's fault. The rest may do the next time, however it came. */
+/** Only classes 22 (data exception) and 23 (integrity constraint) are the data's fault. Anything else may succeed at the next try. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error
   if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {

@@ -25,9 +25,9 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       survived.splice(0, before)
       return { token, items }
     },
-    // Written with the next lease: by then a database that was away is back.
+    // Written in the next lease's transaction, so that it cannot fail now.
     readingEnded: async (lease, all) => {
-      // Its bodies are not needed for that.
+      // Only ids, so that the bodies are not kept in memory.
       if (!all) survived.push({ token: lease.token, ids: lease.items.map(({ id }) => id) })
     },
     erase: async (token, ids) => {
@@ -74,7 +74,7 @@ async function put(session: Session, now: number, deliveries: readonly Delivery[
 const perStatement = 1_000
 
 async function insert(session: Session, now: number, deliveries: readonly Delivery[]): Promise<void> {
-  // Bodies one by one: in a list they would travel as text, each byte as two digits.
+  // One parameter for each body: an array would be sent as text, with two digits for each byte.
   const rows = deliveries.map(
     (_, at) => `($${5 * at + 2}, $${5 * at + 3}, $${5 * at + 4}, $${5 * at + 5}, $1::bigint, $${5 * at + 6}::bytea)`,
   )
@@ -119,8 +119,8 @@ async function lease(
 const tries = number('tries')
 
 /**
- * `tries` of a delivery that nobody leases: 0 is no suspicion; 1, whoever had it among others has not come back; above, so many
- * processes in a row that had it alone have not, and one more.
+ * `tries` of a delivery that is not leased. 0: no suspicion. 1: a process died while it had it among others. 2 + n: n processes in a row
+ * died while they had it alone.
  */
 const firstAlone = 2
 
@@ -129,7 +129,7 @@ interface Survived {
   readonly ids: readonly number[]
 }
 
-/** Its reader lives. Who has leased it since has counted one too many. */
+/** Its reader survived. If another replica has leased it since, that one has counted one death too many. */
 async function takeBack(session: Session, { token, ids }: Survived): Promise<void> {
   await session.query(
     `UPDATE inbox SET tries = CASE WHEN lease = $2 THEN 0 ELSE greatest(tries - 1, 0) END WHERE id = ANY ($1)`,
@@ -148,7 +148,7 @@ async function requeue(db: Database, which: string, values: readonly unknown[] =
   return rows.length
 }
 
-/** The database's size is dear to ask for: once in five seconds is enough to stop a flood in time. */
+/** The size is expensive to measure; every five seconds is often enough to stop a flood in time. */
 function sizeOf(db: Database): () => Promise<number> {
   let asked = -Infinity
   let bytes = 0

@@ -22,7 +22,7 @@ export function postgresIncidents(db: Database): Incidents {
   }
 }
 
-/** Within a transaction, behind everything else that locks. */
+/** Within a transaction, after everything else that locks. */
 export async function addIncidents(
   session: Session,
   reported: readonly ReportedIncident[],

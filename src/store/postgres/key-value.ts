@@ -1,4 +1,4 @@
-// Texts by name for the repositories, leases and counters on PostgreSQL.
+// Repositories, leases and counters on PostgreSQL.
 import type { Database } from './database.ts'
 import { leasesAndCounters } from '../sql/leases.ts'
 import { repositories } from '../sql/repositories.ts'
@@ -19,7 +19,7 @@ function postgresKeyValue(db: Database): KeyValue {
     ...keyValueReads(postgresStatements(db)),
     change: async (name, change) =>
       db.transaction(async (session, now) => {
-        // A document that does not exist yet cannot be locked by its row, so its name is.
+        // A document that does not exist yet has no row to lock, so its name is locked.
         await session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
         const [row] = await session.query(placed(selectValue), [name])
         const { value, result } = change(row && valueOf(row), now)

@@ -1,16 +1,16 @@
-// Brings a PostgreSQL database to this version's schema, however many replicas are started at the same moment. Everything it asks
-// for ends with a transaction, so that it works through a pooler which shares connections between transactions (PgBouncer).
+// Migrates a PostgreSQL database to this version's schema, even if many replicas start at the same moment. All locks and settings end with a
+// transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../lib/fault.ts'
 import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
 import { postgresMigrations } from './migrations.ts'
 import type pg from 'pg'
 
-/** Any constant will do, as long as every version uses the same: one migration at a time. */
+/** An arbitrary number, the same in every version. */
 const migrationLock = 7_462_736_101
-/** A large table may take its time, and so may another replica that migrates, ms. */
+/** A large table, or another replica that migrates, may take long, ms. */
 const patience = 24 * 3_600_000
 
-/** Each step is a transaction under the lock. Throws StoreError for a database of a much newer version. */
+/** Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. */
 export async function migrate(pool: pg.Pool): Promise<void> {
   while ((await migrateOnce(pool)) === 'more');
 }
@@ -50,7 +50,7 @@ async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
     await query('COMMIT')
     return version + 1 < newest ? 'more' : 'done'
   } catch (error) {
-    // Its transaction and its lock end with the connection.
+    // Dropping the connection ends the transaction and the lock.
     broken = error as Error
     throw error
   } finally {

@@ -1,4 +1,4 @@
-// PostgreSQL's schema, as numbered steps that are never edited once released.
+// PostgreSQL's schema, as numbered steps; a released one is never edited.
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -12,7 +12,7 @@ const tables = schemaOf({
 export const postgresMigrations: readonly string[] = [
   // 1: the tables that both databases have.
   `${tables}
-  -- A body stays for a moment: compressing it costs more than writing it.
+  -- A body is stored for a moment only: compressing it costs more than writing it.
   ALTER TABLE inbox ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE INDEX inbox_waiting ON inbox (id, leased_until);
   `,

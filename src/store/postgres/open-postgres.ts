@@ -1,4 +1,4 @@
-// The store of several replicas: one PostgreSQL database, every room's tables on one pool.
+// The store on PostgreSQL, for any number of replicas.
 import { broughtBack } from '../sql/too-far-ahead.ts'
 import { placed, postgresStatements } from './statements.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
@@ -20,18 +20,18 @@ import { postgresViews } from './views.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface PostgresOptions extends DatabaseOptions {
-  /** Bytes the database may hold before it takes no more deliveries. */
+  /** At this size, in bytes, the store refuses deliveries. */
   readonly maxSize: number
-  /** Bytes that are remembered of the tests of one project. */
+  /** Bytes of test results of one project. */
   readonly testMemory?: number | undefined
 }
 
 const maintenancePatience = 60_000
 
-/** `url` is a PostgreSQL connection URI; TLS as its parameters say. Throws StoreError with a remedy. */
+/** `url`: a connection URI; its parameters decide on TLS. Throws StoreError with a remedy. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
   const db = await openDatabase(url, options)
-  // What looks after the store goes through many rows at a time.
+  // Maintenance reads many rows in one statement.
   const maintenance = db.withPatience(maintenancePatience)
   const sql = postgresStatements(db)
   return {
@@ -64,7 +64,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
         `INSERT INTO key_value VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       )
     },
-    // Leases of replicas that died run out by themselves: nobody can know that they are dead.
+    // Leases of dead replicas expire: no other replica can know that they are dead.
     reclaim: async () => undefined,
     intoTables: async () => undefined,
     close: async () => db.close(),

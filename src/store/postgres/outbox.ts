@@ -1,4 +1,4 @@
-// What is pending for destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
+// The outbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
@@ -63,7 +63,7 @@ async function lease(
     chosen.push(id)
   }
   if (chosen.length === 0) return { items: [], damaged: [] }
-  // A lease is a due time in the future: whoever dies gives it back by the clock alone.
+  // A lease is a due time in the future, so that it expires if the replica dies.
   const rows = await session.query(
     `UPDATE outbox e SET lease = $1, due_at = $2::bigint FROM chunks c
      WHERE e.id = ANY ($3::bigint[]) AND c.id = e.chunk_id RETURNING e.id, e.tries, e.pending_since, c.content`,
@@ -80,7 +80,7 @@ async function lease(
   return { items, damaged }
 }
 
-/** Answers how many were settled: the others' lease was lost. */
+/** Returns how many were settled: the leases of all others were lost. */
 async function settle(
   session: Session,
   now: number,

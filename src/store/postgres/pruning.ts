@@ -1,4 +1,4 @@
-// Giving up what is old, on PostgreSQL: small transactions that step past rows which others hold.
+// Pruning on PostgreSQL: small transactions that skip rows which others have locked.
 import { idOf, loadJobs, runId, runOf } from './run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
 import { slicesOf } from './slices.ts'
@@ -40,7 +40,7 @@ async function pruneRuns(
      ORDER BY id FOR UPDATE SKIP LOCKED`,
     [seen.map(({ id }) => id), before],
   )
-  // Only now that nobody else can add to what is pending of them: a statement of its own sees what others committed.
+  // After locking, and as a separate statement, so that it sees what others have just committed.
   const busy = await session.query(placed(`SELECT DISTINCT c.run_id ${chunksInUse('c.run_id = ANY (?1::bigint[])')}`), [
     locked.map(idOf),
     before,

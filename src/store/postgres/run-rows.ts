@@ -1,4 +1,4 @@
-// Runs and their jobs as a transaction on PostgreSQL reads them, many at a time.
+// Reads many runs and their jobs within a transaction on PostgreSQL.
 import { number, type Row } from '../sql/columns.ts'
 import { hasSnapshot, jobsOf, storedRun } from '../sql/run-rows.ts'
 import { storedChunk } from '../sql/stored-json.ts'
@@ -16,14 +16,14 @@ export async function selectRuns(session: Session, keys: readonly RunKey[], tail
   )
 }
 
-/** A run's row, and which of its jobs are wanted. */
-export interface Wanted {
+/** A run's row, and the jobs to load. */
+interface Wanted {
   readonly run: Row
   readonly jobs: RunWork['jobs']
 }
 
-/** By the number of a run's row: reads its jobs from what was loaded. Throws DataError where that is damaged. */
-export type LoadedJobs = ReadonlyMap<number, () => ReadonlyMap<number, Job>>
+/** By the id of a run's row: decodes its jobs. Throws DataError if they are damaged. */
+type LoadedJobs = ReadonlyMap<number, () => ReadonlyMap<number, Job>>
 
 export async function loadJobs(session: Session, wanted: readonly Wanted[]): Promise<LoadedJobs> {
   const whole = wanted.filter(({ jobs }) => jobs === 'all').map(({ run }) => idOf(run))
@@ -50,7 +50,7 @@ export async function loadJobs(session: Session, wanted: readonly Wanted[]): Pro
   )
 }
 
-/** The chunks that have wanted jobs which are stored nowhere else. */
+/** The chunks that are needed to restore the jobs. */
 async function readChunks(session: Session, wanted: readonly Wanted[]): Promise<Map<number, Row[]>> {
   const ranges = wanted
     .filter(({ run, jobs }) => hasSnapshot(run) && (jobs === 'all' || jobs.length > 0))
@@ -75,7 +75,7 @@ export function nameOf(key: RunKey): string {
   return `${key.instance}\n${key.pipelineId}`
 }
 
-/** The run of that row, with the jobs that were loaded of it. Throws DataError where either is damaged. */
+/** Throws DataError if the row or its jobs are damaged. */
 export function runOf(row: Row, jobs: LoadedJobs): StoredRun {
   return storedRun(row, jobs.get(idOf(row))?.() ?? new Map<number, Job>())
 }

@@ -1,4 +1,4 @@
-// What a transaction writes of runs on PostgreSQL: each kind of row in one statement for all of them.
+// Writes runs within a transaction on PostgreSQL: one statement for each kind of row.
 import { Again, type Session } from './database.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { chunkTable, jobTable, outboxTable, runTable } from '../sql/run-writes.ts'
@@ -9,7 +9,7 @@ import { number, record } from '../sql/columns.ts'
 import { textList, textsOf } from './text-lists.ts'
 import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 
-/** One run's change, and what of its jobs is to be written. */
+/** The change of one run. `id`: of its row; undefined if it is new. */
 export interface Written {
   readonly id: number | undefined
   readonly known: StoredRun | undefined
@@ -39,7 +39,7 @@ const updateRun = `
   UPDATE runs r SET ${runTable.columns.map(name => `${name} = v.${name}`).join(', ')}
   FROM ${unnest([...runTypes, 'bigint'])} AS v (${runTable.columns.join(', ')}, id) WHERE r.id = v.id`
 
-/** Answers their ids. */
+/** Returns their ids. */
 export async function writeRuns(session: Session, changes: readonly Written[]): Promise<number[]> {
   const valuesOf = ({ change, firstSeenBy }: Written): ReturnType<typeof runTable.values> =>
     runTable.values(change, firstSeenBy)
@@ -49,7 +49,7 @@ export async function writeRuns(session: Session, changes: readonly Written[]): 
   if (fresh.length > 0) {
     const values = fresh.map(one => [...valuesOf(one), one.change.run.key.instance, one.change.run.key.pipelineId])
     const rows = await session.query(insertRun, columnsOf(values))
-    // Another replica observed one of them at the same moment: everything is decided anew, with its row locked.
+    // Another replica has just created one of them: decide everything again, with its row locked.
     if (rows.length < fresh.length) throw new Again()
     for (const row of rows) ids.set(nameOf(keyOf(row)), idOf(row))
   }
@@ -83,7 +83,7 @@ const insertRead = insertJobReads(`
 
 const place = record({ run: number('run_id'), attempt: number('attempt'), chunk: number('number') })
 
-/** Chunks, their entries in the outbox, and what is to be read about their jobs. */
+/** Chunks, their outbox entries, and the entries of the queue of job reads. */
 export async function writeChunks(
   session: Session,
   changes: readonly Written[],

@@ -1,4 +1,4 @@
-// Runs, their jobs and their chunks, on PostgreSQL: each step of a transaction is one statement for all runs.
+// Runs, jobs and chunks on PostgreSQL: each step of a transaction is one statement for all its runs.
 import { addChanges } from './changes.ts'
 import { addIncidents } from './incidents.ts'
 import { addEvents } from './events.ts'
@@ -62,13 +62,13 @@ export function postgresRuns(db: Database): Runs {
   }
 }
 
-/** What deliveries and runs report of what is known beside the runs; the runs of a transaction add theirs. */
+/** What deliveries report besides runs; the snapshots of a transaction add to it. */
 interface Reported {
   readonly deployments: ReportedDeployment[]
   readonly changes: ReportedChange[]
 }
 
-/** Work on one run follows the order it was given in; what concerns different runs goes together. */
+/** Each wave has a run at most once, so that work on one run is done in its order, and work on different runs together. */
 function waves(work: readonly RunWork[]): RunWork[][] {
   const found: RunWork[][] = []
   const seen = new Map<string, number>()
@@ -92,10 +92,10 @@ async function erase(session: Session, processed: Processed | undefined): Promis
 
 async function transact(session: Session, now: number, work: readonly RunWork[], reported: Reported): Promise<void> {
   const keys = work.map(({ key }) => key)
-  // Locked in one order by everybody, so that two replicas never wait for each other.
+  // All replicas lock in the same order, so that there is no deadlock.
   const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
   const rows = [...locked, ...(await reviveRuns(session, unknown(keys, locked)))]
-  // Under the run's lock, as everything else of it.
+  // Under the run's lock, like everything else.
   const left: RunWork[] = []
   for (const item of work) {
     const { read } = item
@@ -116,7 +116,7 @@ async function transact(session: Session, now: number, work: readonly RunWork[],
 
 const removeRead = `${placed(removeJobRead)} RETURNING 1`
 
-/** Answers what was written. `reported`: what is known of deployments beside the store. */
+/** Returns what was written. `reported`: deployments that are not written yet. */
 async function decideAll(
   session: Session,
   now: number,
@@ -179,7 +179,7 @@ function unknown(keys: readonly RunKey[], rows: readonly Row[]): RunKey[] {
   return keys.filter(key => !known.has(nameOf(key)))
 }
 
-/** Runs that were pruned and are observed again go on from their tombstones. */
+/** Pruned runs that are observed again continue from their tombstones. */
 async function reviveRuns(session: Session, keys: readonly RunKey[]): Promise<Row[]> {
   const tombstones = await takeTombstones(session, keys)
   if (tombstones.length === 0) return []
@@ -195,5 +195,5 @@ async function reviveRuns(session: Session, keys: readonly RunKey[]): Promise<Ro
   )
 }
 
-/** Another replica has the deliveries: everything is rolled back. */
+/** Another replica has the deliveries: the transaction is rolled back. */
 class Lost extends Error {}

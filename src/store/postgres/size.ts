@@ -1,8 +1,8 @@
-// How much of the PostgreSQL database holds something. What was deleted leaves room inside the files, which do not shrink.
+// How much of the PostgreSQL database is in use. After deletions its files have free space, but do not shrink.
 import { number, optional, text } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
 
-/** Where nearly all of it is, and in which order a few rows are looked at: the latest where an index knows them. */
+/** The large tables, with the order in which rows are sampled: the latest, if an index has them. */
 const large: Readonly<Record<string, string>> = {
   inbox: 'ORDER BY id DESC',
   quarantined_deliveries: 'ORDER BY id DESC',
@@ -14,14 +14,14 @@ const large: Readonly<Record<string, string>> = {
   tombstones: '',
 }
 const sampled = 50
-/** What indexes, headers and half-empty pages add to rows. */
+/** The factor for indexes, headers and half-empty pages. */
 const overhead = 1.5
-/** What a database has before it has any rows of ours, bytes. */
+/** Bytes of a database without any rows. */
 const emptyDatabase = 10 * 1024 * 1024
 
 /**
- * Bytes in use: no more than the size of the database, and no more than its rows need, by PostgreSQL's own counts and
- * a few rows of each table.
+ * Bytes in use: the size of the database, or what its rows need, if that is less. The latter is estimated from PostgreSQL's
+ * statistics and a few rows of each table.
  */
 export async function usedBytes(db: Database): Promise<number> {
   return db.transaction(async session => measure(session))

@@ -1,14 +1,14 @@
-// Runs with all their jobs, so many at a time as fit into memory: a run may have thousands of jobs, and a batch dozens of runs.
+// Splits runs so that those of one slice, with all their jobs, fit into memory: a run may have thousands of jobs, and a batch dozens of runs.
 import { number } from '../sql/columns.ts'
 import { runId } from './run-rows.ts'
 import type { Session } from './database.ts'
 
-/** Jobs in memory at once; a single larger run still goes, alone. */
+/** A larger run is a slice by itself. */
 const jobsAtOnce = 20_000
-/** What a job takes of a chunk's content. */
+/** Bytes of a job in a chunk's content. */
 const bytesOfJob = 600
 
-/** In the order they came. `runOf`: the run whose jobs are all wanted, if they are. */
+/** In the order of `items`. `runOf`: the run if all of its jobs are wanted, else undefined. */
 export async function slicesOf<T>(
   session: Session,
   items: readonly T[],
@@ -29,7 +29,7 @@ export async function slicesOf<T>(
   return cut(items, item => jobsOf.get(runOf(item) ?? -1) ?? 0, jobsAtOnce)
 }
 
-/** Into slices whose sizes add up to no more than `most`; a larger item is a slice by itself. */
+/** Slices whose sizes add up to `most` at most; a larger item is a slice by itself. */
 export function cut<T>(items: readonly T[], sizeOf: (item: T) => number, most: number): T[][] {
   const slices: T[][] = []
   let sum = Infinity

@@ -1,4 +1,4 @@
-// Statements that both databases share, on PostgreSQL.
+// Runs the shared SQL on PostgreSQL.
 import type { Database } from './database.ts'
 import type { Statements } from '../sql/statements.ts'
 
@@ -13,7 +13,7 @@ export function postgresStatements(db: Database): Statements {
   }
 }
 
-/** With the values' places as PostgreSQL writes them. */
+/** With `$1` for `?1`. */
 export function placed(sql: string): string {
   return sql.replace(/\?(\d+)/g, '$$$1')
 }

@@ -1,4 +1,4 @@
-// Steps of a transaction, taken on PostgreSQL.
+// Runs the steps of a transaction on PostgreSQL.
 import { placed } from './statements.ts'
 import type { Session } from './database.ts'
 import type { Steps } from '../sql/steps.ts'
@@ -13,7 +13,7 @@ export async function taken<T>(session: Session, steps: Steps<T>): Promise<T> {
   return step.value
 }
 
-/** Nobody else decides on these meanwhile. Locked in one order by everybody. */
+/** Until the end of the transaction. All replicas lock in the same order, so that there is no deadlock. */
 export async function lockNames(session: Session, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
   await session.query(

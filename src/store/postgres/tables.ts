@@ -1,4 +1,4 @@
-// Rows as they are, on PostgreSQL.
+// Bare rows on PostgreSQL, for copying a store.
 import { momentary, type Cell, type Cells, type Table, type Tables } from '../ports/tables.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { cell, number, record, text, type Row } from '../sql/columns.ts'
@@ -55,7 +55,7 @@ export function postgresTables(db: Database): Tables {
           `SELECT setval(pg_get_serial_sequence('${name}', '${column}'), greatest(max(${column}), 1), max(${column}) IS NOT NULL) FROM ${name}`,
         )
       }
-      // Numbers go on from the greatest: so must what counts them.
+      // Ids continue after the greatest, and trends count chunks by their ids.
       await db.query(takeInSql.moveBack)
     },
   }
@@ -77,7 +77,7 @@ function tableOf(row: Row): Table {
   return { name: text('name')(row), key: names(row.key), columns: names(row.columns) }
 }
 
-/** Texts are ordered by their bytes, as SQLite does, whatever language the database is in. */
+/** Texts in the order of their bytes, as on SQLite, whatever the locale of the database. */
 async function orderOf(db: Database, { name, key }: Table, direction = ''): Promise<string> {
   const texts = await db.query(
     `SELECT column_name AS name FROM information_schema.columns
@@ -89,7 +89,7 @@ async function orderOf(db: Database, { name, key }: Table, direction = ''): Prom
     .join(', ')
 }
 
-/** PostgreSQL's text holds no NUL. */
+/** PostgreSQL refuses NUL in texts. */
 function storable(cell: Cell): unknown {
   if (typeof cell === 'string') return cell.replaceAll('\u0000', '')
   return cell instanceof Uint8Array ? Buffer.from(cell) : cell

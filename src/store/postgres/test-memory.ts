@@ -1,4 +1,4 @@
-// What is remembered of tests, on PostgreSQL.
+// Test results on PostgreSQL.
 import { postgresStatements } from './statements.ts'
 import { recordReport, testMemoryStatements } from '../sql/test-memory.ts'
 import type { Database } from './database.ts'
@@ -12,7 +12,7 @@ export function postgresTestMemory(db: Database, limit: number | undefined): Tes
     ...testMemoryStatements(postgresStatements(db)),
     record: async report =>
       db.transaction(async (session, now) => {
-        // Two reports that are written at the same time would not see each other.
+        // Two reports written at the same time would not see each other.
         const name = `tests ${report.instance} ${report.projectId}`
         await session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
         return taken(session, recordReport(report, { now, limit, damaged }))

@@ -1,4 +1,4 @@
-// What is remembered of pruned runs, on PostgreSQL, many at a time.
+// Tombstones of pruned runs on PostgreSQL, many at a time.
 import { columnsOf, unnest } from './arrays.ts'
 import { insertTombstones, tombstoneOf, tombstoneValues, type StoredTombstone } from '../sql/tombstone-text.ts'
 import { keyPlaces, keyValues } from '../sql/statements.ts'
@@ -14,7 +14,7 @@ export async function writeTombstones(session: Session, tombstones: readonly Tom
   await session.query(insertAll, columnsOf(tombstones.map(tombstone => tombstoneValues(tombstone, now))))
 }
 
-/** Removes them: their runs have rows again. */
+/** Deletes and returns them: their runs get rows again. */
 export async function takeTombstones(session: Session, keys: readonly RunKey[]): Promise<StoredTombstone[]> {
   if (keys.length === 0) return []
   const sql = `DELETE FROM tombstones WHERE (instance, pipeline_id) IN ${keyPlaces(keys)} RETURNING *`

@@ -1,4 +1,4 @@
-// Moves running totals on PostgreSQL: each step is one statement for all projects.
+// Adds to the running totals on PostgreSQL: each step is one statement for all projects.
 import { addToCounter } from '../sql/leases.ts'
 import { batchesOf, countNameOf, namesOf, sumsOf } from '../sql/adding-up.ts'
 import { columnsOf, unnest } from './arrays.ts'
@@ -22,7 +22,7 @@ const insertSeries = insertTotals(
 )
 const projectKey = record({ instance: text('instance'), projectId: number('project_id') })
 
-/** Within the transaction that takes the snapshots which they count. */
+/** Within the transaction that takes the snapshots. */
 export async function moveTotals(
   session: Session,
   increments: readonly ProjectIncrements[],
@@ -30,7 +30,7 @@ export async function moveTotals(
 ): Promise<void> {
   const batches = batchesOf(increments)
   if (batches.length === 0) return
-  // The rows of the projects are locked from here on, in one order by everybody: their series are ours.
+  // Locks the rows of the projects, and with them their series; all replicas do so in the same order.
   const projects = await session.query(insertProjects, columnsOf(batches.map(projectValues)))
   const nameOf = ({ instance, projectId }: ReturnType<typeof projectKey>): string =>
     JSON.stringify([instance, projectId])

@@ -1,5 +1,5 @@
-// Which runs are being settled and which outbox entries encoded, on PostgreSQL: a row for each while it lasts. A replica that finds
-// one's row there knows that whoever had it before has not come back: nobody is given what another one holds.
+// Notes of the runs that are settled and the outbox entries that are encoded, on PostgreSQL: a row for each. As no replica gets an item
+// that another one holds, a row that exists already means that its replica has died.
 import { z } from 'zod'
 import { circumstances } from '../sql/circumstances.ts'
 import { mostDeaths, type UnderWay, type UnderWayNote } from '../ports/under-way.ts'
@@ -11,13 +11,13 @@ export function postgresUnderWay(db: Database): UnderWay {
 
 const row = z.object({ alone: z.boolean(), deaths: z.number(), under: z.string() })
 
-/** The process dies here, not the server: nobody waits until its disk has the row. */
+/** The row must survive a crash of this process, not of the server, so the commit need not wait for the disk. */
 const unsynced = `(SELECT set_config('synchronous_commit', 'off', true)) AS setting`
 
 function note(db: Database, work: string): UnderWayNote {
   const rowOf = (name: string): string => `under way/${work}/${name}`
   let begun: readonly string[] = []
-  /** What this process has outlived, and the database does not know yet. */
+  /** Notes of survived work that are not deleted yet. */
   let outlived: readonly string[] = []
 
   async function clear(): Promise<void> {
@@ -67,7 +67,7 @@ function note(db: Database, work: string): UnderWayNote {
   }
 }
 
-/** While the database is away nothing is noted, and whoever asked will notice by himself. */
+/** Without a database nothing is noted; the work itself will fail with the right error. */
 async function unlessAway<T>(otherwise: T, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

@@ -14,7 +14,7 @@ import type { Database, Session } from './database.ts'
 import type { Run } from '../../model/run.ts'
 import type { Views } from '../ports/views.ts'
 
-/** `maintenance`: the same database, for what takes longer than a page may. */
+/** `maintenance`: the same database with a longer time-out. */
 export function postgresViews(db: Database, maintenance: Database): Views {
   const ask: Ask = async (sql, values) => db.ask(placed(sql), values)
   return {

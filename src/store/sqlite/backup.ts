@@ -1,5 +1,5 @@
-// A copy of the SQLite store as it is at one moment, while a daemon goes on writing to it: one file, in which is also what waits
-// in the write-ahead log (WAL) beside the store.
+// Backs up the SQLite store while a daemon may be writing to it: one file that also has what is pending in the write-ahead log (WAL) beside
+// the store.
 import { chmodSync, closeSync, constants, copyFileSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,10 +8,10 @@ import { openSqlite } from './open-sqlite.ts'
 import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
-/** Writes a new file (0600) that is complete and checked, or none. Throws StoreError with a remedy. */
+/** Writes a new file (0600) and checks it; leaves none if that fails. Throws StoreError with a remedy. */
 export async function backupSqlite(file: string, target: string): Promise<void> {
   try {
-    // Made empty first, so that it is nobody else's to read at any moment; SQLite fills it.
+    // Created here, as SQLite would create it readable for others.
     closeSync(openSync(target, 'wx', 0o600))
   } catch (error) {
     throw new StoreError(`${target} cannot be created: ${reasonOf(error)}.`, 'Use a new file in a writable folder.')
@@ -19,7 +19,7 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
   try {
     chmodSync(target, 0o600)
     const real = storeFile(file)
-    // First the WAL: what is processed of it meanwhile is in the file that is copied after it.
+    // The WAL first: what is processed meanwhile is in the database, which is copied after it.
     const waits = copyWal(real, target)
     const source = new DatabaseSync(real, { readOnly: true })
     try {
@@ -45,7 +45,7 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
   }
 }
 
-/** Puts a copy of the WAL beside the target, as that of a store. False when nothing is in it. */
+/** Copies the WAL to where that of the target belongs. False if there is none. */
 function copyWal(file: string, target: string): boolean {
   const segments = listSegments(walFolder(file))
   const folder = walFolder(target)
@@ -56,7 +56,7 @@ function copyWal(file: string, target: string): boolean {
       copyFileSync(segment.file, copy, constants.COPYFILE_EXCL)
       chmodSync(copy, 0o600)
     } catch (error) {
-      // One that is gone by now held only what is processed.
+      // A segment that was deleted meanwhile had only processed deliveries.
       if (existsSync(segment.file)) throw error
     }
   }
@@ -72,7 +72,7 @@ async function takeWalIn(target: string): Promise<void> {
   }
   rmSync(walFolder(target), { recursive: true })
   rmSync(`${target}.lock`)
-  // Whoever looks at it from now on leaves no files beside it.
+  // So that readers of the backup leave no files beside it.
   const copy = new DatabaseSync(target)
   copy.exec('PRAGMA journal_mode = DELETE')
   copy.close()

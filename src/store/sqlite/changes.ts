@@ -1,4 +1,4 @@
-// Changes on SQLite.
+// Changes (merge requests) on SQLite.
 import { changeStatements } from '../sql/change-reads.ts'
 import { countChange, writeChanges } from '../sql/changes.ts'
 import { moveTotals } from './totals.ts'

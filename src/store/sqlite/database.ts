@@ -1,4 +1,4 @@
-// One connection to an SQLite file: its pragmas, its migrations, its transactions. SQL of the rooms is in the files beside.
+// A connection to a SQLite file: pragmas, migrations, transactions.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
@@ -14,24 +14,23 @@ import { sqliteMigrations } from './migrations.ts'
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 
 export interface Database {
-  /** A prepared statement, which is remembered for the next time. */
+  /** A prepared statement, cached by its text. */
   readonly prepare: (sql: string) => StatementSync
-  /** Runs `work` in one durable transaction: all of it, or nothing. Not reentrant. */
+  /** Runs `work` in one durable transaction. Not reentrant. */
   readonly transaction: <T>(work: () => T) => T
-  /** Within a transaction: calls `then` once it is committed, and never where it is rolled back. For what memory knows of the rows. */
+  /** Within a transaction: calls `then` after its commit, and never if it is rolled back. For state in memory that follows rows. */
   readonly afterCommit: (then: () => void) => void
   readonly now: () => number
-  /** For what is held in memory: by a clock that nobody sets. */
+  /** Monotonic ms, for what is in memory. */
   readonly elapsed: () => number
-  /** Who reads rows one after the other passes damaged ones over. */
   readonly damaged: DamagedRows
-  /** Bytes that hold something: pages in use times their size. */
+  /** Bytes of all pages in use. */
   readonly size: () => number
-  /** Returns at most so many unused pages to the file system; answers the bytes. */
+  /** Returns at most so many unused pages to the file system; the number of bytes. */
   readonly giveBack: (pages: number) => number
   /**
-   * What was just erased goes out of the files too, within some seconds: erased pages are overwritten in the log, while the file, and the
-   * log's older pages, hold what was there before until the log is written back and begun anew.
+   * Removes what was just erased from the files, too, within some seconds. `secure_delete` overwrites it in SQLite's WAL only; the database
+   * file and older pages of the WAL still have it until a checkpoint truncates the WAL.
    */
   readonly scrub: () => void
   readonly close: () => void
@@ -39,12 +38,12 @@ export interface Database {
 
 /** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
 const busyTimeout = 10_000
-/** Between an erasure and the scrubbing of the files: one of those for many of these, ms. */
+/** How long erasures are collected before one checkpoint, ms. */
 const scrubAfter = 1_000
 
 /**
- * Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema: only for who holds the serve lock, or
- * has the file in memory. Throws StoreError with a remedy.
+ * Opens or creates the file (folder 0700, file 0600) and migrates it. The caller must hold the serve lock, unless the database is in
+ * memory. Throws StoreError with a remedy.
  */
 export function openOwnDatabase(file: string, surroundings: Surroundings): Database {
   const inMemory = file === ':memory:'
@@ -61,10 +60,7 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
   )
 }
 
-/**
- * One more connection to a file that is there and of a schema that this version runs on; never makes or changes either. Throws
- * StoreError with a remedy.
- */
+/** Opens an existing file with a supported schema; never creates or migrates it. Throws StoreError with a remedy. */
 export function openSharedDatabase(file: string, surroundings: Surroundings): Database {
   const connection = connect(file, () => existing(file))
   return databaseOf(
@@ -73,7 +69,7 @@ export function openSharedDatabase(file: string, surroundings: Surroundings): Da
   )
 }
 
-/** Whether it is there, and of this version's schema or a newer one. Throws StoreError with a remedy. */
+/** True if the file exists and has this version's schema or a newer one. Throws StoreError with a remedy. */
 export function isUpToDate(file: string): boolean {
   if (!existsSync(file)) return false
   const connection = connect(file, () => existing(file))
@@ -85,7 +81,7 @@ export function isUpToDate(file: string): boolean {
 }
 
 function existing(file: string): DatabaseSync {
-  // A connection would make what is missing.
+  // SQLite would create a missing file.
   if (!existsSync(file)) throw new Error('there is no such file')
   return new DatabaseSync(file)
 }
@@ -144,7 +140,7 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
   }
   function scrubNow(): void {
     try {
-      // Nobody is waited for: while another connection reads, the log cannot be begun anew.
+      // Without waiting: as long as another connection reads, the WAL cannot be truncated.
       connection.exec('PRAGMA busy_timeout = 0')
       const row = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
       if (row?.busy !== 0) {
@@ -176,7 +172,7 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
       if (before === 0) return 0
       connection.exec(`PRAGMA incremental_vacuum(${pages})`)
       const left = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
-      // The file itself shrinks when the log is written back into it; this waits for nobody who still reads it.
+      // The file shrinks at a checkpoint; a passive one does not wait for readers.
       if (left === 0) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
       return page * (before - left)
     },
@@ -215,8 +211,8 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
 }
 
 /**
- * The page size and auto_vacuum only take effect on an empty file, so they come before the first table. Rows are some KB: with pages
- * of 16 KiB half as many are written as with those of 4.
+ * Page size and auto_vacuum take effect on an empty file only, so they come before the first table. As rows have some KB, pages of 16 KiB
+ * need half as many writes as those of 4 KiB.
  */
 const ofFile = `
   PRAGMA page_size = 16384;
@@ -224,7 +220,7 @@ const ofFile = `
   PRAGMA journal_mode = WAL;
 `
 
-/** The log may grow to 32 MiB before it is written back, so that pages that are written again soon are written back once. */
+/** SQLite's WAL may grow to 32 MiB before a checkpoint, so that a page that changes often is written back once. */
 const ofConnection = `
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = ON;
@@ -276,12 +272,12 @@ function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
-/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All else is about the file, the disk or who else holds it. */
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All others are about the file, the disk or its locks. */
 const ofTheData: readonly number[] = [18, 19, 20, 25]
 const full = 13
 
 function writeFault(error: Error & { errcode: number }): Fault {
-  // The upper bits say which kind of it.
+  // The upper bits are the extended error code.
   const code = error.errcode & 0xff
   if (ofTheData.includes(code)) {
     return new DataError(`The store cannot store this data: ${error.message}.`, 'Please report it.', { cause: error })

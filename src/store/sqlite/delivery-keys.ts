@@ -1,29 +1,29 @@
-// Keys of deliveries on SQLite: one that is sent again is known by its key for a week. Keys come in no order, so each would change a
-// page of its own: they wait in the order of the write-ahead log (WAL) until they are many, and join the others in the order of the keys.
+// Idempotency keys of deliveries on SQLite. Keys are random, so each insertion into the index would change another page. Therefore new keys
+// first go to a small table in the order of the write-ahead log (WAL), and many of them join the others at once, sorted.
 import { keyMemory } from '../ports/inbox.ts'
 import { number, optional, record, text } from '../sql/columns.ts'
 import type { Database } from './database.ts'
 
 export interface DeliveryKeys {
-  /** Within a transaction: a delivery that has no place in the WAL. False when its key was known. */
+  /** Within a transaction: the key of a delivery that is not in the WAL. False if it was known. */
   remember(key: string, now: number): boolean
-  /** Within a transaction: the key of the WAL's delivery of that number. */
+  /** Within a transaction: the key of the WAL's delivery `seq`. */
   add(seq: number, key: string, now: number): void
-  /** Within a transaction, after its keys were added: they join the others when they have become many. */
+  /** Within a transaction, after adding keys: moves new keys to the others if there are many. */
   joinMany(now: number): void
-  /** Within a transaction: all that wait join the others. */
+  /** Within a transaction: moves all new keys to the others. */
   joinAll(now: number): void
-  /** Within a transaction: a delivery with this key is new again. `seq`: its number, if it came by the WAL. */
+  /** Within a transaction: the key is unknown again. `seq`: its delivery, if that came through the WAL. */
   forget(key: string, seq: number | undefined): void
 }
 
-/** Keys that wait: some milliseconds of writing while the others are some hundred thousand. */
+/** Moving so many takes some milliseconds, beside some hundred thousand others. */
 const many = 8_192
-/** Keys that join are remembered up to this much longer, ms: with one time for all of them their index grows at its end. */
+/** Times of moved keys are rounded up to this, ms: with equal times the index by age grows at its end only. */
 const roundedTo = 3_600_000
 
 export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
-  // About: what a transaction that was rolled back had counted is not taken back.
+  // Approximate, as a rollback does not reset it.
   let fresh = number('keys')(db.prepare('SELECT count(*) AS keys FROM recent_delivery_keys').get() ?? {})
 
   function joinAll(now: number): void {
@@ -62,15 +62,15 @@ export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
   }
 }
 
-/** What the thread of the ingress knows of keys: where in the WAL each of those is that have not joined the others. */
+/** The keys as the ingress thread sees them: in memory it has those of deliveries in the WAL that have not joined the others. */
 export interface IngressKeys {
-  /** Whether a delivery with this key is on the disk. */
+  /** True if a delivery with this key was accepted. */
   isKnown(key: string, now: number): boolean
-  /** It is about to be that of the WAL's delivery of this number. */
+  /** To be called before the WAL's delivery `seq` with this key is written. */
   accept(key: string, seq: number, now: number): void
-  /** None from this number on was accepted after all. */
+  /** Writing the deliveries from `seq` on has failed. */
   takeBack(seq: number): void
-  /** `processed`: every delivery up to this number is. */
+  /** `processed`: all deliveries up to this one are processed. */
   forgetJoined(processed: number): void
 }
 
@@ -87,7 +87,7 @@ export function ingressKeys(db: Database): IngressKeys {
       const since = now - keyMemory
       const place = waiting.get(key)
       if (place !== undefined && place.seenAt >= since) {
-        // One that is processed may have been forgotten since.
+        // The key of a processed delivery may have been forgotten since.
         if (place.seq > processed) return true
         const isFresh = db.prepare('SELECT 1 FROM recent_delivery_keys WHERE seq = ? AND key = ?')
         if (isFresh.get(place.seq, key) !== undefined) return true
@@ -95,7 +95,7 @@ export function ingressKeys(db: Database): IngressKeys {
       return db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND seen_at >= ?').get(key, since) !== undefined
     },
     accept: (key, seq, seenAt) => {
-      // Last in the order, also where the key was known long ago.
+      // Deleted first, so that it becomes the last in the order of the map.
       waiting.delete(key)
       waiting.set(key, { seq, seenAt })
     },

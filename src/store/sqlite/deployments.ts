@@ -34,7 +34,7 @@ export function addDeployments(db: Database, reported: readonly ReportedDeployme
   return taken(db, writeDeployments(reported, now, db.damaged))
 }
 
-/** With the platform's numbers of what its jobs deployed, as far as they are known: `reported` in the same transaction, or before. */
+/** Adds the platform's ids of the deployments that its jobs made, if events have reported them before, or `reported` has them. */
 export function withDeploymentIds(db: Database, change: RunChange, reported: readonly ReportedDeployment[]): RunChange {
   const jobs = (change.deployments ?? []).flatMap(({ deployment: { jobId } }) => jobId ?? [])
   if (jobs.length === 0) return change

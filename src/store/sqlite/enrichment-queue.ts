@@ -1,4 +1,4 @@
-// What the change of a run on SQLite writes for its enrichment: the queue's entry, and which pipelines its jobs started.
+// Writes the enrichment queue and the triggers of a changed run, on SQLite.
 import { enrichmentChange, insertTriggers } from '../sql/enrichment-queue.ts'
 import type { Database } from './database.ts'
 import type { EnrichmentChange } from '../ports/enrichment-queue.ts'

@@ -1,4 +1,4 @@
-// Events on SQLite: one process works the inbox off, in the order of arrival.
+// Events on SQLite: one process works on the inbox, in the order of arrival.
 import { taken } from './steps.ts'
 import { writeEvent } from '../sql/events.ts'
 import type { WrittenEvent } from '../sql/waiting-events.ts'

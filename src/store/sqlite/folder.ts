@@ -1,9 +1,8 @@
-// Folders of the store that are still there after a power failure: a folder's name is an entry of its parent, and lasts only once
-// the parent is on the disk.
+// Creates folders that survive a power failure: a folder's name is an entry of its parent, so the parent must be synced, too.
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import path from 'node:path'
 
-/** Makes it, and the folders above it, where they are missing (0700). Throws what the file system throws. */
+/** Creates it and its parents (0700) if they are missing. Throws what the file system throws. */
 export function makeFolder(folder: string): void {
   const wanted = path.resolve(folder)
   const first = mkdirSync(wanted, { recursive: true, mode: 0o700 })
@@ -12,9 +11,9 @@ export function makeFolder(folder: string): void {
   for (let made = wanted; made !== top; made = path.dirname(made)) syncFolder(path.dirname(made))
 }
 
-/** Waits until its entries are on the disk. */
+/** Waits until its entries are on disk. */
 export function syncFolder(folder: string): void {
-  // Not every system opens a folder; those that do not keep names by themselves.
+  // Windows cannot open folders, and need not.
   if (process.platform === 'win32') return
   const descriptor = openSync(folder, 'r')
   try {

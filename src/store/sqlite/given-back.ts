@@ -1,17 +1,17 @@
-// Gives back at a start what the process before had leased in rows. One process serves a file, so who had leased anything is dead, however
-// it died: nobody waits for its leases to run out. Leases held in memory (`leases.ts`) ended with it.
+// Ends at a start all leases that are stored in rows. Only one process serves a file, so their holder is dead, and nothing must wait for them to
+// expire. Leases in memory (`leases.ts`) ended with their process.
 import { forGood } from '../sql/too-far-ahead.ts'
 import type { Database } from './database.ts'
 
-/** All kinds of leases that are in rows. The one parameter: the store's time, ms. */
+/** The parameter: the store's time, ms. */
 const givenBack: readonly string[] = [
-  // Of a file that an earlier version served, or that was copied from PostgreSQL.
+  // In a file that an earlier version served, or that was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
   'UPDATE enrichment_queue SET due_at = ?1, leased = 0 WHERE leased = 1',
   'UPDATE job_reads SET due_at = ?1, leased = 0 WHERE leased = 1',
   'UPDATE deployments SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL',
   'UPDATE changes SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL',
-  // What one of several replicas does alone: polling, flushing metrics, maintenance and the like. The sign of a copy is for good.
+  // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.
   `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
 ]
 

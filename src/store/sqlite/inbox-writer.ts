@@ -1,5 +1,5 @@
-// The writing side of the write-ahead log (WAL) beside the SQLite file, for the thread of the ingress: it writes to no file that others write to,
-// so nobody waits for anybody.
+// The writing side of the write-ahead log (WAL), for the ingress thread. It never writes to the SQLite file, so that this thread and the main
+// thread never wait for each other.
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import { ingressKeys } from './delivery-keys.ts'
 import { openSharedDatabase } from './database.ts'
@@ -12,17 +12,17 @@ import type { Delivery, InboxWriter, PutOutcome } from '../ports/inbox.ts'
 import type { WalPositions } from './wal/positions.ts'
 import type { StoreOptions } from '../ports/store.ts'
 
-/** For a file that this process serves, with the same positions. One at a time. Throws StoreError with a remedy. */
+/** For a file that this process serves, with the same positions. Only one may be open. Throws StoreError with a remedy. */
 export function openSqliteInboxWriter(file: string, options: StoreOptions, positions: WalPositions): InboxWriter {
   const real = storeFile(file)
   const db = openSharedDatabase(real, options)
   const wal = writable(() => openWalWriter(walFolder(real), positions, { log: options.log }))
   const keys = ingressKeys(db)
 
-  /** What the disk must take for this to be ready: as much as it refused last. */
+  /** Bytes that the disk must have room for to be ready: at least as many as it refused last. */
   let needed = usualRoom
 
-  /** Remembers those that are accepted, by the number that each will have. */
+  /** Registers the keys of those that are accepted, with the `seq` that each will have. */
   function outcomesOf(deliveries: readonly Delivery[], now: number): PutOutcome[] {
     let { seq } = positions.end
     return deliveries.map(({ key }) => {
@@ -34,7 +34,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
   }
 
   return {
-    // They are appended one after the other.
+    // The WAL is appended to by one call at a time.
     abreast: 1,
     put: async deliveries => {
       keys.forgetJoined(positions.processed)

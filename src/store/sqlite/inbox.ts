@@ -1,5 +1,5 @@
-// The inbox on SQLite: what the ingress has taken is read from the write-ahead log (WAL) beside the file; what comes another way (redelivery,
-// retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
+// The inbox on SQLite: deliveries of the ingress are read from the write-ahead log (WAL) beside the file; all others (redelivery, retries) are
+// in a table. Ids of the table are negated, so that both kinds have distinct ids: 5 is the WAL's fifth delivery, -5 the row 5.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { deliveryColumns, deliveryValues, inboxReads, itemOf, ofOtherVersions } from '../sql/inbox.ts'
@@ -24,7 +24,7 @@ import { StoreError } from '../../lib/fault.ts'
 import type { Leases } from './leases.ts'
 import type { Value } from '../sql/statements.ts'
 
-/** All that waits, and who has it at the moment. */
+/** The parts of the inbox. */
 export interface Waiting {
   readonly db: Database
   readonly leases: Leases
@@ -33,18 +33,14 @@ export interface Waiting {
   readonly wal: WalInbox | undefined
 }
 
-export interface SqliteInboxOptions {
-  /** Bytes that the store has. */
+interface SqliteInboxOptions {
+  /** Bytes of the store. */
   readonly size: () => number
   readonly maxSize: number
-  /** What of the WAL waits. */
   readonly walState: () => WalState
 }
 
-/**
- * For the one process that works it off. `noteFile`: where is noted what is being read (`reading-note.ts`); undefined for a store
- * in memory.
- */
+/** For the process that serves the store. `noteFile`: see `reading-note.ts`; undefined for a store in memory. */
 export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteFile: string | undefined): Inbox {
   const { db, leases, keys, wal } = waiting
   let note: ReadingNote<number> | undefined
@@ -79,7 +75,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
   }
 }
 
-/** For whoever looks at it beside that one. */
+/** For commands, while another process may be serving the store. */
 export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions): SharedInbox {
   const { db } = waiting
   const reads = inboxReads(sqliteStatements(db))
@@ -121,20 +117,20 @@ function put(
   })
 }
 
-export function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): void {
+function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): void {
   db.prepare(`INSERT INTO inbox (${deliveryColumns}) VALUES (?, ?, ?, ?, ?, ?)`).run(
     ...[...deliveryValues(delivery), delivery.body],
   )
 }
 
-/** Whether a delivery is still to be processed. */
+/** True for a delivery that is still to be processed. */
 function stillWaits(db: Database): (id: number) => boolean {
   const checkpoint = readCheckpoint(db)
   return id =>
     id > 0 ? !isProcessed(checkpoint, id) : db.prepare('SELECT 1 FROM inbox WHERE id = ?').get(-id) !== undefined
 }
 
-/** Only reads: what is leased is known in memory (`leases.ts`). */
+/** Only reads the database: leases are in memory (`leases.ts`). */
 function lease(
   { db, leases, wal }: Waiting,
   note: ReadingNote<number>,
@@ -167,8 +163,8 @@ function lease(
 const movedAtOnce = 64
 
 /**
- * Moves what waits in the WAL into the table, and its keys to the others. Throws StoreError where some of it is in files that are
- * away: nobody writes the WAL who knows whether they are gone.
+ * Moves pending deliveries from the WAL into the table, and their keys to the others. Throws StoreError if files with pending deliveries are
+ * missing: without a writer of the WAL nobody knows whether they will come back.
  */
 export function moveIntoTable({ db, keys, wal }: Waiting): void {
   let items: InboxItem[] = []
@@ -209,7 +205,7 @@ export function erase({ db, leases, wal }: Waiting, ids: readonly number[]): voi
   const ofWal = ids.filter(id => id > 0)
   if (ofWal.length > 0) wal?.recordProcessed(ofWal)
   db.afterCommit(() => {
-    // Bodies may hold secrets.
+    // Bodies may contain secrets.
     if (ofWal.length < ids.length) db.scrub()
     for (const id of ids) leases.forget(id)
   })
@@ -217,8 +213,7 @@ export function erase({ db, leases, wal }: Waiting, ids: readonly number[]): voi
 
 /** Within a transaction. */
 function requeue(db: Database, which: string, values: readonly Value[] = []): number {
-  // Keys stay free: what is retried must not be refused as a duplicate of itself.
-  // Within the database: together they may be many times larger than the memory.
+  // Without their keys: a retried delivery must not be a duplicate of itself. By SQL alone, as the bodies may not fit into memory.
   db.prepare(
     `INSERT INTO inbox (${deliveryColumns}) SELECT ${deliveryColumns} FROM quarantined_deliveries WHERE ${which}`,
   ).run(...values)

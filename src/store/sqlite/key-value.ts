@@ -1,4 +1,4 @@
-// Texts by name for the repositories, leases and counters on SQLite.
+// Repositories, leases and counters on SQLite.
 import type { Database } from './database.ts'
 import { leasesAndCounters } from '../sql/leases.ts'
 import { repositories } from '../sql/repositories.ts'

@@ -1,21 +1,20 @@
-// Who has leased which row at the moment: deliveries that are read, exports that are on their way, runs that are looked at. One process
-// alone serves an SQLite file, so this is known in memory: written into the rows it would write every body a second time, and be a
-// commit on the way of each pipeline. A process that dies gives back what it had by dying. Times are the process's own (`Database.elapsed`).
+// Leases of deliveries, runs and outbox entries on SQLite. As only one process serves a file, they are in memory: stored in the rows, each
+// lease would rewrite the row, with its body, and need a commit. They end with the process. Times are monotonic (`Database.elapsed`).
 
 export interface Leases {
-  /** Until when it is leased, or was; 0 when nobody has had it. */
+  /** The end of its last lease; 0 if it was never leased. */
   until(id: number): number
-  /** `token`: for who must prove later that the lease is still theirs. */
+  /** `token`: proves later, in `isOf`, that the lease is still the caller's. */
   lease(id: number, until: number, token?: string): void
-  /** True while nobody else has leased it since, even when its time is over. */
+  /** True as long as nobody else has leased it since, even after its end. */
   isOf(id: number, token: string): boolean
-  /** Nobody needs it any more: it was processed, or what became of it is settled. */
+  /** To be called when the item was processed or settled. */
   forget(id: number): void
-  /** Forgets all whose time is over, also of rows that are gone: where no token is asked for. */
+  /** Forgets all that have ended. Only for leases without tokens. */
   expire(now: number): void
-  /** When the first of them is free again by itself; undefined when none is leased. */
+  /** The earliest end of a lease; undefined without any. */
   nextFree(): number | undefined
-  /** How many are leased or were, and not forgotten. */
+  /** How many are not forgotten, including those that have ended. */
   readonly size: number
 }
 

@@ -1,7 +1,7 @@
-// The lists of runs on SQLite are brought up to date when somebody looks at them, or for many runs at once: they have an index for
-// each filter, and one run written by itself would change a page of each index.
+// The lists of runs on SQLite are updated when they are read, or for many runs at once: they have an index for each filter, and a single
+// insertion would change a page of each.
 //
-// Which runs are to be listed is written with them. What they are listed as is remembered, and read again where it is not.
+// The ids of runs that are still to be listed are stored with the runs. Their listings are in memory, or are computed again from the rows.
 import { number, record, type Row } from '../sql/columns.ts'
 import { headOf, keyOf } from '../sql/run-rows.ts'
 import { insertListings, listingOf, listingValues, type ListingValues } from '../read-models/listing.ts'
@@ -13,22 +13,22 @@ import type { Run } from '../../model/run.ts'
 export interface Listings {
   /** Within the transaction that writes the run. */
   add(runId: number, run: Run, now: number): void
-  /** Within a transaction, after its runs were added: lists them when they have become many. */
+  /** Within a transaction, after adding its runs: writes the listings if there are many. */
   listMany(): void
-  /** Before somebody looks. Throws StoreError. */
+  /** To be called before reading lists. Throws StoreError. */
   catchUp(): void
 }
 
 const unlisted = record({ id: number('run_id'), version: number('version') })
 const changedAt = number('changed_at')
 
-/** Runs that wait: some milliseconds of writing. */
+/** Writing so many takes some milliseconds. */
 const many = 512
 
 const writeListing = insertListings('VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
 
 export function sqliteListings(db: Database, recent: RecentChunks): Listings {
-  /** By run: what it is listed as, if the version in its row is still this one. Others may have written the run since. */
+  /** Listings by run. Valid if the row has the same version: another process may have written the run since. */
   const known = new Map<number, { readonly version: number; readonly values: ListingValues }>()
   let nextVersion = Math.floor(Math.random() * 2 ** 50)
 
@@ -44,7 +44,7 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
     return db.damaged.orNothing({ ...keyOf(row) }, 'it is not listed', () => valuesOf(row))
   }
 
-  /** Answers how many waited. */
+  /** Returns how many waited. */
   function list(): number {
     const waiting = db.prepare('SELECT run_id, version FROM unlisted_runs ORDER BY run_id LIMIT ?').all(many)
     const runOf = db.prepare('SELECT * FROM runs WHERE id = ?')
@@ -60,7 +60,7 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
       if (values !== undefined) write.run(id, ...values)
       done.run(id)
     }
-    // All are listed: what is left was added by a transaction that was rolled back.
+    // All are listed: what is left is from a transaction that was rolled back.
     if (waiting.length < many) known.clear()
     return waiting.length
   }
@@ -77,7 +77,7 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
       if (known.size >= many) list()
     },
     catchUp: () => {
-      // Other processes write runs too, and leave them to whoever looks first.
+      // Other processes write runs, too, and leave listing them to the next reader.
       const isBehind = db.prepare('SELECT 1 FROM unlisted_runs LIMIT 1').get() !== undefined
       while (isBehind && db.transaction(list) === many);
     },

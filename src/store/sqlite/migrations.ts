@@ -1,4 +1,4 @@
-// SQLite's schema, as numbered steps that are never edited once released. `user_version` says how far a file has come.
+// SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -17,7 +17,7 @@ export const sqliteMigrations: readonly string[] = [
     at INTEGER NOT NULL
   );
 
-  -- How far the write-ahead log of deliveries, in files beside, is processed. \`beyond\`: JSON, see wal-checkpoint.ts.
+  -- How far the write-ahead log of deliveries is processed. \`beyond\`: JSON, see wal-checkpoint.ts.
   CREATE TABLE wal_checkpoint (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
     seq    INTEGER NOT NULL,
@@ -26,14 +26,14 @@ export const sqliteMigrations: readonly string[] = [
   );
   INSERT INTO wal_checkpoint VALUES (1, 0, 0, '[]');
 
-  -- Keys of deliveries by their number in the write-ahead log, until many of them join the others at once.
+  -- New keys of deliveries, by their place in the write-ahead log (see delivery-keys.ts).
   CREATE TABLE recent_delivery_keys (
     seq     INTEGER PRIMARY KEY,
     key     TEXT    NOT NULL,
     seen_at INTEGER NOT NULL
   );
 
-  -- Runs that are still to be listed, many at once (see listings.ts).
+  -- Runs that are still to be listed (see listings.ts).
   CREATE TABLE unlisted_runs (
     run_id  INTEGER PRIMARY KEY,
     version INTEGER NOT NULL

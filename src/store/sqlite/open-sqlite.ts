@@ -1,5 +1,5 @@
-// The embedded store: one SQLite file, every room's tables on one connection. Opened by the one process that serves it, or shared by
-// others beside that one: what they may not do they do not get.
+// The embedded store: one SQLite file on one connection, with the write-ahead log (WAL) of deliveries beside it. Opened by the process that
+// serves it, or shared by commands, which get only what they may do.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
@@ -39,9 +39,9 @@ import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
 /**
- * Opens the file as its only server, until it is closed: makes and migrates it, works off its WAL and erases what is processed.
- * Nothing is opened for writing before the lock is held. `:memory:` has no file and no WAL. `positions`: shared with the ingress of the
- * same process. Throws StoreError with a remedy; what another process serves is left as it is.
+ * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.
+ * `:memory:` has no file and no WAL. `positions`: shared with the ingress of the same process. Throws StoreError with a remedy; a file that
+ * another process serves is not touched.
  */
 export function openSqlite(file: string, options: StoreOptions, positions = walPositions()): Store {
   if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
@@ -70,8 +70,8 @@ export function openSqlite(file: string, options: StoreOptions, positions = walP
 }
 
 /**
- * Opens the file beside whoever serves it, with no right to work off or to erase what the WAL holds. It is made or migrated only
- * while nobody serves it. Throws StoreError with a remedy.
+ * Opens the file while another process may be serving it, without access to the WAL's deliveries. Creates or migrates it only if no
+ * process serves it. Throws StoreError with a remedy.
  */
 export function openSqliteShared(file: string, options: StoreOptions): SharedStore {
   const real = storeFile(file)
@@ -106,7 +106,7 @@ function lockedFile(file: string): { readonly real: string; readonly lock: Retur
 interface OwnWal {
   readonly folder: string
   readonly positions: WalPositions
-  /** The store's: beside it is noted what is being read, settled and encoded. */
+  /** The store's file: the notes of work in progress are beside it. */
   readonly file: string
 }
 
@@ -124,7 +124,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
     proveWritable: async () => {
       if (own !== undefined) proveReadable(own.positions)
       await store.proveWritable()
-      // The file may have room within itself where the disk has none.
+      // A full disk may go unnoticed as long as the file has free pages.
       if (own !== undefined && existsSync(own.folder)) await proveWal(own.folder)
     },
     inbox: sqliteInbox(
@@ -139,7 +139,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
     reclaim: async () => {
       db.transaction(() => {
         giveBackLeases(db)
-        // Of a file that an earlier version pruned, or that was copied.
+        // For a file that an earlier version pruned, or that was copied.
         db.prepare(takeInSql.moveBack).run()
       })
     },
@@ -151,7 +151,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
     close: async () => {
       wal?.close()
       try {
-        // Nobody writes the WAL any more: what is processed of it is not left behind.
+        // The WAL has no writer any more, so processed deliveries can be erased.
         await erase()
       } finally {
         db.close()
@@ -160,7 +160,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   }
 }
 
-/** What everybody gets who opened it. */
+/** The part of the store that is the same for its server and for commands. */
 function rooms(
   waiting: Waiting,
   options: StoreOptions,
@@ -172,7 +172,7 @@ function rooms(
   const listings = sqliteListings(db, recent)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
-    // Some milliseconds, so that everything else on the thread has its turn (decision 37).
+    // Some milliseconds, so that other work on the thread gets its turn (decision 37).
     runsPerTransaction: 32,
     runs: sqliteRuns({ waiting, recent, listings }),
     outbox: sqliteOutbox(db, recent),

@@ -1,4 +1,4 @@
-// What is pending for destinations, on SQLite: leases are in memory, so that leasing writes nothing.
+// The outbox on SQLite. Leases are in memory, so that leasing writes nothing.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
@@ -20,14 +20,14 @@ export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
     },
     settle: async (token, settlements) => {
       const own = settlements.filter(({ id }) => leases.isOf(id, token))
-      // One time for all: what goes off together is due together again.
+      // The same time for all, so that entries that were sent together are due together again.
       const now = db.now()
       const settled = db.transaction(() => {
         const settle = db.prepare(settleEntry)
-        // What was not sent was due, and is: nothing is written of it.
+        // The row of an unsent entry is unchanged.
         return own.filter(one => one.as === 'unsent' || settle.run(...settledValues(one, now)).changes === 1).length
       })
-      // Not before it is committed: what could not be written is settled by the same lease once more.
+      // After the commit: if it fails, the same lease can settle them again.
       for (const { id } of own) leases.forget(id)
       return { lost: settlements.length - settled, at: now }
     },
@@ -37,7 +37,7 @@ export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
           `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
         )
-        // What is leased was due before and comes first: the first that nobody has leased is still among these.
+        // Leased entries were due earlier and come first; one more than there are leases includes the first free one.
         .all(queue.destination, queue.signal, leases.size + 1)
       const [now, at] = [db.now(), db.elapsed()]
       const pauses = rows.map(due).map(entry => Math.max(entry.at - now, leases.until(entry.id) - at))
@@ -47,7 +47,6 @@ export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
   }
 }
 
-/** Nothing of an entry that is no longer pending. */
 const settleEntry = `
   UPDATE outbox SET state = ?, due_at = coalesce(?, due_at), error = ?, tries = tries + ?, answer_status = ?, settled_at = ?
   WHERE id = ? AND state = 'pending'`
@@ -57,7 +56,6 @@ const chunkId = number('chunk_id')
 const contentOf = text('content')
 const due = record({ id: idOf, at: number('due_at') })
 
-/** Only reads. */
 function freeItems(
   db: Database,
   recent: RecentChunks,
@@ -72,7 +70,7 @@ function freeItems(
         `SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND due_at <= ?
          ORDER BY due_at ${order}, id ${order} LIMIT ?`,
       )
-      // What is leased stays among them in the table.
+      // Leased entries are still among these rows.
       .all(queue.destination, queue.signal, now, limit + leases.size)
       .map(idOf)
       .filter(id => leases.until(id) <= at)

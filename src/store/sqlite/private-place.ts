@@ -1,20 +1,20 @@
-// Files and folders that are nobody else's to read from the moment they are there: who had one open before its rights were
-// taken would read on.
+// Creates files and folders that nobody else can read, from the first moment: a process that has opened a file before its mode is changed can
+// read on.
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { makeFolder } from './folder.ts'
 
-/** Makes an empty file (0600) where there is none; one that is there loses the rights of others. Throws what the file system throws. */
+/** Creates an empty file (0600), or sets the mode of an existing one. Throws what the file system throws. */
 export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
-    // One that is there is not even opened: at its closing the system would give up every lock that this process has on it.
+    // An existing file must not be opened: closing it would release all POSIX locks that this process has on it.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
   chmodSync(file, 0o600)
 }
 
-/** The same for a folder (0700). One of another user is none to write into: it throws. */
+/** The same for a folder (0700). Throws if it belongs to another user. */
 export function makePrivateFolder(folder: string): void {
   makeFolder(folder)
   chmodSync(folder, 0o700)

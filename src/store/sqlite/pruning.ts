@@ -1,4 +1,4 @@
-// Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
+// Pruning on SQLite: small transactions, and free pages returned to the file system.
 import { loadJobs } from './run-rows.ts'
 import { chunksInUse, pruneEvents, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
 import { sqliteStatements } from './statements.ts'
@@ -11,10 +11,9 @@ import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendTaking } from './trend-taking.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 
-/** Pages of one step, 16 KiB each (4 in files of the first versions): some milliseconds of writing. */
+/** 2 MiB: some milliseconds. */
 const pagesPerStep = 128
 
-/** `fullness`: of the whole store, as a share of its limit. */
 export function sqlitePruning(
   db: Database,
   recent: RecentChunks,

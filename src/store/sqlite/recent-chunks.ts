@@ -1,6 +1,6 @@
-// Chunks of snapshots that were taken a moment ago, still in memory: they are sent, and counted for the figures over time, right after
-// they were written, and reading a chunk back takes as long as mapping it. Only what is committed is remembered: an id that was
-// rolled back is given to another chunk. And only for a moment: so is the id of one that was pruned.
+// A cache of chunks that were just written: they are sent, and counted for trends, right afterwards, and reading one back takes as long as
+// mapping it. Only committed chunks are cached, and only for a minute, because SQLite reuses ids: that of a rolled back chunk at once,
+// that of a pruned one later.
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
@@ -14,15 +14,15 @@ export interface RecentChunk {
 export interface RecentChunks {
   /** After the commit. */
   remember(chunks: readonly RecentChunk[]): void
-  /** The chunk of that id; undefined when it must be read. */
+  /** Undefined if it is not cached. */
   recall(id: number): RecentChunk | undefined
-  /** The same of a run. */
+  /** The same for a chunk of a run. */
   recallOfRun(id: number): Chunk | undefined
 }
 
-/** JSON of all that is remembered, UTF-16 units: some 600 chunks of twenty jobs, and three times as much in memory. */
+/** UTF-16 units of JSON in the cache: some 600 chunks of twenty jobs; in memory they take three times as much. */
 export const mostText = 8 * 1024 * 1024
-/** A chunk of a large pipeline, UTF-16 units: it is read back, as a few of them would take the place, and the memory, of all others. */
+/** Larger chunks, in UTF-16 units, are not cached: a few of them would displace all others. */
 const largest = 128 * 1024
 const believedMs = 60_000
 
@@ -61,7 +61,7 @@ export function createRecentChunks(now: () => number): RecentChunks {
   }
 }
 
-/** How many of them, from the newest on, have so much text together. */
+/** How many of the newest chunks have `text` UTF-16 units together, at most. */
 export function newestWorth(text: number, chunks: readonly RecentChunk[]): number {
   let left = text
   for (let count = 0; count < chunks.length; count += 1) {

@@ -1,4 +1,4 @@
-// Runs and their jobs as a transaction on SQLite reads them.
+// Reads runs and their jobs within a transaction on SQLite.
 import { number, type Row } from '../sql/columns.ts'
 import { hasSnapshot, jobsOf } from '../sql/run-rows.ts'
 import { selectRun } from '../sql/run-reads.ts'
@@ -34,7 +34,7 @@ export function loadJobs(db: Database, recent: RecentChunks, run: Row, which: Ru
   return jobsOf(rows, chunks, job => wanted.has(job))
 }
 
-/** Rows of jobs read at once: of a large run all of them would take as much memory again as what is made of them. */
+/** Rows of jobs read at once: all rows of a large run would need as much memory as the jobs made of them. */
 const jobsAtOnce = 2_000
 
 function* rowsOf(db: Database, run: number): Generator<Row> {
@@ -48,7 +48,7 @@ function* rowsOf(db: Database, run: number): Generator<Row> {
   }
 }
 
-/** The run's chunks that have jobs with ids from `first` to `last` which are stored nowhere else. */
+/** The chunks that are needed to restore jobs with ids from `first` to `last`. */
 function chunksOf(db: Database, recent: RecentChunks, run: number, first: number, last: number): Chunk[] {
   const ids = db
     .prepare('SELECT id FROM chunks WHERE run_id = ? AND first_job <= ? AND last_job >= ? ORDER BY id')

@@ -1,4 +1,4 @@
-// Runs, their jobs and their chunks, on SQLite.
+// Runs, jobs and chunks on SQLite.
 import { addChanges } from './changes.ts'
 import { addDeployments, withDeploymentIds } from './deployments.ts'
 import { addIncidents } from './incidents.ts'
@@ -28,8 +28,8 @@ import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { PendingChunk, RunChange, Runs, RunWork, SourceName, StoredRun, Processed } from '../ports/runs.ts'
 
-/** What a transaction moves besides the runs' own rows. */
-export interface Beside {
+/** What a transaction changes besides rows of runs. */
+interface Beside {
   readonly waiting: Waiting
   readonly recent: RecentChunks
   readonly listings: Listings
@@ -50,7 +50,7 @@ export function sqliteRuns(beside: Beside): Runs {
         return written !== undefined
       })
     },
-    // Only reads, as the inbox does: writing the time into the row would write the whole run once more.
+    // Leases are in memory: storing them would rewrite the row of the run.
     takeDue: async (limit, leaseMs) => {
       const at = db.elapsed()
       leased.expire(at)
@@ -77,13 +77,12 @@ export function sqliteRuns(beside: Beside): Runs {
 const idOf = number('id')
 const due = record({ id: number('id'), at: number('due_at') })
 
-/** What a transaction wrote. */
 interface Written {
   readonly runs: number[]
   readonly chunks: RecentChunk[]
 }
 
-/** Within a transaction. Undefined when any delivery is no longer ours: then somebody else processes it. */
+/** Within a transaction. Undefined if the lease of any delivery was lost. */
 function transact(beside: Beside, work: readonly RunWork[], processed: Processed | undefined): Written | undefined {
   const { waiting, recent, listings } = beside
   const { db, leases } = waiting
@@ -104,7 +103,7 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
       const id = row && idOf(row)
       if (id !== undefined) written.runs.push(id)
       written.chunks.push(...write(beside, id, known, withDeploymentIds(db, change, reported), item.source, now))
-      // What would be forgotten at once is not kept in memory until the commit.
+      // No more than the cache can take, so that a large transaction does not fill the memory.
       written.chunks.splice(0, written.chunks.length - newestWorth(mostText, written.chunks))
       totals.push(...(change.totals ?? []))
       deployments.push(...(change.deployments ?? []))
@@ -122,7 +121,7 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
   return written
 }
 
-/** A run that was pruned and is observed again goes on from its tombstone. */
+/** A pruned run that is observed again continues from its tombstone. */
 function reviveRow(beside: Beside, key: RunKey, now: number): Row | undefined {
   const { db } = beside.waiting
   const tombstone = takeTombstone(db, key)
@@ -189,7 +188,7 @@ function addToOutbox(db: Database, runId: number, pending: PendingChunk, writes:
   return { id, chunk, size: content.length }
 }
 
-/** False where it is no longer to be read. */
+/** False if the entry was gone. */
 function removeRead(db: Database, key: JobReadKey): boolean {
   return Number(db.prepare(removeJobRead).run(...readValues(key)).changes) > 0
 }

@@ -1,12 +1,12 @@
-// One process serves an SQLite store: it alone migrates it, works off its inbox and erases anything. The lock is SQLite's own, held on
-// a file beside the store: the operating system gives it back when the process dies, however it dies. A second file says who holds it.
+// Only one process may serve a SQLite store: migrate it, work on its inbox and erase anything. The lock is SQLite's own, on a file beside the
+// store, so the operating system releases it however the process dies. A second file names the holder.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { makePrivateFile } from './private-place.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
-export interface ServeLock {
+interface ServeLock {
   release(): void
 }
 
@@ -14,14 +14,14 @@ export interface ServeLock {
 const busy = 5
 
 /**
- * `file`: without links (`storeFile`). Throws StoreError naming the holder's process and host, and changes nothing then. Commands
- * beside the daemon do not take this lock.
+ * `file`: without links (`storeFile`). Throws StoreTaken with the holder's process and host. Commands do not take this lock while they share
+ * the store with a daemon.
  */
 export function lockForServing(file: string): ServeLock {
   const holderFile = `${file}.holder`
   let lock: DatabaseSync | undefined
   try {
-    // Whoever could read it could hold it, and keep the daemon from starting.
+    // Private, as anybody who can read the file can lock it and keep the daemon from starting.
     makePrivateFile(`${file}.lock`)
     lock = new DatabaseSync(`${file}.lock`)
     lock.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
@@ -40,7 +40,7 @@ export function lockForServing(file: string): ServeLock {
   }
 }
 
-/** Some other process serves the store. */
+/** Another process serves the store. */
 export class StoreTaken extends StoreError {}
 
 function takenFault(file: string, holder: string, cause: unknown): StoreTaken {
@@ -63,7 +63,7 @@ function sayWhoHolds(holderFile: string): void {
   try {
     writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
   } catch {
-    // As on a full disk: then the message to the one who is refused does not name the holder.
+    // On a full disk: then the message of `StoreTaken` does not name the holder.
   }
 }
 

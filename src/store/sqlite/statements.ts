@@ -1,4 +1,4 @@
-// Statements that both databases share, on SQLite.
+// Runs the shared SQL on SQLite.
 import type { Database } from './database.ts'
 import type { Statements } from '../sql/statements.ts'
 

@@ -1,4 +1,4 @@
-// Steps of a transaction, taken on SQLite.
+// Runs the steps of a transaction on SQLite.
 import type { Database } from './database.ts'
 import type { Steps } from '../sql/steps.ts'
 

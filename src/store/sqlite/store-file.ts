@@ -1,10 +1,10 @@
-// Which file a store really is. SQLite, the lock and the write-ahead log of deliveries keep their files beside it, by its name: so
-// each store must go by one name, whatever links lead to it.
+// Resolves the path of a store. SQLite, the lock and the write-ahead log keep files beside the store, named after it, so each store must be
+// opened under one name only, whatever links lead to it.
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { StoreError } from '../../lib/fault.ts'
 
-/** Its path without links. Throws StoreError where the file has a second name that no path shows: a hard link, a mount. */
+/** The path without symbolic links. Throws StoreError if the file has hard links or is a mount point itself. */
 export function storeFile(file: string): string {
   const real = withoutLinks(path.resolve(file))
   const names = statSync(real, { throwIfNoEntry: false })?.nlink ?? 1
@@ -23,7 +23,7 @@ export function storeFile(file: string): string {
   return real
 }
 
-/** Also of a file that is still to be made. */
+/** Also for a file that does not exist yet. */
 function withoutLinks(file: string): string {
   try {
     return realpathSync(file)
@@ -36,7 +36,7 @@ function withoutLinks(file: string): string {
   return folder === file ? file : path.join(withoutLinks(folder), path.basename(file))
 }
 
-/** Only Linux says so. */
+/** Always false on other systems than Linux. */
 function isMounted(file: string): boolean {
   try {
     const escaped = file.replace(/[\\ \t\n]/g, char => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)

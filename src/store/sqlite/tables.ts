@@ -1,4 +1,4 @@
-// Rows as they are, on SQLite.
+// Bare rows on SQLite, for copying a store.
 import { momentary, type Cells, type Table, type Tables } from '../ports/tables.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { cell, number, text, type Row } from '../sql/columns.ts'
@@ -37,7 +37,7 @@ export function sqliteTables(db: Database): Tables {
       const insert = db.prepare(`INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${values})`)
       db.transaction(() => rows.forEach(row => insert.run(...row)))
     },
-    // Ids follow the greatest one by themselves; so must what counts them.
+    // New ids follow the greatest one by themselves; trends count chunks by their ids.
     finish: async () => {
       db.transaction(() => db.prepare(takeInSql.moveBack).run())
     },

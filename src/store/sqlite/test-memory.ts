@@ -1,4 +1,4 @@
-// What is remembered of tests, on SQLite.
+// Test results on SQLite.
 import { recordReport, testMemoryStatements } from '../sql/test-memory.ts'
 import { sqliteStatements } from './statements.ts'
 import type { Database } from './database.ts'

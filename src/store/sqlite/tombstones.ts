@@ -1,4 +1,4 @@
-// What is remembered of pruned runs, on SQLite.
+// Tombstones of pruned runs on SQLite.
 import { insertTombstones, tombstoneOf, tombstoneValues, type StoredTombstone } from '../sql/tombstone-text.ts'
 import type { Database } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -10,7 +10,7 @@ export function writeTombstone(db: Database, tombstone: Tombstone, now: number):
   db.prepare(insertTombstone).run(...tombstoneValues(tombstone, now))
 }
 
-/** Removes it: the run has a row again. */
+/** Deletes and returns it: the run gets a row again. */
 export function takeTombstone(db: Database, key: RunKey): StoredTombstone | undefined {
   const sql = 'DELETE FROM tombstones WHERE instance = ? AND pipeline_id = ? RETURNING *'
   const row = db.prepare(sql).get(key.instance, key.pipelineId)

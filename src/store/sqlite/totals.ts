@@ -1,4 +1,4 @@
-// Moves running totals on SQLite.
+// Adds to the running totals on SQLite.
 import { addToCounter } from '../sql/leases.ts'
 import { batchesOf, countNameOf, namesOf, sumsOf, type Batch, type Sums } from '../sql/adding-up.ts'
 import {
@@ -13,7 +13,7 @@ import { number, text } from '../sql/columns.ts'
 import { overflowAttributes, type ProjectIncrements, type SeriesTotal } from '../../model/totals.ts'
 import type { Database } from './database.ts'
 
-/** Within the transaction that takes the snapshots which they count. */
+/** Within the transaction that takes the snapshots. */
 export function moveTotals(db: Database, increments: readonly ProjectIncrements[], now: number): void {
   const batches = batchesOf(increments)
   const sums = batches.map(batch => moveProject(db, batch, now))

@@ -1,5 +1,5 @@
-// Which runs are being settled and which outbox entries encoded, on SQLite: each in a small file beside the store, as deliveries that
-// are being read are.
+// Notes of the runs that are settled and the outbox entries that are encoded, on SQLite: in small files beside the store, like those of
+// deliveries.
 import { z } from 'zod'
 import { circumstances } from '../sql/circumstances.ts'
 import { openReadingNote, type ReadingNote } from './reading-note.ts'

@@ -29,7 +29,7 @@ export function sqliteViews(db: Database, trends: TrendTaking, listings: Listing
   }
 }
 
-/** Where nothing can be written, as on a full disk, the lists are shown as they were. */
+/** If nothing can be written, as on a full disk, the lists are shown as they are. */
 function upToDate(listings: Listings): void {
   try {
     listings.catchUp()

@@ -1,4 +1,4 @@
-// What the database knows of the write-ahead log (WAL) of deliveries beside it: how far it is processed, and what of it was lost.
+// The checkpoint of the write-ahead log (WAL) of deliveries in the database: how far the WAL is processed, and what of it was lost.
 import { alsoProcessed, isProcessed, lastProcessed, waitingUpTo, type Checkpoint } from './wal/checkpoint.ts'
 import { endOfWal, readWal, type Unread } from './wal/reader.ts'
 import { headBytes } from './wal/record.ts'
@@ -9,20 +9,21 @@ import type { Database } from './database.ts'
 import type { WalPositions } from './wal/positions.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** What is not yet processed, and when its oldest came. */
+/** What is not processed yet. */
 export interface WalState {
   readonly waiting: number
   readonly bytes: number
+  /** When the oldest was received. */
   readonly oldest: number | undefined
 }
 
-/** Numbers one after the other. */
+/** Consecutive deliveries. */
 export interface Gap {
   readonly from: number
   readonly to: number
 }
 
-/** Counts deliveries that cannot be read any more and says so; `next`: the checkpoint without them. */
+/** Counts and logs deliveries that cannot be read any more. `next`: the checkpoint that skips them. */
 export function recordLost(
   db: Database,
   next: Checkpoint,
@@ -38,19 +39,19 @@ export function recordLost(
   log?.error(facts, 'accepted deliveries cannot be read from the write-ahead log and are skipped')
 }
 
-export interface BeginWalOptions {
+interface BeginWalOptions {
   readonly db: Database
   readonly folder: string
   readonly positions: WalPositions
   readonly log: Log | undefined
 }
 
-/** More deliveries than ever wait in one WAL. */
+/** More deliveries than a WAL ever has. */
 const farBehind = 1_000_000_000
 
 /**
- * Where a WAL goes on when a process begins to serve it: behind all that can be read of it, all that the database knows of, and
- * all that may have been in what cannot be read. No number is given twice, or what is read late would be taken for something else.
+ * Sets where the WAL continues when a process begins to serve it: after everything that can be read, that the database knows of, or that may
+ * have been in damaged places. No `seq` may be given twice: if an old file came back, its deliveries would be taken for others.
  */
 export function beginWal({ db, folder, positions, log }: BeginWalOptions): void {
   let checkpoint = readCheckpoint(db)
@@ -64,14 +65,14 @@ export function beginWal({ db, folder, positions, log }: BeginWalOptions): void 
   if (damaged.length > 0 && (position?.seq ?? 0) >= processed.seq) {
     const most = damaged.reduce((sum, one) => sum + Math.ceil(one.bytes / headBytes), 0)
     const next = alsoProcessed(checkpoint, [{ from: seq + 1, to: seq + most, bytes: 0 }])
-    // How many they were nobody knows: at least as many as there are such places.
+    // It is not known how many were lost: at least one for each damaged place.
     const gaps = damaged.map((_, at) => ({ from: seq + 1 + at, to: seq + 1 + at }))
     recordLost(db, next, { gaps, unread }, log)
     checkpoint = next
     seq += most
   }
   if (files.length === 0 && seq > 0) {
-    // Most often there was nothing left to wait. But where a mount is missing, its files come back, with numbers that nobody knows here.
+    // Usually because everything was processed. But if a mount is missing, its files may come back, up to an unknown `seq`.
     const next = alsoProcessed(checkpoint, [{ from: seq + 1, to: seq + farBehind, bytes: 0 }])
     db.transaction(() => writeCheckpoint(db, next))
     checkpoint = next
@@ -81,7 +82,7 @@ export function beginWal({ db, folder, positions, log }: BeginWalOptions): void 
   positions.moveProcessed(checkpoint.to.seq)
 }
 
-/** As somebody sees it who only looks. */
+/** For a process that only reads. */
 export function walState(checkpoint: Checkpoint, folder: string): WalState {
   const { waiting, bytes } = waitingUpTo(checkpoint, endOfWal(folder).position ?? lastProcessed(checkpoint))
   if (waiting <= 0) return { waiting: 0, bytes: 0, oldest: undefined }
@@ -103,7 +104,7 @@ const beyond = json<readonly [from: number, to: number, bytes: number][]>('beyon
 export function readCheckpoint(db: Database): Checkpoint {
   const row = db.prepare('SELECT seq, bytes, beyond FROM wal_checkpoint').get() ?? {}
   const { seq, bytes } = position(row)
-  // Without it what lies beyond is read once more, and changes nothing.
+  // If it is damaged, the deliveries beyond are processed again, which changes nothing.
   const known =
     db.damaged.orNothing({ checkpoint: seq }, 'the deliveries after it are read again', () => beyond(row)) ?? []
   const stretches = known.map(([from, to, size]) => ({ from, to, bytes: size }))

@@ -1,5 +1,5 @@
-// The reading side of the write-ahead log (WAL) beside the SQLite file: hands out its deliveries, and records in the database, within the
-// transaction that takes them in, which of them are processed.
+// The reading side of the write-ahead log (WAL): hands out its deliveries, and records in the database, in the transaction that applies them,
+// which ones are processed.
 import { alsoProcessed, isProcessed, notProcessed, waitingUpTo } from './wal/checkpoint.ts'
 import { beginReading, missedBy, type Missed, type Reading } from './wal/missed.ts'
 import { endOf, type WalRecord } from './wal/record.ts'
@@ -14,27 +14,27 @@ import type { WalPositions, Position } from './wal/positions.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface WalInbox {
-  /** Waiting deliveries in their order: first those that were handed out before and `isFree` again. The caller stops when it has enough. */
+  /** Pending deliveries in their order, first those that were handed out before and are `isFree` again. The caller stops when it has enough. */
   waiting(isFree: (id: number) => boolean): Generator<InboxItem>
-  /** Within a transaction: these are processed. */
+  /** Within a transaction. */
   recordProcessed(ids: readonly number[]): void
-  /** A delivery that was handed out and is not processed. */
+  /** A delivery that was handed out and is not processed yet. */
   item(id: number): InboxItem | undefined
   state(): WalState
   close(): void
 }
 
-/** What is known of a delivery that was handed out. */
+/** A delivery that was handed out. */
 interface Seen {
   readonly place: Place
   readonly key: string | undefined
   readonly bytes: number
   readonly receivedAt: number
-  /** Where it was not found again. */
+  /** Set if it was not found again. */
   readonly missed?: Missed | undefined
 }
 
-export interface WalInboxOptions {
+interface WalInboxOptions {
   readonly db: Database
   readonly keys: DeliveryKeys
   readonly folder: string
@@ -46,12 +46,12 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
   let checkpoint = readCheckpoint(db)
   let reader: WalReader | undefined
   const seen = new Map<number, Seen>()
-  /** The last one that was come across. */
+  /** The last delivery that was read. */
   let last: Position = checkpoint.to
-  /** Where what comes behind `last` was not found. */
+  /** Set if the delivery after `last` was not found. */
   let missed: Missed | undefined
 
-  /** The next one that was not handed out, or that has some before it which were not found. */
+  /** The next delivery that is not processed, or before which some are missing. */
   function peek(): Found | undefined {
     reader ??= readWal(folder, last.seq)
     for (;;) {
@@ -72,10 +72,10 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     return notProcessed(checkpoint, last.seq, record.seq)
   }
 
-  /** These will not be found any more: nobody waits for them from now on. `bytes`: of all their bodies. */
+  /** Skips deliveries that will not be found any more. `bytes`: of all their bodies. */
   function giveUp(gaps: readonly Gap[], bytes: number, unread: readonly Unread[]): void {
     if (gaps.length === 0) return
-    // Which body was how long nobody knows.
+    // Only the sum of their sizes is known.
     const stretches = gaps.map((gap, at) => ({ ...gap, bytes: at === 0 ? bytes : 0 }))
     const next = alsoProcessed(checkpoint, stretches)
     recordLost(db, next, { gaps, unread }, log)
@@ -83,7 +83,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     positions.moveProcessed(next.to.seq)
   }
 
-  /** Bytes of what lies behind one position, up to the other, and is not known to be processed: with it all sums are as the positions have them. */
+  /** Bytes of the unprocessed deliveries after `from`, up to `to`. */
   function bytesBetween(from: Position, to: Position): number {
     const known = [...checkpoint.beyond.values()].filter(one => one.from > from.seq && one.to <= to.seq)
     return known.reduce((left, { bytes }) => left - bytes, to.bytes - from.bytes)
@@ -92,14 +92,14 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
   function* fresh(): Generator<InboxItem> {
     const reading = beginReading(positions, missed)
     if (reading === undefined) return
-    // What was away may be in a file that this reader has left.
+    // The missing delivery may be in a file that this reader has left already.
     if (missed !== undefined) readAnew()
     for (let found = peek(); found !== undefined; found = peek()) {
       const { record, place, unread } = found
       const { seq, bytesBefore, receivedAt, delivery } = record
       const before = { seq: seq - 1, bytes: bytesBefore }
       const gaps = gapsBefore(found)
-      // A file has all of its numbers: what it does not have is damaged. What is missing before it may be in one that is away.
+      // A gap within a file is damage. A gap before it may be in a file that is away for the moment.
       if (gaps.some(({ from }) => from < place.segment.first)) {
         if (miss(reading, before, unread)) continue
         return
@@ -118,7 +118,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     reader = undefined
   }
 
-  /** What was accepted last may be what cannot be read: then nothing comes after it by which it could be known. */
+  /** If the last deliveries cannot be read, no later one shows the gap. */
   function missTheEnd(reading: Reading): void {
     const { end } = positions
     if (reader === undefined || last.seq >= end.seq || reader.peek(end.seq) !== undefined) return
@@ -126,7 +126,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     if (unread !== undefined) miss(reading, end, unread)
   }
 
-  /** What comes behind `last`, up to there, is not found. True where it is given up, as far as it was missed before. */
+  /** The deliveries after `last`, up to `to`, are missing. True if those that were missing before are given up now. */
   function miss(reading: Reading, to: Position, unread: readonly Unread[]): boolean {
     if (missed === undefined || !reading.isLast) {
       missed = missedBy(reading, missed, positions)
@@ -149,7 +149,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     return itemOf(record)
   }
 
-  /** Its file may have been written anew, be away, or be gone. */
+  /** Its file may have been written again, be away for the moment, or be gone. */
   function findAgain(id: number, known: Seen): InboxItem | undefined {
     const reading = beginReading(positions, known.missed)
     if (reading === undefined) return undefined
@@ -212,7 +212,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
   }
 }
 
-/** Where it cannot be read there is none to show. */
+/** Undefined if the WAL cannot be read. */
 function oldest(peek: () => Found | undefined): number | undefined {
   try {
     return peek()?.record.receivedAt
@@ -221,7 +221,7 @@ function oldest(peek: () => Found | undefined): number | undefined {
   }
 }
 
-/** Records since when something waits and nothing of it can be read, for whoever is asked how the store is. */
+/** Records since when deliveries are pending and none of them can be read, for the readiness of the store. */
 function* recordingStuck(
   items: Generator<InboxItem>,
   positions: WalPositions,

@@ -1,19 +1,19 @@
-// Which deliveries of the write-ahead log (WAL) are processed: all up to one, and some beyond it, as they are not processed in their order.
-// Pure; its row is written in the transaction that takes the deliveries in.
+// Which deliveries of the write-ahead log (WAL) are processed: all up to one, and some beyond it, as they are not processed in order. Example:
+// 1 to 7 and 9, while 8 is being processed. Pure; it is stored in the transaction that applies the deliveries.
 import type { Position } from './positions.ts'
 
-/** Deliveries one after the other, most often a single one. */
+/** Consecutive deliveries, most often a single one. */
 export interface Stretch {
   readonly from: number
   readonly to: number
-  /** Of all their bodies. */
+  /** Sum over their bodies. */
   readonly bytes: number
 }
 
 export interface Checkpoint {
   /** Everything up to here is processed. */
   readonly to: Position
-  /** And these beyond, by where they begin. */
+  /** And these beyond, by their `from`. */
   readonly beyond: ReadonlyMap<number, Stretch>
 }
 
@@ -34,7 +34,7 @@ export function alsoProcessed(known: Checkpoint, processed: readonly Stretch[]):
   return { to: { seq, bytes }, beyond }
 }
 
-/** The end of all that is processed; its bytes are those of what is processed. */
+/** The last processed delivery, and the bytes of all processed ones. */
 export function lastProcessed({ to, beyond }: Checkpoint): Position {
   const stretches = [...beyond.values()]
   return {
@@ -43,7 +43,7 @@ export function lastProcessed({ to, beyond }: Checkpoint): Position {
   }
 }
 
-/** Those after `after` and before `before` that are not processed, as stretches. */
+/** The unprocessed deliveries between `after` and `before`, both excluded. */
 export function notProcessed(
   { to, beyond }: Checkpoint,
   after: number,
@@ -61,7 +61,7 @@ export function notProcessed(
   return gaps
 }
 
-/** Deliveries and bytes between what is processed and the end. */
+/** The number of unprocessed deliveries up to the end, and their bytes. */
 export function waitingUpTo(
   { to, beyond }: Checkpoint,
   end: Position,

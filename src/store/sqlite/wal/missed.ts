@@ -1,34 +1,34 @@
-// Deliveries that were accepted and are not found. Their file may be away for a moment while the writer still has it by its descriptor,
-// and puts it back; so they are given up only by a reading that began after the writer had looked at everything.
+// Accepted deliveries that are not found. Their file may have been moved away while the writer still has it open and will write it again. So they
+// are given up only by a reading that began after the writer has checked all of its files.
 import type { WalPositions, Position } from './positions.ts'
 
 export interface Missed {
-  /** The end of the WAL when they were first missed: what was accepted later is not among them. */
+  /** The end of the WAL when they were first missed: later deliveries are not among them. */
   readonly end: Position
-  /** How often the writer had looked at its files (`WalPositions.looks`) when they were first missed. */
+  /** `WalPositions.looks` when they were first missed. */
   readonly looks: number
-  /** How often it had looked when the last reading began that did not find them. */
+  /** `WalPositions.looks` when the last reading without success began. */
   readonly read: number
 }
 
 export interface Reading {
-  /** How often the writer had looked at its files when this reading began. */
+  /** `WalPositions.looks` when this reading began. */
   readonly looks: number
-  /** The writer has had time to put back what it can: what this reading does not find is gone. */
+  /** The writer has written again what it can: what this reading does not find is gone. */
   readonly isLast: boolean
 }
 
-/** The look that is under way when something is first missed may be past its file already; the one after it is not. */
+/** A check that is under way when something is first missed may have passed its file already, so it takes another one. */
 const looksNeeded = 2
 
-/** Undefined where nothing can have changed since they were last missed. */
+/** Undefined if nothing can have changed since the last reading. */
 export function beginReading({ looks }: WalPositions, missed: Missed | undefined): Reading | undefined {
   if (missed?.read === looks) return undefined
   return { looks, isLast: missed !== undefined && looks - missed.looks >= looksNeeded }
 }
 
 export function missedBy({ looks: read }: Reading, before: Missed | undefined, positions: WalPositions): Missed {
-  // The end is read first: a look that is counted after it has seen all files up to that end.
+  // The end is read before `looks`: checks counted later have covered all files up to it.
   const { end, looks } = before ?? { end: positions.end, looks: positions.looks }
   return { end, looks, read }
 }

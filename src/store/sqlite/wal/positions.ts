@@ -1,23 +1,23 @@
-// How far the write-ahead log (WAL) goes and how far it is processed: memory that the ingress's thread, which writes it, and the main thread,
-// which reads it, share.
+// The end of the write-ahead log (WAL) and how far it is processed, in memory shared by the ingress thread, which writes the WAL, and the main
+// thread, which reads it.
 
 /** The end of the WAL, or a place in it. */
 export interface Position {
-  /** The last delivery before it; 0 before the first. */
+  /** The last delivery before this place; 0 at the beginning. */
   readonly seq: number
-  /** Bytes of all bodies up to it. */
+  /** Sum of all bodies before this place. */
   readonly bytes: number
 }
 
 export interface WalPositions {
   readonly shared: SharedArrayBuffer
-  /** The last delivery that is on the disk: nothing beyond it may be read. */
+  /** The last delivery that is durable: nothing beyond it may be read. */
   readonly end: Position
-  /** Every delivery up to this one is processed, and the store knows it: nothing up to it is read any more. */
+  /** All deliveries up to this one are processed, and the store has recorded it. */
   readonly processed: number
-  /** Since when nothing can be read although something waits, by the clock of `process.hrtime` in ms; 0: it can. */
+  /** Since when deliveries are pending and none can be read, `process.hrtime` in ms; 0: all is well. */
   readonly stuckSince: number
-  /** How often the writer has found everything it knows of in its place, or put it back there. */
+  /** How often the writer has checked that all of its files are in place, after writing again those that were not. */
   readonly looks: number
   moveEnd(to: Position): void
   moveProcessed(to: number): void

@@ -1,12 +1,12 @@
-// Bytes of a file of the write-ahead log (WAL), also of one that the disk gives back only in part.
+// Reads bytes of a file of the write-ahead log (WAL), even from a damaged disk.
 import { readSync } from 'node:fs'
 
-/** The usual block of a file system, bytes. Each is read by itself, so that one that is damaged does not take its neighbours with it. */
+/** After an error each block of the file system, in bytes, is read separately, so that only damaged ones are lost. */
 const block = 4_096
-/** After so many damaged blocks in a row the rest is given up: a disk may take seconds for each. */
+/** Reading stops after so many damaged blocks in a row: a disk may take seconds for each. */
 const patience = 16
 
-/** At most so many bytes from there on. What the disk does not give back is zeros, which are no record. */
+/** At most `length` bytes. Unreadable ones are zeros, which are no record. */
 export function readBytes(descriptor: number, from: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(length)
   try {
@@ -28,7 +28,7 @@ export function readBytes(descriptor: number, from: number, length: number): Buf
   return bytes
 }
 
-/** True where another try would end the same; any other error (no descriptors left, no right to read) may pass. */
+/** True if another try would fail, too. Other errors (no file descriptors left, no permission) may pass. */
 function isOfTheDisk(error: unknown): boolean {
   return error instanceof Error && 'code' in error && damage.includes(String(error.code))
 }

@@ -1,44 +1,44 @@
-// Reads the write-ahead log (WAL) in its order, from any delivery on. What cannot be read it passes over, to the next record that can be, in the same
-// file or in a later one; the seqs say what is missing.
+// Reads the write-ahead log (WAL) in order, from any delivery on. It skips damaged places, up to the next record that can be read in the same
+// or a later file; gaps in the `seq` of records show what is missing.
 import { closeSync, fstatSync } from 'node:fs'
 import { endOf, headBytes, magic, saltedFormat, type WalRecord, type RecordFormat, type RecordHead } from './record.ts'
 import { isThere, listSegments, openSegment, type Segment } from './segments.ts'
 import { readBytes } from './read-bytes.ts'
 import type { Position } from './positions.ts'
 
-/** Where a record is, to read it again. */
+/** Where a record is. */
 export interface Place {
   readonly segment: Segment
   readonly offset: number
   readonly length: number
 }
 
-/** Bytes that are no record that can be read. */
+/** Bytes that are no readable record. */
 export interface Unread {
   readonly file: string
   readonly offset: number
   readonly bytes: number
-  /** They end where the file does, within a record: most likely one that was never answered as accepted. */
+  /** An incomplete record at the end of the file: most likely one whose delivery was never accepted. */
   readonly isTorn: boolean
 }
 
 export interface Found {
   readonly record: WalRecord
   readonly place: Place
-  /** What was passed over on the way to it. */
+  /** What was skipped on the way to it. */
   readonly unread: readonly Unread[]
 }
 
 export interface WalReader {
-  /** The next record, again and again until `pass`; undefined when there is none up to `end`. */
+  /** The next record, the same one until `pass`; undefined if there is none up to `end`. */
   peek(end: number): Found | undefined
   pass(): void
   /**
-   * After `peek` has found none although there are deliveries up to `end`: what is there instead, if it is certain that they will not
-   * be found any more; undefined where a file may only be away for the moment.
+   * To be called if `peek` finds none although there are deliveries up to `end`: what is there instead. Undefined if their file may only be
+   * away for the moment.
    */
   instead(end: number): readonly Unread[] | undefined
-  /** Goes on behind this delivery. */
+  /** Continues after this delivery. */
   skipTo(seq: number): void
   close(): void
 }
@@ -53,22 +53,22 @@ interface OpenFile {
   readonly identity: string
 }
 
-/** Begins behind the delivery `after`. */
+/** Begins after the delivery `after`. */
 export function readWal(folder: string, after: number): WalReader {
   let file: OpenFile | undefined
   let offset = 0
-  /** Bytes of the file from `from` on, as they were when the WAL ended at `end`. */
+  /** Bytes of the file from `from` on, read when the WAL ended at `end`. */
   let chunk: { bytes: Buffer; from: number; end: number } = { bytes: Buffer.alloc(0), from: 0, end: 0 }
-  /** The file's size when nothing more was found in it. */
+  /** The file's size when the last search found no record in it. */
   let barrenAt = -1
   let found: Found | undefined
   let unread: Unread[] = []
-  /** Files that have nothing behind `after`. */
+  /** Files that have nothing after `after`. */
   const left = new Set<string>()
 
   function enter(segment: Segment): boolean {
     const descriptor = openSegment(segment)
-    // It was erased just now: then nothing in it waits.
+    // It was just erased, so all of it was processed.
     if (descriptor === undefined) return false
     const { dev, ino } = fstatSync(descriptor, { bigint: true })
     const identity = `${dev}:${ino}`
@@ -102,17 +102,17 @@ export function readWal(folder: string, after: number): WalReader {
     })
   }
 
-  /** The next file that may hold something behind `after`, after this one. */
+  /** Opens the next file that may have something after `after`. True also if this one has grown. */
   function enterNext(): boolean {
     const all = listSegments(folder)
-    // Meanwhile this one may have got more: as long as there is no next one it is being written.
+    // After listing the files: as long as there is no next one, this one is being written to.
     const size = file === undefined ? 0 : sizeOf(file)
     if (size > offset && size !== barrenAt) return true
     const begins = all.findLast(({ first }) => first <= after + 1)?.first ?? 0
     return all.filter(({ first }) => first >= begins).some(enter)
   }
 
-  /** At least so many bytes from there on, where the file has them. */
+  /** At least `length` bytes, if the file has them. */
   function bytesAt(from: number, length: number, end: number): Buffer {
     if (from >= chunk.from) {
       const have = chunk.bytes.subarray(from - chunk.from)
@@ -124,7 +124,7 @@ export function readWal(folder: string, after: number): WalReader {
     return chunk.bytes
   }
 
-  /** What is here, and whether it is a record that is on the disk for good. */
+  /** What is at `offset`. `found`: a complete record that is durable. */
   function look(end: number): { readonly head: RecordHead | undefined; readonly found?: Found } {
     if (file === undefined) return { head: undefined }
     const { format, segment } = file
@@ -134,12 +134,12 @@ export function readWal(folder: string, after: number): WalReader {
       return { head, found: { record, place: { segment, offset, length: head.length }, unread } }
     }
     if (chunk.end >= end) return { head }
-    // These bytes were read before all of them were on the disk for good: what could not be written is taken back.
+    // These bytes were read before all of them were durable, and a failed write is undone: read them again.
     chunk = { bytes: Buffer.alloc(0), from: offset, end }
     return look(end)
   }
 
-  /** On to the next place in this file where a record begins; false when there is none yet. */
+  /** Moves to the next beginning of a record in this file; false if there is none yet. */
   function skip(head: RecordHead | undefined, end: number): boolean {
     if (file === undefined) return false
     const size = sizeOf(file)
@@ -160,7 +160,7 @@ export function readWal(folder: string, after: number): WalReader {
       const bytes = bytesAt(at, headBytes, end)
       const here = bytes.indexOf(magic)
       if (here === -1) {
-        // The magic itself may begin in this chunk and end in the next.
+        // The magic may begin in this chunk and end in the next.
         at += Math.max(1, bytes.length - magic.length + 1)
         continue
       }
@@ -180,7 +180,7 @@ export function readWal(folder: string, after: number): WalReader {
         continue
       }
       if (after >= end) return undefined
-      // What comes next is not on the disk for sure yet; what should come before it may be in no file any more.
+      // The next record is not durable yet.
       if (here?.head !== undefined && here.head.seq > end) return undefined
       if (!skip(here?.head, end) && !enterNext()) return undefined
     }
@@ -228,7 +228,7 @@ function isTorn(format: RecordFormat, head: Buffer, bytes: number): boolean {
   return bytes < headBytes || (format.readHead(head)?.length ?? 0) > bytes
 }
 
-/** Reads the record of that number again; undefined where it is not there any more. */
+/** Reads a record again; undefined if it is not there any more. */
 export function readAgain({ segment, offset, length }: Place, seq: number): WalRecord | undefined {
   const descriptor = openSegment(segment)
   if (descriptor === undefined) return undefined
@@ -240,14 +240,14 @@ export function readAgain({ segment, offset, length }: Place, seq: number): WalR
   }
 }
 
-export interface WalEnd {
-  /** Undefined where no record can be read. */
+interface WalEnd {
+  /** Undefined if no record can be read. */
   readonly position: Position | undefined
-  /** What comes behind it. */
+  /** What comes after it. */
   readonly unread: readonly Unread[]
 }
 
-/** Where the WAL ends, by its last segments alone. */
+/** The end of the WAL. Reads its last segments only. */
 export function endOfWal(folder: string): WalEnd {
   let rest: readonly Unread[] = []
   for (const { first } of listSegments(folder).toReversed()) {

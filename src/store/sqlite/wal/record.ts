@@ -1,52 +1,49 @@
-// One delivery as bytes in the write-ahead log (WAL). What was cut off or changed is known by its checksums, and the head has one of its own: how long
-// a record is can be believed before all of it is read, and the next one is found again behind one that is damaged.
+// The format of one delivery in the write-ahead log (WAL). Checksums show what was cut off or changed. The head has its own, so that the length can
+// be trusted before the rest is read, and the next record can be found after a damaged one.
 import { crc32 } from 'node:zlib'
 import type { Delivery } from '../../ports/inbox.ts'
 import type { Position } from './positions.ts'
 
-/** A delivery with its place in the order of all. */
 export interface WalRecord {
-  /** 1, 2, 3, … through all files; none is given twice. */
+  /** 1, 2, 3, … over all files; never reused. */
   readonly seq: number
-  /** Bytes of all bodies before this one. */
+  /** Sum of all bodies before this one. */
   readonly bytesBefore: number
   /** Unix time in milliseconds. */
   readonly receivedAt: number
   readonly delivery: Delivery
 }
 
-/** What a record's beginning says of it. */
 export interface RecordHead {
   readonly seq: number
-  /** Of the whole record, bytes. */
+  /** Bytes of the whole record. */
   readonly length: number
 }
 
-/** How the records of one file are read. */
+/** Reads the records of one file. */
 export interface RecordFormat {
-  /** Undefined where no record begins. Asks for `headBytes`. */
+  /** Needs `headBytes`. Undefined if no record begins here. */
   readHead(bytes: Buffer): RecordHead | undefined
-  /** Reads a whole record, whose body stays where it is; undefined where it is not what was written. */
+  /** Needs the whole record; its body is not copied. Undefined if a checksum is wrong. */
   decode(bytes: Buffer): WalRecord | undefined
 }
 
-// Little endian: the magic; the checksum of the rest of the head; how long the facts and the body are; seq, bytesBefore and receivedAt
-// as doubles; the checksum of all that follows; the facts, JSON in UTF-8; the body as it came.
+// Little endian: the magic; the checksum of the rest of the head; the lengths of facts and body; seq, bytesBefore and receivedAt as doubles;
+// the checksum of all that follows; the facts as JSON in UTF-8; the body.
 const at = { magic: 0, check: 4, facts: 8, body: 12, seq: 16, bytesBefore: 24, receivedAt: 32, restCheck: 40, end: 44 }
-/** Each record begins with it; that and the head's checksum distinguish a record from anything else. */
+/** The first bytes of each record. */
 export const magic = Buffer.from('PSJ2')
 
-/** Of a record's head; no record has fewer. */
 export const headBytes = at.end
 
-/** The place in the WAL behind this one. */
+/** The position after this record. */
 export function endOf({ seq, bytesBefore, delivery }: WalRecord): Position {
   return { seq, bytes: bytesBefore + delivery.body.length }
 }
 
 /**
- * The pieces to be written, one after the other; the body is not copied. `salt`: of the file. Nobody else knows it, so that nothing
- * within a delivery is ever taken for a record, however it was made.
+ * The pieces to be written; the body is not copied. `salt`: of the file. It is unknown outside, so that nobody can forge a record within the
+ * body of a delivery.
  */
 export function encodeRecord(
   { seq, bytesBefore, receivedAt, delivery }: WalRecord,

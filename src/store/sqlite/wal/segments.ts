@@ -1,5 +1,5 @@
-// The files of the write-ahead log (WAL): a folder of segments, each named by the first delivery that it may hold, so that their names are an order, and
-// by the salt of its checksums.
+// The files of the write-ahead log (WAL): a folder of segments. The name of each has its first delivery, so that names sort in order, and the
+// salt of its checksums.
 import { randomBytes } from 'node:crypto'
 import { fstatSync, openSync, readdirSync, statSync } from 'node:fs'
 import { rm, unlink, writeFile } from 'node:fs/promises'
@@ -17,15 +17,14 @@ export interface Segment {
   readonly salt: number
 }
 
-/** Its first delivery and its salt, such as `0000000000000001-5f3a9c01.wal`; a third number where that name was taken. */
+/** Such as `0000000000000001-5f3a9c01.wal`; with a third number if that name was taken. */
 const named = /^(\d{16})-([0-9a-f]{8})(?:-\d+)?\.wal$/
 
-/** The folder of the store in this file. */
 export function walFolder(storeFile: string): string {
   return `${storeFile}-deliveries`
 }
 
-/** In their order; none where there is no folder. */
+/** In order; empty if there is no folder. */
 export function listSegments(folder: string): Segment[] {
   return namesIn(folder)
     .flatMap(name => {
@@ -45,7 +44,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Throws StoreError where a version of before the first release has left deliveries that it did not export. */
+/** Throws StoreError if a version from before the first release has left deliveries that it did not export. */
 export function refuseOldLog(storeFile: string): void {
   const folder = `${storeFile}-inbox`
   if (!namesIn(folder).some(name => name.endsWith('.journal'))) return
@@ -55,26 +54,26 @@ export function refuseOldLog(storeFile: string): void {
   )
 }
 
-/** Bytes that the segments take. */
+/** The size of all segments. */
 export function walBytes(folder: string): number {
   return listSegments(folder).reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
 }
 
-export interface OpenSegment extends Segment {
+interface OpenSegment extends Segment {
   readonly descriptor: number
 }
 
-/** Makes an empty one (folder 0700, file 0600) that is still there after a power failure; answers it open for reading and writing. */
+/** Creates an empty one (folder 0700, file 0600) that survives a power failure, open for reading and writing. */
 export function createSegment(folder: string, first: number): OpenSegment {
   const salt = randomBytes(4)
   const name = `${String(first).padStart(16, '0')}-${salt.toString('hex')}.wal`
   return { first, salt: salt.readUInt32BE(), ...createFile(path.join(folder, name)) }
 }
 
-/** So many may be taken, as where a folder was mounted over again and again. */
+/** So many names may be taken, as after a folder was mounted over again and again. */
 const mostNames = 99
 
-/** Makes one of the same name again, or of one like it where somebody has put another file in its place. */
+/** Creates the file again, under a similar name if another file has taken its place. */
 export function createAgain({ file }: Segment): { readonly file: string; readonly descriptor: number } {
   const bare = file.replace(/(-[0-9a-f]{8})-\d+\.wal$/, '$1').replace(/\.wal$/, '')
   for (let count = 0; ; count += 1) {
@@ -86,7 +85,7 @@ export function createAgain({ file }: Segment): { readonly file: string; readonl
   }
 }
 
-/** Never one that is there: whatever it holds may be somebody's only copy. */
+/** Never overwrites a file: it may be the only copy of its deliveries. */
 function createFile(file: string): { readonly file: string; readonly descriptor: number } {
   const folder = path.dirname(file)
   makePrivateFolder(folder)
@@ -95,7 +94,7 @@ function createFile(file: string): { readonly file: string; readonly descriptor:
   return { file, descriptor }
 }
 
-/** Open for reading; undefined where it is not there any more. */
+/** Open for reading; undefined if it does not exist any more. */
 export function openSegment({ file }: Pick<Segment, 'file'>): number | undefined {
   try {
     return openSync(file, 'r')
@@ -105,7 +104,7 @@ export function openSegment({ file }: Pick<Segment, 'file'>): number | undefined
   }
 }
 
-/** Whether it is this very file that is still to be found by that name. */
+/** True if the open file is still the one with this name. */
 export function isThere(file: string, descriptor: number): boolean {
   try {
     const found = statSync(file, { bigint: true })
@@ -116,7 +115,7 @@ export function isThere(file: string, descriptor: number): boolean {
   }
 }
 
-/** Removes it. What the disk still has of it is overwritten when the file system gives its blocks to another file. */
+/** Its blocks are overwritten only when the file system reuses them. */
 export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<void> {
   try {
     await unlink(file)
@@ -126,8 +125,8 @@ export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<voi
 }
 
 /**
- * Those of them that hold nothing but deliveries up to `processed`; the first delivery behind all of them is `next`. Of two that begin
- * with the same one, as where the older of them came back, either may have more.
+ * The segments of which all deliveries are processed, up to `processed`. `next`: the first delivery after all segments. If two begin with the same
+ * delivery, because the older one came back, either may have more.
  */
 export function spentSegments<T extends Segment>(segments: readonly T[], next: number, processed: number): T[] {
   const firsts = [...new Set(segments.map(({ first }) => first)), next]
@@ -135,19 +134,19 @@ export function spentSegments<T extends Segment>(segments: readonly T[], next: n
   return segments.filter(({ first }) => (behind.get(first) ?? next) - 1 <= processed)
 }
 
-/** All that is processed, where nobody writes the WAL. */
+/** Only while nobody writes the WAL. */
 export async function eraseProcessed(folder: string, { end, processed }: WalPositions): Promise<void> {
   for (const segment of spentSegments(listSegments(folder), end.seq + 1, processed)) await eraseSegment(segment)
 }
 
-/** What a disk that is not full takes: a large delivery, bytes. */
+/** A disk counts as not full if it has room for a large delivery, bytes. */
 export const usualRoom = 256 * 1024
 
-/** Shows that the disk takes so many bytes more; throws what the file system throws. */
+/** Proves that the disk has room for so many bytes; throws what the file system throws. */
 export async function proveFolder(folder: string, bytes: number): Promise<void> {
   const file = path.join(folder, `probe-${threadId}`)
   try {
-    // A file that is there already has its place, whether or not there is any left.
+    // Overwriting an existing file would prove nothing.
     await rm(file, { force: true })
     await writeFile(file, Buffer.alloc(bytes), { mode: 0o600, flush: true })
   } finally {

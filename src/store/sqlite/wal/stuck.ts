@@ -1,21 +1,20 @@
-// A write-ahead log (WAL) of which nothing can be read although something waits: it may pass, and when it does not, the daemon is not ready.
+// The daemon is not ready if deliveries are pending in the write-ahead log (WAL) and none of them can be read for a minute.
 import { UnreadableError } from '../../../lib/fault.ts'
 import type { WalPositions } from './positions.ts'
 
-/** How long nothing may be read before that is said, ms. */
 const patience = 60_000
 
-/** Of the process, the same on all its threads, whatever the clock on the wall does. */
+/** Monotonic ms, the same on all threads of the process. */
 function now(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
-/** From now on, if not before. */
+/** Keeps the time of the first call. */
 export function noteStuck(positions: WalPositions): void {
   if (positions.stuckSince === 0) positions.noteStuck(now())
 }
 
-/** Throws UnreadableError where nothing could be read for a minute. */
+/** Throws UnreadableError. */
 export function proveReadable({ stuckSince }: WalPositions): void {
   if (stuckSince === 0 || now() - stuckSince < patience) return
   throw new UnreadableError(

@@ -1,10 +1,10 @@
-// A file of the write-ahead log (WAL) that was taken away, written once more from its descriptor: byte for byte, so that every record is where it was.
+// Writes a file of the write-ahead log (WAL) again that was removed while it was open, byte for byte, so that every record keeps its offset.
 import { closeSync, fdatasyncSync, fstatSync, readSync, rmSync, writeSync } from 'node:fs'
 import { createAgain, type Segment } from './segments.ts'
 
 const chunk = 1 << 20
 
-/** At most `length` bytes of it. Throws what the file system throws, and leaves nothing behind then. */
+/** At most `length` bytes of it. Throws what the file system throws, and then leaves no file. */
 export function writeAgain(
   segment: Segment,
   descriptor: number,

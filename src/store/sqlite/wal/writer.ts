@@ -1,8 +1,8 @@
-// Writes the write-ahead log (WAL): what was appended is on the disk, in a file that is still to be found there, before the promise resolves. Erases
-// what is processed, a segment at a time.
+// Writes the write-ahead log (WAL). When `append` resolves, the deliveries are on disk, in a file that still has its name. Erases processed deliveries,
+// a segment at a time.
 //
-// Somebody may take files away under it: a hand, a restore, a mount. What was accepted and waits in such a file is still to be had
-// through its descriptor, and is written again, by the same name.
+// Files may be removed while they are open: by a person, a restore, a mount. Their pending deliveries can still be read through the
+// descriptor, and are written again under the same name.
 import { closeSync, existsSync, fdatasyncSync, ftruncateSync, openSync, writevSync } from 'node:fs'
 import { encodeRecord } from './record.ts'
 import { createSegment, eraseSegment, isThere, walBytes, listSegments, proveFolder, spentSegments } from './segments.ts'
@@ -15,35 +15,35 @@ import type { Log } from '../../../lib/log.ts'
 import type { Segment } from './segments.ts'
 
 export interface WalWriter {
-  /** Throws what the file system throws; then nothing of it will be read. Not to be called again before it is done. */
+  /** All or nothing: throws what the file system throws. Only one call at a time. */
   append(deliveries: readonly Delivery[], receivedAt: number): Promise<void>
-  /** Bytes that the WAL takes. */
+  /** Bytes of all segments. */
   readonly size: number
-  /** Rejects when the disk does not take so many bytes. */
+  /** Rejects if the disk has no room for so many bytes. */
   prove(bytes: number): Promise<void>
   close(): Promise<void>
 }
 
-export interface WalWriterOptions {
+interface WalWriterOptions {
   readonly log?: Log | undefined
-  /** Understood bodies are gone from the disk this long after the last delivery at the latest, ms; under load, a segment later. */
+  /** How often files are checked and erased, ms. After a pause of this length a segment is closed, so that processed bodies are erased soon. */
   readonly tidyEvery?: number | undefined
-  /** How long files are waited for that are away and cannot be written again, ms. */
+  /** How long to wait for missing files that cannot be written again, ms. */
   readonly patience?: number | undefined
 }
 
-/** A segment that has so many bytes gets no more. */
+/** A segment of this size is full. */
 const segmentBytes = 16 * 2 ** 20
-/** Buffers that one call writes: less than the 1,024 that systems take (IOV_MAX). */
+/** Buffers of one call; systems allow 1,024 (IOV_MAX). */
 const piecesAtOnce = 1_000
-/** So many full segments stay open: what somebody takes away can be written again from them. */
+/** So many full segments stay open, so that they can be written again if they are removed. */
 const mostOpen = 16
 
 interface FullSegment extends Segment {
   readonly descriptor: number | undefined
 }
 
-/** To be opened by one thread of one process; goes on behind `positions.end`, in a segment of its own. */
+/** Only one may be open. Continues after `positions.end`, in a new segment. */
 export function openWalWriter(
   folder: string,
   positions: WalPositions,
@@ -57,12 +57,12 @@ export function openWalWriter(
   let fullBytes = walBytes(folder)
   let appendedAt = performance.now()
   let isAppending = false
-  /** Behind its end there may be bytes that were never answered as accepted. */
+  /** After a failed write there may be bytes after `current.length`, which must be cut off. */
   let isSpoiled = false
-  /** What the disk said of it when it was to be written: it gets no more. */
+  /** A sync of the segment has failed, so it is unknown what is on disk: nothing more is appended to it. */
   let isDoubtful = false
   let isUntidy = false
-  /** Since when full files are away of which no descriptor is open. */
+  /** Since when full files are missing that are not open. */
   let awaySince: number | undefined
   let erasing: Promise<void> | undefined
   const tidying = every(tidyEvery, async () => (erasing = tidy()), cannotTidy)
@@ -73,7 +73,7 @@ export function openWalWriter(
     isDoubtful = false
     full.push(before)
     fullBytes += before.length
-    // The oldest are the first to be erased.
+    // The oldest will be erased first.
     const surplus = full[full.length - 1 - mostOpen]
     if (surplus?.descriptor === undefined) return
     closeSync(surplus.descriptor)
@@ -85,7 +85,7 @@ export function openWalWriter(
     if (isSpoiled) ftruncateSync(current.descriptor, current.length)
     isSpoiled = false
     if (current.length < segmentBytes && !(isDoubtful && current.length > 0)) return
-    // A new file in a folder that was emptied just now would hide that the ones before it are gone.
+    // First look for removed files: a new one in an emptied folder would hide that they are gone.
     look()
     roll()
   }
@@ -105,12 +105,12 @@ export function openWalWriter(
         end += writeAll(descriptor, pieces.slice(from, from + piecesAtOnce), end)
       }
       isDoubtful = true
-      // At once, on this thread: in the pool of threads it would wait behind whatever the main thread compresses.
+      // Synchronous, as Node's thread pool may be busy with compression for the main thread.
       fdatasyncSync(descriptor)
       isDoubtful = false
       if (!isThere(current.file, descriptor)) throw new TakenAway()
     } catch (error) {
-      // Its numbers are given again.
+      // `positions.end` was not moved, so the same `seq` will be used again.
       isSpoiled = true
       ftruncateSync(descriptor, length)
       isSpoiled = false
@@ -136,10 +136,10 @@ export function openWalWriter(
     }
   }
 
-  /** Whatever is not where it was is written again, in its order; only once all of it is there its reader may give up what it misses. */
+  /** Writes removed files again, in order. Only when all files are in place may the reader give up what it does not find (`missed.ts`). */
   function look(): void {
     const spent = new Set<Segment>(spentSegments(full, current.first, positions.processed))
-    // One after the other: what is there again stays, where the next cannot be written.
+    // `full` is updated after each, so that nothing is lost if the next one cannot be written.
     for (const one of full) {
       if (one.descriptor === undefined || isThere(one.file, one.descriptor)) continue
       const written = spent.has(one) ? [] : [again(one, one.descriptor)]
@@ -163,7 +163,7 @@ export function openWalWriter(
     isDoubtful = false
   }
 
-  /** Those that could not be written again may be back soon: they are waited for, but not forever. */
+  /** Missing files that cannot be written again may come back: wait for them, but not forever. */
   function isAllThere(spent: ReadonlySet<Segment>): boolean {
     const away = full.filter(one => one.descriptor === undefined && !spent.has(one) && !existsSync(one.file))
     if (away.length === 0) {
@@ -202,7 +202,7 @@ export function openWalWriter(
     isUntidy = false
   }
 
-  /** Once per series of failures: until it passes the WAL stays as large as it is. */
+  /** Logged once per series of failures: meanwhile the WAL cannot shrink. */
   function cannotTidy(error: unknown): void {
     if (!isUntidy) log?.error({ reason: reasonOf(error) }, 'old files of the write-ahead log cannot be removed')
     isUntidy = true
@@ -214,7 +214,7 @@ export function openWalWriter(
       try {
         await eraseSegment(segment)
       } catch (error) {
-        // The others can be erased all the same.
+        // Go on with the others.
         errors.push(error)
         continue
       }
@@ -239,7 +239,7 @@ export function openWalWriter(
       tidying.stop()
       await erasing?.catch(() => undefined)
       try {
-        // Nobody has what waits any more once the descriptors are closed.
+        // Once the descriptors are closed, removed files cannot be written again.
         if (positions.processed < positions.end.seq) look()
       } catch (error) {
         cannotTidy(error)
@@ -249,7 +249,7 @@ export function openWalWriter(
   }
 }
 
-/** Whatever becomes of it is for nobody to read. */
+/** Leads to a second try, in a new file. */
 class TakenAway extends Error {
   constructor() {
     super('the file was removed while it was written')
@@ -267,7 +267,7 @@ function openedAgain({ file }: Segment): number | undefined {
 function writeAll(descriptor: number, pieces: readonly Uint8Array[], at: number): number {
   let written = writevSync(descriptor, pieces, at)
   const wanted = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  // A call may write less than it was given: the rest in one piece.
+  // A call may write less than it was given.
   while (written < wanted) {
     const rest = Buffer.concat(pieces).subarray(written)
     written += writevSync(descriptor, [rest], at + written)
