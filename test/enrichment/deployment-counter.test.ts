@@ -27,7 +27,7 @@ const project = { id: 3, name: 'shop', path: 'acme/shop' }
 const delta = { destination: 'default', signal: 'metrics' } as const
 const countIn = 2 * minute
 /** Between two deployments of an environment: three a day in the long form. */
-const apart = isFull ? { from: 2 * hour, to: 14 * hour } : { from: 2 * day, to: 10 * day }
+const apart = isFull ? { from: 2 * hour, to: 14 * hour } : { from: 3 * day, to: 15 * day }
 
 interface Made {
   readonly id: number

@@ -8,6 +8,7 @@ import { copyStore } from '../../src/store/maintenance/copy.ts'
 import { delivery } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { isFull } from '../full.ts'
 import { newDatabase } from './new-database.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -41,21 +42,25 @@ const ways = [
   ['PostgreSQL', 'PostgreSQL'],
 ] as const
 
+/** Each database once as the source and once as the target, in the long form each with each. */
+const cutOff = isFull ? ways : ways.slice(0, 2)
+
 describe('a copy of a store', () => {
   it.each(ways)('from %s to %s has every row, and new rows find their place behind them', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
-    await fill(from, 700)
+    await fill(from, 70)
     const before = await contents(from.tables)
     const counts = await copyStore({ from, to, source: 'here' })
     expect(await contents(to.tables)).toEqual(before)
-    expect(counts.get('runs')).toBe(700)
+    expect(counts.get('runs')).toBe(70)
     expect(counts.get('inbox')).toBe(3)
     await fill(to, 1)
     expect(await to.inbox.put([delivery('a'), delivery('new')])).toEqual(['duplicate', 'accepted'])
-    expect((await to.outbox.lease(exportQueue, 1_000, 1_000)).items.length).toBe(701)
+    expect((await to.outbox.lease(exportQueue, 1_000, 1_000)).items.length).toBe(71)
   })
 
-  it.each(ways)('from %s to %s that was cut off is continued where it was', async (source, target) => {
+  // More rows than are written at once.
+  it.each(cutOff)('from %s to %s that was cut off is continued where it was', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
     await fill(from, 700)
     let written = 0

@@ -9,28 +9,25 @@ import { hasPgBouncer, startPgBouncer, type PgBouncer } from './pgbouncer.ts'
 import { isFull } from '../e2e/load.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 
 if (!hasPgBouncer) process.stderr.write('pgbouncer is not installed: the store is not tried through it\n')
 
-let server: PostgresServer
 let pooler: PgBouncer
 beforeAll(async () => {
   if (!hasPgBouncer) return
-  server = await startPostgres()
-  pooler = await startPgBouncer(await server.newDatabase())
+  pooler = await startPgBouncer(await newDatabase())
 })
 afterAll(async () => {
   if (!hasPgBouncer) return
   await pooler.stop()
-  await server.dispose()
 })
 
-const bench = postgresBenches(async () => pooler.through(await server.newDatabase()))
+const bench = postgresBenches(async () => pooler.through(await newDatabase()))
 
 describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
   it('replicas migrate an empty database together, take each other’s deliveries, and leave nothing set or locked behind', async () => {
-    const direct = await server.newDatabase()
+    const direct = await newDatabase()
     const stores = await Promise.all(
       [1, 2, 3].map(async () => openPostgres(pooler.through(direct), { maxSize: 2 ** 30 })),
     )
@@ -70,7 +67,8 @@ describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
     for (let asked = 0; asked < 8; asked += 1) {
       const { rows } = await client.query(
         `SELECT current_setting('statement_timeout') AS t, current_setting('idle_in_transaction_session_timeout') AS i,
-                (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory') AS locks`,
+                (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory'
+                  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS locks`,
       )
       expect(rows).toEqual([{ t: '0', i: '0', locks: 0 }])
     }

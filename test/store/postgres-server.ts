@@ -45,6 +45,12 @@ export async function shiftClock(url: string, ms: number): Promise<void> {
 const nobody = 65_534
 const password = 'only-for-this-test'
 
+/** Of data that lives for seconds: nothing is written to survive a power cut or to be sent to a replica, and nobody looks after idle databases. */
+const hasty = [
+  ...['fsync=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'autovacuum=off', 'jit=off'],
+  ...['bgwriter_delay=10s', 'wal_writer_delay=10s', 'checkpoint_timeout=1h', 'max_wal_size=4GB'],
+]
+
 /** `durable`: it waits for the disk, as an operator's does. Tests' data lives for seconds and need not survive a power cut. */
 export async function startPostgres({ durable = false, connections = 60 } = {}): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0
@@ -69,9 +75,7 @@ export async function startPostgres({ durable = false, connections = 60 } = {}):
   const url = (database: string): string => `postgres://pipespan:${password}@127.0.0.1:${port}/${database}`
   const start = async (): Promise<void> => {
     const settings = [
-      `fsync=${durable ? 'on' : 'off'}`,
-      // Of many small databases that live for seconds it would go through one after the other.
-      `autovacuum=${durable ? 'on' : 'off'}`,
+      ...(durable ? [] : hasty),
       `max_connections=${connections}`,
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${data}`,
