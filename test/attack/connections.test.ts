@@ -12,7 +12,7 @@ import { flood } from './strangers.ts'
 import type { FloodKind } from './flood.ts'
 
 const kinds: readonly FloodKind[] = ['idles', 'lingers', 'drips', 'half closes', 'claims', 'dribbles']
-const honest = isFull ? 200 : 20
+const honest = isFull ? 200 : 10
 const platform = '127.0.0.2'
 
 interface Case {

@@ -55,6 +55,7 @@ describe.each(engines)('a delivery that kills its reader, on %s', engine => {
     const post = async (body: string): Promise<unknown> =>
       daemon.post(body, { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
     await post(pipelineEvent({ id: 1 }))
+    await receiver.until(() => receiver.counts.spans === 3)
     await post(pipelineEvent({ id: 2, commitMessage: 'deadly delivery', variables: { SECRET: 'planted' } }))
     const deaths = await untilItLives(daemon, storeUrl, 'a delivery is quarantined')
     // The first one may have been among others.
@@ -87,9 +88,11 @@ describe.each(engines)('what kills behind the inbox, on %s', engine => {
     const post = async (id: number, commitMessage: string): Promise<unknown> =>
       daemon.post(pipelineEvent({ id, commitMessage }), { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
     await post(1, 'harmless')
+    await received(3)
     await post(2, 'a deadly run')
     const ofTheRun = await untilItLives(daemon, storeUrl, 'a run is skipped until the daemon has changed')
     await post(3, 'harmless')
+    await received(6)
     await post(4, `deadly entry ${'x'.repeat(400)}`)
     const ofTheEntry = await untilItLives(daemon, storeUrl, 'a dead letter')
     // The first one may have been among others.

@@ -17,7 +17,7 @@ import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 /** `stories`: objects whose events carry no version; `rounds`: how often each token is announced. */
 const size = isFull
   ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
-  : { events: 200, stories: 20, tokens: 3, rounds: 4, kills: 4 }
+  : { events: 200, stories: 20, tokens: 3, rounds: 4, kills: 3 }
 const patience = isFull ? 3_600_000 : 900_000
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 7
 const minute = 60_000

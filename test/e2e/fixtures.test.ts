@@ -32,12 +32,6 @@ const pipelineFiles = files.filter(file => file.startsWith('pipeline'))
 const ended = pipelineFiles.map(payloadOf).filter(payload => over.has(payload.object_attributes?.status ?? ''))
 const endedIds = new Set(ended.map(payload => payload.object_attributes?.id))
 
-async function startDaemon(): Promise<{ daemon: Daemon; receiver: OtlpReceiver }> {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  return { receiver, daemon: await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }) }
-}
-
 function pipelinesIn(spans: readonly ReceivedSpan[]): Set<unknown> {
   return new Set(spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => attributes['pipeline.id']))
 }
@@ -48,18 +42,26 @@ const allEnded = (spans: readonly ReceivedSpan[]): boolean => {
 }
 
 describe('every kind of webhook', () => {
-  it('is answered 2xx; pipelines that are over become traces with all their jobs, the others wait', async () => {
-    const { daemon, receiver } = await startDaemon()
+  it('is answered 2xx; pipelines that are over become traces with all their jobs, the others wait; what comes again in another order makes nothing new', async () => {
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+    /** What comes after all others, with an id of its own. */
+    const postLast = async (id: number): Promise<void> => {
+      const body = bodyOf('pipeline-no-jobs.json').toString().replaceAll('24103', String(id))
+      await daemon.post(body)
+      await receiver.until(spans => pipelinesIn(spans).has(id))
+    }
     for (const file of files) {
       const answer = await daemon.post(bodyOf(file), { 'x-service-event': eventOf(file) })
       const isOfInterest = /^(pipeline|job|system|deployment)/.test(file)
       expect([file, answer.status]).toEqual([file, isOfInterest ? 202 : 200])
       expect(await answer.json()).toEqual({ message: expect.any(String) as string })
     }
+    await postLast(90_001)
     await receiver.until(allEnded)
-    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
-
-    expect(pipelinesIn(receiver.spans)).toEqual(endedIds)
+    const before = receiver.spans.length
+    expect(pipelinesIn(receiver.spans)).toEqual(new Set([...endedIds, 90_001]))
     const jobs = receiver.spans.map(({ attributes }) => attributes['job.id'])
     for (const { builds, jobs: olderName, bridges = [] } of ended) {
       for (const { id } of [...(builds ?? olderName ?? []), ...bridges]) expect(jobs).toContain(id)
@@ -68,27 +70,14 @@ describe('every kind of webhook', () => {
       expect(span.start).toBeGreaterThan(Date.UTC(2010, 0))
       expect(span.end).toBeGreaterThanOrEqual(span.start)
     }
-    expect((await daemon.command('inbox', 'list')).stdout).toBe('0 waiting to be processed, 0 could not be decoded.\n')
-  })
 
-  it('that comes again, in another order, after its pipelines were exported makes nothing new', async () => {
-    const { daemon, receiver } = await startDaemon()
-    /** What comes after all others, with an id of its own. */
-    const postLast = async (id: number): Promise<void> => {
-      const body = bodyOf('pipeline-no-jobs.json').toString().replaceAll('24103', String(id))
-      await daemon.post(body)
-      await receiver.until(spans => pipelinesIn(spans).has(id))
-    }
-    for (const file of files) await daemon.post(bodyOf(file), { 'x-service-event': eventOf(file) })
-    await postLast(90_001)
-    await receiver.until(allEnded)
-    const before = receiver.spans.length
     for (const file of files.toReversed()) await daemon.post(bodyOf(file), { 'x-service-event': eventOf(file) })
     await postLast(90_002)
-    await daemon.stop()
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(receiver.spans.slice(before).map(({ name, attributes }) => [name, attributes['pipeline.id']])).toEqual([
       [expect.any(String), 90_002],
     ])
+    expect((await daemon.command('inbox', 'list')).stdout).toBe('0 waiting to be processed, 0 could not be decoded.\n')
   })
 })
 
@@ -118,10 +107,10 @@ describe('pipespan map', () => {
 
   it('is a command of the program: a tree, or OTLP/JSON that a collector could read', async () => {
     const file = path.join(folder, 'pipeline-failed.json')
-    const [tree, json] = await Promise.all([run(['map', file]), run(['map', '--json', file])])
+    const [tree, json] = [await run(['map', file]), await map('--json', file)]
     expect([tree.code, json.code]).toEqual([0, 0])
     expect(tree.stdout).toContain('pipeline: ')
-    const { resourceSpans } = JSON.parse(json.stdout) as { resourceSpans: { scopeSpans: { spans: object[] }[] }[] }
+    const { resourceSpans } = JSON.parse(json.output) as { resourceSpans: { scopeSpans: { spans: object[] }[] }[] }
     expect(resourceSpans[0]?.scopeSpans[0]?.spans.length).toBe(
       1 + (payloadOf('pipeline-failed.json').builds?.length ?? 0),
     )

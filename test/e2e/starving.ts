@@ -68,7 +68,7 @@ fs.writeSync = ((...args: unknown[]) =>
 syncBuiltinESMExports()
 
 /** No timer takes longer, ms: what goes off every minute shows the same sooner. */
-const longest = 5_000
+const longest = 1_000
 
 const set = globalThis.setInterval
 globalThis.setInterval = ((work: () => void, ms: number) => {

@@ -366,7 +366,7 @@ describe('where a login goes on to', () => {
           expect(address).toMatch(/^\/(?!\/)/)
         }
       }),
-      runs(2_000),
+      runs(200),
     )
   })
 

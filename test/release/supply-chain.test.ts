@@ -1,7 +1,7 @@
 // What the product is made of: where packages come from, what they may do when they are installed, and what is known of those that ship.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, cpSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, cpSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import { rolldown } from 'rolldown'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, repository, run } from './install.ts'
+import { isFull } from '../full.ts'
 // @ts-expect-error It is JavaScript, so that it runs where nothing is installed.
 import { faultsOf as untyped } from '../../scripts/check-lockfile.js'
 
@@ -79,7 +80,21 @@ describe('a production install', () => {
 })
 
 describe('the bill of materials', () => {
-  it('names every package that the bundle holds code of, and no other', async () => {
+  it('names every package that the sources import', () => {
+    const folder = path.join(repository, 'src')
+    const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter(file => file.endsWith('.ts'))
+      .map(file => readFileSync(path.join(folder, file), 'utf8'))
+    const imports = texts.flatMap(text => [
+      ...text.matchAll(/^(?:import|export) (?!type )[^'";]*?from '((?:@[\w.-]+\/)?[a-z][\w.-]*)[^':]*'$/gm),
+    ])
+    const packages = new Set(imports.map(([, name = '']) => name))
+    expect(packages.size).toBeGreaterThan(10)
+    const names = new Set(bill().components.map(({ name }) => name))
+    expect([...packages].filter(name => !names.has(name))).toEqual([])
+  })
+
+  it.runIf(isFull)('names every package that the bundle holds code of, and no other', async () => {
     const packages = new Set((await bundledFiles()).flatMap(file => packageOf(file) ?? []))
     expect(packages.size).toBeGreaterThan(50)
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())

@@ -10,6 +10,7 @@ import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
 import { Daemon, ProgramProcess, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
 import { ResendingSender } from '../e2e/resending-sender.ts'
 import { complete, differences } from '../e2e/truth.ts'
+import { isFull } from '../full.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
 /** Waits for a condition; the error names it. */
@@ -19,6 +20,9 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
     await sleep(10)
   }
 }
+
+/** Between two families of pipelines, ms. */
+const pause = isFull ? 60 : 150
 
 export class LoadedDaemon {
   readonly instance: ObservabilityInstance
@@ -96,7 +100,7 @@ export class LoadedDaemon {
       if (this.#stopping.signal.aborted) return
       await this.#sender.sendAll(deliveries)
       this.#truths.push(...pipelines)
-      await sleep(60, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
+      await sleep(pause, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
     }
   }
 

@@ -101,7 +101,7 @@ it(
     await daemon.process.logged('rejects the credentials')
     const held = instance.spans.length
     const waiting = world.pipelines
-    await until(() => world.pipelines > waiting + 20, 'more pipelines while it holds')
+    await until(() => world.pipelines > waiting + 5, 'more pipelines while it holds')
     expect(instance.spans.length).toBe(held)
     // The daemon looks for another token, and asks the backend about the old one after pauses that double: one second, of which chance takes
     // up to half, two, four.
