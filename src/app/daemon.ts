@@ -4,7 +4,7 @@ import { drainDeadline } from './ingress-thread-handle.ts'
 import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
 import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
 import { startIncidentPoller } from './incidents.ts'
-import { lookAt } from '../self-telemetry/look.ts'
+import { observeParts } from '../self-telemetry/observe-parts.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startAudit } from './audit.ts'
@@ -95,7 +95,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
       incidentPoller,
       budget: platform?.budget,
     }
-    own.observe(async () => lookAt({ ...counted, ...parts, ...inside, audit }))
+    own.observe(async () => observeParts({ ...counted, ...parts, ...inside, audit }))
     const shown = { ...counted, ...outlets, platform: parts, client: platform?.client, inside }
     const adminUrl = steps.add(await startAdmin(context, shown, own, steps))
     const url = steps.add({ part: await begun.opened, ...acceptNothingMore })

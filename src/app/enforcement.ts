@@ -2,6 +2,7 @@
 import { createIngestTokens, type IngestTokens } from '../tokens/client.ts'
 import { dispatcherFor } from '../export/otlp-http.ts'
 import { watchEnforcement, type Enforcement } from '../tokens/watched-enforcement.ts'
+import { proxiesOf } from '../config/destinations.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 
@@ -20,10 +21,8 @@ type AskInstance = <T>(question: (instance: IngestTokens) => Promise<T>) => Prom
 export function instanceOf(config: Config): AskInstance | undefined {
   const { url, apiKey, caFile } = config.observability
   if (url === undefined || apiKey.current() === undefined) return undefined
-  const { httpProxy, httpsProxy, noProxy } = config
-  const proxies = { http: httpProxy?.reveal(), https: httpsProxy?.reveal(), no: noProxy?.join(',') }
   return async question => {
-    const dispatcher = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
+    const dispatcher = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxiesOf(config), 1)
     try {
       return await question(createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher, timeoutMs }))
     } finally {

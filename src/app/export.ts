@@ -1,5 +1,5 @@
 // Turns the configured destinations into what the export room needs, and starts all that sends to them.
-import { destinationsOf, type ConfiguredDestination } from '../config/destinations.ts'
+import { destinationsOf, proxiesOf, type ConfiguredDestination } from '../config/destinations.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../export/metric-flush.ts'
@@ -161,12 +161,11 @@ function destinationOf({ name, token, targets }: ConfiguredDestination, config: 
       tls: { caFile, certFile, keyFile },
     }
   }
-  const { httpProxy: http, httpsProxy: https, noProxy } = config
   return {
     name,
     signals,
     bearer: bearerOf(token),
-    proxy: { http: http?.reveal(), https: https?.reveal(), no: noProxy?.join(',') },
+    proxy: proxiesOf(config),
   }
 }
 

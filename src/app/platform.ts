@@ -15,6 +15,7 @@ import { proxiedDispatcher } from '../platform/rest/connection.ts'
 import { version } from '../lib/version.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import type { Budget } from '../platform/rest/budget.ts'
+import { proxiesOf } from '../config/destinations.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
@@ -46,7 +47,6 @@ export function connectPlatform(
 ): Platform | undefined {
   const { url, token, tokenType, caFile, budget: perMinute } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
-  const { httpProxy: http, httpsProxy: https, noProxy } = config
   const rules = { perMinute }
   const account = (): string => {
     const secret = token.current()
@@ -62,7 +62,7 @@ export function connectPlatform(
     token: () => token.current()?.reveal(),
     tokenType,
     ca: caFile === undefined ? undefined : readCa(caFile),
-    dispatcher: proxiedDispatcher(url, { http: http?.reveal(), https: https?.reveal(), no: noProxy?.join(',') }),
+    dispatcher: proxiedDispatcher(url, proxiesOf(config)),
     budget,
     concurrency,
     onUnauthorized: watch?.unauthorized,

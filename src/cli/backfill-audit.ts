@@ -7,7 +7,13 @@ import { eventRulesOf, selectionOf } from '../app/processing.ts'
 import { createEvents } from '../app/events.ts'
 import { exportDestinations } from '../app/export.ts'
 import { exitCode, type Terminal } from './terminal.ts'
-import { commonResult, nameOfCommand, platformOf, type BackfillCommand, type Looked } from './backfill-look.ts'
+import {
+  commonResult,
+  nameOfCommand,
+  platformOf,
+  type BackfillCommand,
+  type BackfillResult,
+} from './backfill-common.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
@@ -15,14 +21,14 @@ import type { ProfileName } from '../platform/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
 /** When `signal` aborts it, it answers what it has seen so far; the same command resumes. */
-export async function auditLook(
+export async function backfillAudit(
   terminal: Terminal,
   command: BackfillCommand,
   config: Config<ProfileName>,
   store: SharedStore,
   log: Log,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<BackfillResult> {
   const { since, until, words, dryRun } = command
   const sources = config.audit ?? []
   if (sources.length === 0) {

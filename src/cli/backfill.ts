@@ -1,11 +1,17 @@
 // `pipespan backfill`: finds the pipelines of the past, for the daemon to export, or exports them itself.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { auditLook } from './backfill-audit.ts'
+import { backfillAudit } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
 import { commandLog, requireConfig } from './configuration.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
-import { commonResult, nameOfCommand, platformOf, type BackfillCommand, type Looked } from './backfill-look.ts'
+import {
+  commonResult,
+  nameOfCommand,
+  platformOf,
+  type BackfillCommand,
+  type BackfillResult,
+} from './backfill-common.ts'
 import { selectionOf } from '../app/processing.ts'
 import { createPollContext } from '../discovery/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
@@ -27,7 +33,7 @@ export async function backfillCommand(
 ): Promise<number> {
   const { config } = requireConfig(terminal, file)
   const log = commandLog(terminal, config)
-  const look = command.audit ? auditLook : pipelineLook
+  const run = command.audit ? backfillAudit : backfillPipelines
   const stopping = new AbortController()
   const stop = (): void => stopping.abort(new Error('stopped'))
   for (const name of signals) process.once(name, stop)
@@ -36,7 +42,7 @@ export async function backfillCommand(
     if (!command.deliver) {
       const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
       try {
-        const { code, text, json } = await look(terminal, command, config, store, log, stopping.signal)
+        const { code, text, json } = await run(terminal, command, config, store, log, stopping.signal)
         print(terminal, command.json ? JSON.stringify(json) : text)
         return code
       } finally {
@@ -45,7 +51,7 @@ export async function backfillCommand(
     }
     const daemon = await startDaemon({ config: withoutListeners(config), log })
     try {
-      const { code, text, json } = await look(terminal, command, config, daemon.store, log, stopping.signal)
+      const { code, text, json } = await run(terminal, command, config, daemon.store, log, stopping.signal)
       if (!command.json) print(terminal, text)
       const isDelivered = !command.dryRun && (await delivered(terminal, command, daemon.store, stopping.signal))
       if (command.json) print(terminal, JSON.stringify({ ...json, delivered: isDelivered }))
@@ -59,14 +65,14 @@ export async function backfillCommand(
   }
 }
 
-async function pipelineLook(
+async function backfillPipelines(
   terminal: Terminal,
   command: BackfillCommand,
   config: Config<ProfileName>,
   store: SharedStore,
   log: Log,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<BackfillResult> {
   const platform = platformOf(config, store, log)
   const { project, group, dryRun } = command
   const named = project.length + group.length > 0

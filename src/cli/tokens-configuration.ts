@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { complain, type Terminal } from './terminal.ts'
 import { createIngestTokens } from '../tokens/client.ts'
 import { createProver } from '../tokens/otlp-proof.ts'
-import { destinationsOf, type ConfiguredDestination } from '../config/destinations.ts'
+import { destinationsOf, proxiesOf, type ConfiguredDestination } from '../config/destinations.ts'
 import { dispatcherFor } from '../export/otlp-http.ts'
 import { Misconfigured, requireConfig } from './configuration.ts'
 import { openStore } from '../store/open-store.ts'
@@ -46,8 +46,7 @@ export async function withTokens(
       'Set OTEL_EXPORTER_OTLP_ENDPOINT and enable at least one signal.',
     )
   }
-  const { httpProxy: http, httpsProxy: https, noProxy } = config
-  const proxies: Proxies = { http: http?.reveal(), https: https?.reveal(), no: noProxy?.join(',') }
+  const proxies = proxiesOf(config)
   const toInstance = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
   const instance = createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs })
   const { prove, close } = proverOf(destination, proxies)

@@ -38,6 +38,15 @@ export interface ConfiguredTarget {
   }
 }
 
+/** The proxies for requests to other services, in the shape that their clients take. */
+export function proxiesOf(config: Pick<Config, 'httpProxy' | 'httpsProxy' | 'noProxy'>): {
+  http: string | undefined
+  https: string | undefined
+  no: string | undefined
+} {
+  return { http: config.httpProxy?.reveal(), https: config.httpsProxy?.reveal(), no: config.noProxy?.join(',') }
+}
+
 /** All destinations, `default` first, without those that get none of the enabled signals. */
 export function destinationsOf(config: Config): ConfiguredDestination[] {
   const { destinations, observability, otlp } = config

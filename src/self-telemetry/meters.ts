@@ -1,7 +1,7 @@
 // Creates the daemon's own instruments from their table. Recorded metrics are written when something happens; observed ones are read
 // at collection, from counters that the rooms keep anyway.
 import type { Attributes, Meter } from '@opentelemetry/api'
-import { observedMetrics, recordedMetrics, type RecordedMetric, type Seen, type SeenPoint } from './table.ts'
+import { observedMetrics, recordedMetrics, type Observed, type Point, type RecordedMetric } from './table.ts'
 
 type Recorded = keyof typeof recordedMetrics
 
@@ -12,10 +12,10 @@ export interface OwnMeters {
 
 export const noMeters: OwnMeters = { record: () => undefined }
 
-/** `look` is called once for each collection. If it fails, the observed metrics are left out. */
-export function createMeters(meter: Meter, look: () => Promise<Seen>): OwnMeters {
+/** `observe` is called once for each collection. If it fails, the observed metrics are left out. */
+export function createMeters(meter: Meter, observe: () => Promise<Observed>): OwnMeters {
   const write = Object.fromEntries(
-    Object.entries<RecordedMetric>(recordedMetrics).map(([key, { name, type, unit, says: description, bounds }]) => {
+    Object.entries<RecordedMetric>(recordedMetrics).map(([key, { name, type, unit, description, bounds }]) => {
       if (type === 'counter') {
         const counter = meter.createCounter(name, { unit, description })
         return [key, (value: number, attributes?: Attributes) => counter.add(value, attributes)]
@@ -26,17 +26,17 @@ export function createMeters(meter: Meter, look: () => Promise<Seen>): OwnMeters
     }),
   ) as Record<Recorded, (value: number, attributes?: Attributes) => void>
 
-  const instruments = observedMetrics.map(({ name, type, unit, says: description }) =>
+  const instruments = observedMetrics.map(({ name, type, unit, description }) =>
     type === 'counter'
       ? meter.createObservableCounter(name, { unit, description })
       : meter.createObservableGauge(name, { unit, description }),
   )
   meter.addBatchObservableCallback(async result => {
-    const seen = await look()
+    const observed = await observe()
     observedMetrics.forEach((metric, index) => {
       const instrument = instruments[index]
       if (instrument === undefined) return
-      const points: readonly SeenPoint[] = metric.seen(seen)
+      const points: readonly Point[] = metric.points(observed)
       for (const { value, attributes } of points) result.observe(instrument, value, attributes)
     })
   }, instruments)

@@ -5,12 +5,12 @@ import { createScrape, localProvider } from './scrape.ts'
 import { createWatch, type Watch } from './watch.ts'
 import { startSelfSdk, type SelfTarget } from './sdk.ts'
 import { version } from '../lib/version.ts'
-import type { Seen } from './table.ts'
+import type { Observed } from './table.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch
   /** Sets where observed metrics are read from now on. */
-  observe(look: () => Promise<Seen>): void
+  observe(read: () => Promise<Observed>): void
   collect(): Promise<readonly ScopeMetrics[]>
   stop(deadlineMs: number): Promise<void>
 }
@@ -26,15 +26,15 @@ export async function startOwnTelemetry({ targets, now }: OwnTelemetryOptions): 
   const scrape = createScrape()
   const sdk = targets === undefined ? undefined : await startSelfSdk({ ...targets, scrape })
   const provider = sdk?.meters ?? localProvider(scrape)
-  let look: (() => Promise<Seen>) | undefined
+  let read: (() => Promise<Observed>) | undefined
   const meters = createMeters(provider.getMeter('pipespan', version), async () => {
-    if (look === undefined) throw new Error('the daemon has not started yet')
-    return look()
+    if (read === undefined) throw new Error('the daemon has not started yet')
+    return read()
   })
   return {
     watch: createWatch({ meters, tracer: sdk?.tracer, now }),
-    observe: found => {
-      look = found
+    observe: reading => {
+      read = reading
     },
     collect: async () => scrape.collect(),
     stop: async deadlineMs => sdk?.stop(deadlineMs),

@@ -19,7 +19,7 @@ import type { SettleCounters } from '../processing/settle-loop.ts'
 import type { WebhookCounts } from '../ingress/webhook-counts.ts'
 
 /** What is observed at collection. */
-export interface Seen {
+export interface Observed {
   /** Unix ms on the store's clock. */
   readonly now: number
   readonly webhook: WebhookCounts
@@ -54,7 +54,7 @@ export interface Seen {
   readonly audit?: Readonly<AuditCounters> | undefined
 }
 
-export interface SeenPoint {
+export interface Point {
   readonly value: number
   readonly attributes?: Readonly<Record<string, string>> | undefined
 }
@@ -62,7 +62,7 @@ export interface SeenPoint {
 interface OwnHead {
   readonly name: string
   readonly unit: string
-  readonly says: string
+  readonly description: string
   /** Names of the attributes. */
   readonly attributes: readonly string[]
 }
@@ -70,7 +70,7 @@ interface OwnHead {
 /** Read at collection. */
 export interface ObservedMetric extends OwnHead {
   readonly type: 'counter' | 'gauge'
-  readonly seen: (seen: Seen) => readonly SeenPoint[]
+  readonly points: (observed: Observed) => readonly Point[]
 }
 
 /** Recorded when it happens. */
@@ -96,171 +96,171 @@ const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 // prettier-ignore
 export const observedMetrics = [
   { name: 'pipespan.webhook.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome', 'reason'],
-    says: 'Deliveries that reached the ingress, by outcome, with the reason for refused and ignored ones.',
-    seen: ({ webhook }) => [
+    description: 'Deliveries that reached the ingress, by outcome, with the reason for refused and ignored ones.',
+    points: ({ webhook }) => [
       { value: webhook.accepted, attributes: { outcome: 'accepted' } },
       { value: webhook.duplicate, attributes: { outcome: 'duplicate' } },
       ...entries(webhook.ignored, reason => ({ outcome: 'ignored', reason })),
       ...entries(webhook.refused, reason => ({ outcome: 'refused', reason })),
     ] },
   { name: 'pipespan.intake.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
-    says: 'Deliveries taken from the inbox, by outcome.',
-    seen: ({ intake: { processed, ignored, unparseable, excluded, lost } }) => entries({ processed, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
+    description: 'Deliveries taken from the inbox, by outcome.',
+    points: ({ intake: { processed, ignored, unparseable, excluded, lost } }) => entries({ processed, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
   { name: 'pipespan.intake.events', type: 'counter', unit: '{delivery}', attributes: [],
-    says: 'Processed deliveries with an event that is not about a pipeline, duplicates included.',
-    seen: ({ intake }) => [{ value: intake.events }] },
+    description: 'Processed deliveries with an event that is not about a pipeline, duplicates included.',
+    points: ({ intake }) => [{ value: intake.events }] },
   { name: 'pipespan.intake.events_unclaimed', type: 'counter', unit: '{delivery}', attributes: [],
-    says: 'Those events that were not stored, because no destination accepts log records.',
-    seen: ({ intake }) => [{ value: intake.unclaimedEvents }] },
+    description: 'Those events that were not stored, because no destination accepts log records.',
+    points: ({ intake }) => [{ value: intake.unclaimedEvents }] },
   { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
-    says: 'Jobs that were skipped in deliveries that were otherwise processed.',
-    seen: ({ intake }) => [{ value: intake.droppedJobs }] },
+    description: 'Jobs that were skipped in deliveries that were otherwise processed.',
+    points: ({ intake }) => [{ value: intake.droppedJobs }] },
   { name: 'pipespan.intake.unknown_statuses', type: 'counter', unit: '{status}', attributes: [],
-    says: 'Unknown statuses, passed through unchanged.',
-    seen: ({ intake }) => [{ value: intake.unknownStatuses }] },
+    description: 'Unknown statuses, passed through unchanged.',
+    points: ({ intake }) => [{ value: intake.unknownStatuses }] },
   { name: 'pipespan.inbox.size', type: 'gauge', unit: '{delivery}', attributes: [],
-    says: 'Deliveries accepted and not yet processed.', seen: ({ inbox }) => [{ value: inbox.waiting }] },
+    description: 'Deliveries accepted and not yet processed.', points: ({ inbox }) => [{ value: inbox.waiting }] },
   { name: 'pipespan.inbox.bytes', type: 'gauge', unit: 'By', attributes: [],
-    says: 'Bytes of deliveries accepted and not yet processed.', seen: ({ inbox }) => [{ value: inbox.waitingBytes }] },
+    description: 'Bytes of deliveries accepted and not yet processed.', points: ({ inbox }) => [{ value: inbox.waitingBytes }] },
   { name: 'pipespan.inbox.age', type: 'gauge', unit: 's', attributes: [],
-    says: 'How long the oldest delivery has waited in the inbox.', seen: ({ inbox, now }) => [{ value: age(inbox.oldest, now) }] },
+    description: 'How long the oldest delivery has waited in the inbox.', points: ({ inbox, now }) => [{ value: age(inbox.oldest, now) }] },
   { name: 'pipespan.inbox.quarantined', type: 'gauge', unit: '{delivery}', attributes: [],
-    says: 'Deliveries that could not be decoded and are quarantined for inspection.', seen: ({ inbox }) => [{ value: inbox.quarantined }] },
+    description: 'Deliveries that could not be decoded and are quarantined for inspection.', points: ({ inbox }) => [{ value: inbox.quarantined }] },
   { name: 'pipespan.runs.stored', type: 'gauge', unit: '{run}', attributes: ['state'],
-    says: 'Runs in the store: open (running or not yet settled), at rest, or known from job events only.',
-    seen: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
+    description: 'Runs in the store: open (running or not yet settled), at rest, or known from job events only.',
+    points: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
   { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
-    says: 'Attempts and supplements whose snapshot was taken, and attempts excluded by the configuration.',
-    seen: ({ snapshots: { attempts, supplements, blocked, stale, excluded } }) =>
+    description: 'Attempts and supplements whose snapshot was taken, and attempts excluded by the configuration.',
+    points: ({ snapshots: { attempts, supplements, blocked, stale, excluded } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded }, kind => ({ kind })) },
   { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
-    says: 'How often a run could not be settled and was postponed; the log names it.',
-    seen: ({ settling }) => [{ value: settling.postponed }] },
+    description: 'How often a run could not be settled and was postponed; the log names it.',
+    points: ({ settling }) => [{ value: settling.postponed }] },
   { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: queue,
-    says: 'Exports pending.', seen: ({ queues }) => queues.map(one => ({ value: one.pending, attributes: queueOf(one) })) },
+    description: 'Exports pending.', points: ({ queues }) => queues.map(one => ({ value: one.pending, attributes: queueOf(one) })) },
   { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: queue,
-    says: 'Age of the oldest pending export.', seen: ({ queues, now }) => queues.map(one => ({ value: age(one.oldest, now), attributes: queueOf(one) })) },
+    description: 'Age of the oldest pending export.', points: ({ queues, now }) => queues.map(one => ({ value: age(one.oldest, now), attributes: queueOf(one) })) },
   { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: queue,
-    says: 'Exports that the backend refused for good.', seen: ({ queues }) => queues.map(one => ({ value: one.dead, attributes: queueOf(one) })) },
+    description: 'Exports that the backend refused for good.', points: ({ queues }) => queues.map(one => ({ value: one.dead, attributes: queueOf(one) })) },
   { name: 'pipespan.export.circuit_breaker.state', type: 'gauge', unit: '{queue}', attributes: [...queue, 'state'],
-    says: '1 for the current state of the circuit breaker of a destination and signal, 0 for the others: `closed` (healthy), `open` (tripped), `half-open` (probing); `unserved`: exports are pending, but the destination is no longer configured.',
-    seen: ({ queues }) => queues.flatMap(one => breakerStates.map(state => ({ value: Number(one.state === state), attributes: { ...queueOf(one), state } }))) },
+    description: '1 for the current state of the circuit breaker of a destination and signal, 0 for the others: `closed` (healthy), `open` (tripped), `half-open` (probing); `unserved`: exports are pending, but the destination is no longer configured.',
+    points: ({ queues }) => queues.flatMap(one => breakerStates.map(state => ({ value: Number(one.state === state), attributes: { ...queueOf(one), state } }))) },
   { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...queue, 'outcome'],
-    says: 'Exports by outcome: delivered, postponed, rejected (dead letters), repeated because the outcome was unknown, taken over by another replica.',
-    seen: ({ queues }) => queues.flatMap(one => {
+    description: 'Exports by outcome: delivered, postponed, rejected (dead letters), repeated because the outcome was unknown, taken over by another replica.',
+    points: ({ queues }) => queues.flatMap(one => {
       const { delivered, later, rejected, repeated, lost } = one.counters
       return entries({ delivered, later, rejected, repeated, lost }, outcome => ({ ...queueOf(one), outcome }))
     }) },
   { name: 'pipespan.export.partially_rejected', type: 'counter', unit: '{item}', attributes: queue,
-    says: 'Spans, points and records that the backend refused within requests that it accepted.',
-    seen: ({ queues }) => queues.map(one => ({ value: one.counters.partiallyRejected, attributes: queueOf(one) })) },
+    description: 'Spans, points and records that the backend refused within requests that it accepted.',
+    points: ({ queues }) => queues.map(one => ({ value: one.counters.partiallyRejected, attributes: queueOf(one) })) },
   { name: 'pipespan.metrics.folded', type: 'counter', unit: '{point}', attributes: ['reason'],
-    says: 'Points of pipeline metrics whose ref was folded, and points dropped by the series limit.',
-    seen: ({ counters }) => ['refs', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
+    description: 'Points of pipeline metrics whose ref was folded, and points dropped by the series limit.',
+    points: ({ counters }) => ['refs', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
   { name: 'pipespan.store.fullness', type: 'gauge', unit: '1', attributes: [],
-    says: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', seen: ({ fullness }) => [{ value: fullness }] },
+    description: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', points: ({ fullness }) => [{ value: fullness }] },
   { name: 'pipespan.store.damaged_rows', type: 'counter', unit: '{row}', attributes: [],
-    says: 'Damaged rows of the store that were skipped; the log names each.', seen: ({ damagedRows }) => [{ value: damagedRows }] },
+    description: 'Damaged rows of the store that were skipped; the log names each.', points: ({ damagedRows }) => [{ value: damagedRows }] },
   { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
-    says: 'Rows pruned from the store by age or size.',
-    seen: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
+    description: 'Rows pruned from the store by age or size.',
+    points: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
   { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
-    says: 'Requests for pipeline details: completed, missed (the end of the pipeline had not been reported by a webhook), gone (deleted on the platform) or failed; most failed ones are retried.',
-    seen: ({ enricher }) => entries({ ...enricher }, outcome => ({ outcome })) },
+    description: 'Requests for pipeline details: completed, missed (the end of the pipeline had not been reported by a webhook), gone (deleted on the platform) or failed; most failed ones are retried.',
+    points: ({ enricher }) => entries({ ...enricher }, outcome => ({ outcome })) },
   { name: 'pipespan.job.reads', type: 'counter', unit: '{job}', attributes: ['outcome'],
-    says: 'Reads of job logs and reports: read, empty or not needed, repeated because incomplete, refused by the platform, withheld because it refuses such requests, failed (mostly retried), or expired.',
-    seen: ({ jobReader }) => entries({ ...jobReader }, outcome => ({ outcome })) },
+    description: 'Reads of job logs and reports: read, empty or not needed, repeated because incomplete, refused by the platform, withheld because it refuses such requests, failed (mostly retried), or expired.',
+    points: ({ jobReader }) => entries({ ...jobReader }, outcome => ({ outcome })) },
   { name: 'pipespan.job.log.bytes', type: 'counter', unit: 'By', attributes: [],
-    says: 'Bytes of job logs that were read.', seen: ({ jobLogs }) => (jobLogs === undefined ? [] : [{ value: jobLogs.bytes }]) },
+    description: 'Bytes of job logs that were read.', points: ({ jobLogs }) => (jobLogs === undefined ? [] : [{ value: jobLogs.bytes }]) },
   { name: 'pipespan.job.log.sections', type: 'counter', unit: '{section}', attributes: ['kept'],
-    says: 'Sections of job logs: exported, or over the limit per job.', seen: ({ jobLogs }) => kept(jobLogs?.sections, jobLogs?.sectionsOmitted) },
+    description: 'Sections of job logs: exported, or over the limit per job.', points: ({ jobLogs }) => kept(jobLogs?.sections, jobLogs?.sectionsOmitted) },
   { name: 'pipespan.job.log.lines', type: 'counter', unit: '{line}', attributes: ['kept'],
-    says: 'Lines of job logs: exported, or left out in the middle.', seen: ({ jobLogs }) => kept(jobLogs?.lines, jobLogs?.linesOmitted) },
+    description: 'Lines of job logs: exported, or left out in the middle.', points: ({ jobLogs }) => kept(jobLogs?.lines, jobLogs?.linesOmitted) },
   { name: 'pipespan.job.log.cut', type: 'counter', unit: '{log}', attributes: ['reason'],
-    says: 'Job logs that were not fully exported: over the size limit (`size`), or withheld because they print variables of the job (`debug_trace`).',
-    seen: ({ jobLogs }) => (jobLogs === undefined ? [] : [
+    description: 'Job logs that were not fully exported: over the size limit (`size`), or withheld because they print variables of the job (`debug_trace`).',
+    points: ({ jobLogs }) => (jobLogs === undefined ? [] : [
       { value: jobLogs.cut, attributes: { reason: 'size' } }, { value: jobLogs.debugTraces, attributes: { reason: 'debug_trace' } }]) },
   { name: 'pipespan.deployments', type: 'counter', unit: '{deployment}', attributes: ['outcome'],
-    says: "Deployments that ended: counted, skipped (neither success nor failure, or no environment), or counted without the platform's list of commits.",
-    seen: ({ deployments: { counted, passedOver, withoutCommits } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
+    description: "Deployments that ended: counted, skipped (neither success nor failure, or no environment), or counted without the platform's list of commits.",
+    points: ({ deployments: { counted, passedOver, withoutCommits } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
   { name: 'pipespan.deployments.requests', type: 'counter', unit: '{request}', attributes: [],
-    says: 'Requests to the platform for the commits of deployments.', seen: ({ commitRequests }) => [{ value: commitRequests }] },
+    description: 'Requests to the platform for the commits of deployments.', points: ({ commitRequests }) => [{ value: commitRequests }] },
   { name: 'pipespan.changes', type: 'counter', unit: '{change}', attributes: ['measure'],
-    says: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`.', seen: ({ changes }) => entries(changes, measure => ({ measure })) },
+    description: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`.', points: ({ changes }) => entries(changes, measure => ({ measure })) },
   { name: 'pipespan.incidents', type: 'counter', unit: '{incident}', attributes: ['measure'],
-    says: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
-    seen: ({ incidents }) => entries(incidents, measure => ({ measure })) },
+    description: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
+    points: ({ incidents }) => entries(incidents, measure => ({ measure })) },
   { name: 'pipespan.incidents.requests', type: 'counter', unit: '{request}', attributes: [],
-    says: 'Requests to the platform for incidents that have changed.', seen: ({ incidentRequests }) => (incidentRequests === undefined ? [] : [{ value: incidentRequests }]) },
+    description: 'Requests to the platform for incidents that have changed.', points: ({ incidentRequests }) => (incidentRequests === undefined ? [] : [{ value: incidentRequests }]) },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
-    says: 'Test reports read: complete (`none`), or the reason why reading stopped.',
-    seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.reports, attributes: { fault: 'none' } },
+    description: 'Test reports read: complete (`none`), or the reason why reading stopped.',
+    points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.reports, attributes: { fault: 'none' } },
       ...[...jobTests.faults].map(([fault, value]) => ({ value, attributes: { fault } }))]) },
   { name: 'pipespan.test.cases', type: 'counter', unit: '{case}', attributes: ['kept'],
-    says: 'Test cases of these reports: counted, or over the limit per report.', seen: ({ jobTests }) => kept(jobTests?.cases, jobTests?.casesDropped) },
+    description: 'Test cases of these reports: counted, or over the limit per report.', points: ({ jobTests }) => kept(jobTests?.cases, jobTests?.casesDropped) },
   { name: 'pipespan.test.failures', type: 'counter', unit: '{case}', attributes: ['kept'],
-    says: 'Failed test cases: exported as a record, or beyond the first 100 of a job.', seen: ({ jobTests }) => kept(jobTests?.failures, jobTests?.failuresDropped) },
+    description: 'Failed test cases: exported as a record, or beyond the first 100 of a job.', points: ({ jobTests }) => kept(jobTests?.failures, jobTests?.failuresDropped) },
   { name: 'pipespan.test.flaky', type: 'counter', unit: '{case}', attributes: [],
-    says: 'Tests that failed and passed on the same code.', seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.flaky }]) },
+    description: 'Tests that failed and passed on the same code.', points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.flaky }]) },
   { name: 'pipespan.job.reports', type: 'counter', unit: '{report}', attributes: ['type', 'fault'],
-    says: 'Other job reports read, by artifact type: complete (`none`), or the reason why reading stopped.',
-    seen: ({ jobReports }) => [...(jobReports?.reports ?? [])].flatMap(([type, faults]) =>
+    description: 'Other job reports read, by artifact type: complete (`none`), or the reason why reading stopped.',
+    points: ({ jobReports }) => [...(jobReports?.reports ?? [])].flatMap(([type, faults]) =>
       [...faults].map(([fault, value]) => ({ value, attributes: { type, fault } }))) },
   { name: 'pipespan.job.report.series', type: 'counter', unit: '{series}', attributes: ['kept'],
-    says: 'Series of metrics reports: exported, not a number, or over the limit per report or project.', seen: ({ jobReports }) => kept(jobReports?.series, jobReports?.seriesDropped) },
+    description: 'Series of metrics reports: exported, not a number, or over the limit per report or project.', points: ({ jobReports }) => kept(jobReports?.series, jobReports?.seriesDropped) },
   { name: 'pipespan.job.report.values', type: 'counter', unit: '{value}', attributes: ['kept'],
-    says: 'Values of allowed keys in dotenv reports: exported, or over the limit per report.', seen: ({ jobReports }) => kept(jobReports?.values, jobReports?.valuesDropped) },
+    description: 'Values of allowed keys in dotenv reports: exported, or over the limit per report.', points: ({ jobReports }) => kept(jobReports?.values, jobReports?.valuesDropped) },
   { name: 'pipespan.job.report.findings', type: 'counter', unit: '{finding}', attributes: [],
-    says: 'Findings in code quality and security reports.', seen: ({ jobReports }) => (jobReports === undefined ? [] : [{ value: jobReports.findings }]) },
+    description: 'Findings in code quality and security reports.', points: ({ jobReports }) => (jobReports === undefined ? [] : [{ value: jobReports.findings }]) },
   { name: 'pipespan.job.spans', type: 'counter', unit: '{span}', attributes: ['outcome'],
-    says: 'Spans made by jobs: kept, not valid OTLP (`invalid`), more than an hour outside their job or ending before they start (`misplaced`), with a duplicate ID (`repeated`), or over the limit per job.',
-    seen: ({ jobSpans }) => {
+    description: 'Spans made by jobs: kept, not valid OTLP (`invalid`), more than an hour outside their job or ending before they start (`misplaced`), with a duplicate ID (`repeated`), or over the limit per job.',
+    points: ({ jobSpans }) => {
       if (jobSpans === undefined) return []
       const { files: _, ...counts } = jobSpans
       return entries(counts, outcome => ({ outcome }))
     } },
   { name: 'pipespan.job.spans.files', type: 'counter', unit: '{file}', attributes: ['fault'],
-    says: 'Files with such spans: read completely (`none`), or the reason why reading stopped.',
-    seen: ({ jobSpans }) => [...(jobSpans?.files ?? [])].map(([fault, value]) => ({ value, attributes: { fault } })) },
+    description: 'Files with such spans: read completely (`none`), or the reason why reading stopped.',
+    points: ({ jobSpans }) => [...(jobSpans?.files ?? [])].map(([fault, value]) => ({ value, attributes: { fault } })) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
-    says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
+    description: 'Rounds of polling.', points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
-    says: 'List requests of the poller.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.requests }]) },
+    description: 'List requests of the poller.', points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.requests }]) },
   { name: 'pipespan.poller.pipelines', type: 'counter', unit: '{pipeline}', attributes: [],
-    says: 'Pipelines found by the poller ahead of their webhooks, which were missed or are late.',
-    seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.discovered }]) },
+    description: 'Pipelines found by the poller ahead of their webhooks, which were missed or are late.',
+    points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.discovered }]) },
   { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
-    says: "Failed deliveries in the platform's delivery log: found, accepted because they were new, or too large for the log.",
-    seen: ({ redelivery }) => entries({ ...redelivery }, outcome => ({ outcome })) },
+    description: "Failed deliveries in the platform's delivery log: found, accepted because they were new, or too large for the log.",
+    points: ({ redelivery }) => entries({ ...redelivery }, outcome => ({ outcome })) },
   { name: 'pipespan.audit.requests', type: 'counter', unit: '{request}', attributes: [],
-    says: 'Requests for audit events.', seen: ({ audit }) => (audit === undefined ? [] : [{ value: audit.requests }]) },
+    description: 'Requests for audit events.', points: ({ audit }) => (audit === undefined ? [] : [{ value: audit.requests }]) },
   { name: 'pipespan.audit.events', type: 'counter', unit: '{event}', attributes: [],
-    says: 'New audit events that were read.',
-    seen: ({ audit }) => (audit === undefined ? [] : [{ value: audit.read }]) },
+    description: 'New audit events that were read.',
+    points: ({ audit }) => (audit === undefined ? [] : [{ value: audit.read }]) },
   { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: [],
-    says: "Requests to the platform's API available now.", seen: ({ budget }) => (budget === undefined ? [] : [{ value: budget.available }]) },
+    description: "Requests to the platform's API available now.", points: ({ budget }) => (budget === undefined ? [] : [{ value: budget.available }]) },
   { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: [],
-    says: "Time until the platform's rate limit allows requests again.", seen: ({ budget }) => (budget === undefined ? [] : [{ value: budget.pausedFor / 1000 }]) },
+    description: "Time until the platform's rate limit allows requests again.", points: ({ budget }) => (budget === undefined ? [] : [{ value: budget.pausedFor / 1000 }]) },
 ] as const satisfies readonly ObservedMetric[]
 
 // prettier-ignore
 export const recordedMetrics = {
   storeDuration: { name: 'pipespan.store.operation.duration', type: 'histogram', unit: 's', attributes: ['operation', 'error'], bounds: quick,
-    says: 'Duration of store operations, including the commit.' },
+    description: 'Duration of store operations, including the commit.' },
   requestDuration: { name: 'pipespan.export.request.duration', type: 'histogram', unit: 's', attributes: [...queue, 'verdict'], bounds: quick,
-    says: 'How long a backend took to answer one request.' },
+    description: 'How long a backend took to answer one request.' },
   requestSize: { name: 'pipespan.export.request.bytes', type: 'counter', unit: 'By', attributes: queue,
-    says: 'Bytes sent to backends, before compression.' },
+    description: 'Bytes sent to backends, before compression.' },
   latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: queue, bounds: patient,
-    says: 'Time from the last observation of a pipeline, usually its last webhook, to its delivery to the backend, including the settle delay.' },
+    description: 'Time from the last observation of a pipeline, usually its last webhook, to its delivery to the backend, including the settle delay.' },
   platformRequests: { name: 'pipespan.platform.requests', type: 'counter', unit: '{request}', attributes: ['priority'],
-    says: "Requests to the platform's API." },
+    description: "Requests to the platform's API." },
   platformPauses: { name: 'pipespan.platform.pauses', type: 'counter', unit: '{pause}', attributes: [],
-    says: 'Rate-limited answers: 429, or Retry-After.' },
+    description: 'Rate-limited answers: 429, or Retry-After.' },
   platformUnauthorized: { name: 'pipespan.platform.unauthorized', type: 'counter', unit: '{request}', attributes: [],
-    says: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
+    description: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
   budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority'], bounds: patient,
-    says: "Time that requests to the platform's API waited for their budget." },
+    description: "Time that requests to the platform's API waited for their budget." },
 } as const satisfies Readonly<Record<string, RecordedMetric>>
 
 export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
@@ -272,7 +272,7 @@ function queueOf({ destination, signal }: ExportQueueStatus): { destination: str
   return { destination, signal }
 }
 
-function kept(yes: number | undefined, no: number | undefined): SeenPoint[] {
+function kept(yes: number | undefined, no: number | undefined): Point[] {
   if (yes === undefined || no === undefined) return []
   return [
     { value: yes, attributes: { kept: 'true' } },
@@ -283,7 +283,7 @@ function kept(yes: number | undefined, no: number | undefined): SeenPoint[] {
 function entries(
   values: Readonly<Record<string, number | undefined>>,
   attributes: (key: string) => Record<string, string>,
-): SeenPoint[] {
+): Point[] {
   return Object.entries(values).map(([key, value]) => ({ value: value ?? 0, attributes: attributes(key) }))
 }
 

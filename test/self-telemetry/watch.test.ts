@@ -111,7 +111,7 @@ describe('a watched store', () => {
 describe('the table of own metrics', () => {
   it('has one row for each name, with a unit and a sentence, and attributes that its rows use', () => {
     expect(new Set(ownMetrics.map(({ name }) => name)).size).toBe(ownMetrics.length)
-    for (const { name, unit, says } of ownMetrics) {
+    for (const { name, unit, description: says } of ownMetrics) {
       expect(name).toMatch(/^pipespan(\.[a-z_]+)+$/)
       expect(unit, name).toMatch(/^(1|s|By|\{[a-z]+\})$/)
       expect(says, name).toMatch(/^[A-Z1].*\.$/)
@@ -127,7 +127,7 @@ describe('the table of own metrics', () => {
       counters,
     }
     const refused = { size: 1 } as never
-    const seen = {
+    const observed = {
       now: 5_000,
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
       deployments: { counted: 1, passedOver: 1, withoutCommits: 1 },
@@ -177,8 +177,8 @@ describe('the table of own metrics', () => {
       redelivery: { found: 1, accepted: 1, oversize: 1 },
       audit: { rounds: 1, requests: 2, read: 3 },
     }
-    for (const { name, attributes, seen: look } of observedMetrics) {
-      const points = look(seen)
+    for (const { name, attributes, points: pointsOf } of observedMetrics) {
+      const points = pointsOf(observed)
       expect(points.length, name).toBeGreaterThan(0)
       for (const point of points) {
         const used = 'attributes' in point ? Object.keys(point.attributes ?? {}) : []

@@ -13,6 +13,7 @@ import { silentLog } from '../../lib/log.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { version } from '../../lib/version.ts'
 import type { CallOptions } from '../../platform/rest/call.ts'
+import { proxiesOf } from '../../config/destinations.ts'
 import type { Config } from '../../config/options.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
@@ -40,14 +41,6 @@ export function platformClient(config: Config): PlatformClient | undefined {
     clock: systemClock,
     log: silentLog(),
   })
-}
-
-function proxiesOf({ httpProxy, httpsProxy, noProxy }: Config): { http?: string; https?: string; no?: string } {
-  return {
-    ...(httpProxy === undefined ? {} : { http: httpProxy.reveal() }),
-    ...(httpsProxy === undefined ? {} : { https: httpsProxy.reveal() }),
-    ...(noProxy === undefined ? {} : { no: noProxy.join(',') }),
-  }
 }
 
 /** The polled projects and groups, whose hooks and permissions are checked. */

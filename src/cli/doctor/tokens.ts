@@ -2,6 +2,7 @@
 import { broken, reportOf, type Finding } from './finding.ts'
 import { createIngestTokens } from '../../tokens/client.ts'
 import { dispatcherFor } from '../../export/otlp-http.ts'
+import { proxiesOf } from '../../config/destinations.ts'
 import type { Config } from '../../config/options.ts'
 import type { Destination } from '../../export/destination.ts'
 
@@ -13,9 +14,7 @@ export async function checkEnforcement(config: Config, destinations: readonly De
   if (url === undefined || apiKey.current() === undefined) {
     return [report('skipped', 'No observability instance is configured (PIPESPAN_OBSERVABILITY_URL and its API key).')]
   }
-  const { httpProxy, httpsProxy, noProxy } = config
-  const proxies = { http: httpProxy?.reveal(), https: httpsProxy?.reveal(), no: noProxy?.join(',') }
-  const dispatcher = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
+  const dispatcher = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxiesOf(config), 1)
   try {
     const instance = createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher, timeoutMs })
     if (!(await instance.enforcement())) return [report('fine', 'Enforcement is off: telemetry needs no token.')]

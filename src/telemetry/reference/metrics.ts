@@ -14,7 +14,7 @@ export interface OwnMetricRow {
   readonly name: string
   readonly type: string
   readonly unit: string
-  readonly says: string
+  readonly description: string
   readonly attributes: readonly string[]
 }
 
@@ -82,7 +82,7 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     ownMetrics,
     table(
       ['metric', 'type', 'unit', 'attributes', 'description'],
-      own.map(({ name, type, unit, attributes, says }) => [
+      own.map(({ name, type, unit, attributes, description: says }) => [
         code(name),
         typeName(type),
         code(unit),

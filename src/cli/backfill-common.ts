@@ -27,7 +27,7 @@ export interface BackfillCommand {
 }
 
 /** The exit code of a backfill, and its result in sentences and as JSON. */
-export interface Looked {
+export interface BackfillResult {
   readonly code: number
   readonly text: string
   /** `range` as ISO 8601 in UTC. */

@@ -1,6 +1,6 @@
 // Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
 import type { Budget } from '../platform/rest/budget.ts'
-import type { Seen } from './table.ts'
+import type { Observed } from './table.ts'
 import type { Store } from '../store/ports/store.ts'
 
 interface Counting<Counters> {
@@ -8,36 +8,36 @@ interface Counting<Counters> {
 }
 
 interface Queues {
-  status(): Promise<Seen['queues']>
+  status(): Promise<Observed['queues']>
 }
 
 /** The parts of the daemon, as far as they are observed. */
 export interface Parts {
-  readonly ingress: { readonly counts: Seen['webhook'] }
-  readonly intake: Counting<Seen['intake']>
-  readonly snapshotter: Counting<Seen['snapshots']>
-  readonly settleLoop: Counting<Seen['settling']>
+  readonly ingress: { readonly counts: Observed['webhook'] }
+  readonly intake: Counting<Observed['intake']>
+  readonly snapshotter: Counting<Observed['snapshots']>
+  readonly settleLoop: Counting<Observed['settling']>
   readonly exporter: Queues
-  readonly flush: { status(): Seen['queues'] }
+  readonly flush: { status(): Observed['queues'] }
   readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged'>
   readonly budget?: Pick<Budget, 'snapshot'> | undefined
   /** Clients of the platform's API; undefined if one does not run. */
-  readonly enricher?: Counting<NonNullable<Seen['enricher']>> | undefined
-  readonly jobReader?: Counting<NonNullable<Seen['jobReader']>> | undefined
-  readonly jobLogs?: Counting<NonNullable<Seen['jobLogs']>> | undefined
-  readonly jobTests?: Counting<NonNullable<Seen['jobTests']>> | undefined
-  readonly jobSpans?: Counting<NonNullable<Seen['jobSpans']>> | undefined
-  readonly jobReports?: Counting<NonNullable<Seen['jobReports']>> | undefined
-  readonly incidents: Counting<Seen['incidents']>
+  readonly enricher?: Counting<NonNullable<Observed['enricher']>> | undefined
+  readonly jobReader?: Counting<NonNullable<Observed['jobReader']>> | undefined
+  readonly jobLogs?: Counting<NonNullable<Observed['jobLogs']>> | undefined
+  readonly jobTests?: Counting<NonNullable<Observed['jobTests']>> | undefined
+  readonly jobSpans?: Counting<NonNullable<Observed['jobSpans']>> | undefined
+  readonly jobReports?: Counting<NonNullable<Observed['jobReports']>> | undefined
+  readonly incidents: Counting<Observed['incidents']>
   readonly incidentPoller: Counting<{ readonly requests: number }> | undefined
-  readonly deployments: Counting<Seen['deployments']> & { readonly requests: () => number }
-  readonly changes: Counting<Seen['changes']>
-  readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
-  readonly audit?: Counting<NonNullable<Seen['audit']>> | undefined
-  readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
+  readonly deployments: Counting<Observed['deployments']> & { readonly requests: () => number }
+  readonly changes: Counting<Observed['changes']>
+  readonly poller?: Counting<NonNullable<Observed['poller']>> | undefined
+  readonly audit?: Counting<NonNullable<Observed['audit']>> | undefined
+  readonly redelivery?: Counting<NonNullable<Observed['redelivery']>> | undefined
 }
 
-export async function lookAt(parts: Parts): Promise<Seen> {
+export async function observeParts(parts: Parts): Promise<Observed> {
   const { store } = parts
   const [now, queues, inbox, runs, counters, fullness, budget] = await Promise.all([
     store.now(),
