@@ -113,10 +113,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
 
   const work = createLeasedWork<DueDeployment>({
     name: 'deployment counter',
-    takes: [
-      async (inFlight, leaseMs) =>
-        inFlight.length < places ? deployments.take(places - inFlight.length, leaseMs) : [],
-    ],
+    queues: [{ places, take: async (limit, leaseMs) => deployments.take(limit, leaseMs) }],
     nameOf: ({ id }) => String(id),
     work: countOne,
     onError: ({ id }, error) => log.error({ err: error, deployment: id }, 'a deployment could not be counted'),

@@ -157,12 +157,6 @@ export function createEnricher(options: EnricherOptions): Enricher {
     await runs.transact([error.passing ? tryLater(asked, priority) : giveUp(asked, priority, 'refused')])
   }
 
-  async function take(priority: EnrichmentPriority, inFlight: readonly Asked[], leaseMs: number): Promise<Asked[]> {
-    const free = places[priority] - inFlight.filter(one => one.priority === priority).length
-    if (free <= 0) return []
-    return (await queue.take(priority, free, leaseMs)).map(item => ({ item, priority }))
-  }
-
   /** Extends deadlines by as long as the API budget was used up. */
   async function extendDeadlines(now: number): Promise<void> {
     const passed = Math.min(extendEvery.most, now - lastTurn)
@@ -176,7 +170,11 @@ export function createEnricher(options: EnricherOptions): Enricher {
 
   const work = createLeasedWork<Asked>({
     name: 'enricher',
-    takes: enrichmentPriorities.map(priority => async (inFlight, leaseMs) => take(priority, inFlight, leaseMs)),
+    queues: enrichmentPriorities.map(priority => ({
+      places: places[priority],
+      has: one => one.priority === priority,
+      take: async (limit, leaseMs) => (await queue.take(priority, limit, leaseMs)).map(item => ({ item, priority })),
+    })),
     nameOf: ({ item: { key } }) => `${key.instance}\n${key.pipelineId}`,
     work: enrich,
     onError: ({ item: { key } }, error) =>

@@ -153,9 +153,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
 
   const work = createLeasedWork<JobRead>({
     name: 'job reader',
-    takes: [
-      async (inFlight, leaseMs) => (inFlight.length < places ? queue.take(places - inFlight.length, leaseMs) : []),
-    ],
+    queues: [{ places, take: async (limit, leaseMs) => queue.take(limit, leaseMs) }],
     nameOf: ({ chunkId, jobId, what }) => `${chunkId} ${jobId} ${what}`,
     work: readOne,
     onError: ({ jobId }, error) => log.error({ err: error, job: jobId }, 'a job log or report could not be read'),

@@ -5,11 +5,20 @@ import { createLoop, type Loop } from '../lib/loop.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 
+export interface LeasedQueue<Item> {
+  /** Items in flight at a time. */
+  readonly places: number
+  /** Which items in flight are this queue's; undefined: all. */
+  readonly has?: (item: Item) => boolean
+  /** Leases items that are due. */
+  take(limit: number, leaseMs: number): Promise<readonly Item[]>
+}
+
 export interface LeasedWorkOptions<Item> {
   /** Of the loop, in the log. */
   readonly name: string
-  /** Each leases due items, as many as those in flight leave room for. They are begun before the next function is called. */
-  readonly takes: readonly ((inFlight: readonly Item[], leaseMs: number) => Promise<readonly Item[]>)[]
+  /** What one queue has leased is begun before the next one is asked. */
+  readonly queues: readonly LeasedQueue<Item>[]
   /** An item that becomes due again, and is leased again, during its work is begun again after it. */
   readonly nameOf: (item: Item) => string
   /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
@@ -61,7 +70,7 @@ export function createRests(clock: Clock): Rests {
 }
 
 export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): LeasedWork {
-  const { name, takes, nameOf, work, extend, rests, clock, log } = options
+  const { name, queues, nameOf, work, extend, rests, clock, log } = options
   const inFlight = new Map<string, { readonly item: Item; readonly done: Promise<void> }>()
   const closing = new AbortController()
   let renewedAt = elapsed(clock)
@@ -86,8 +95,9 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
 
   async function beginDue(): Promise<number> {
     let begun = 0
-    for (const take of takes) {
-      const taken = await take(items(), leaseMs)
+    for (const queue of queues) {
+      const free = queue.places - items().filter(queue.has ?? (() => true)).length
+      const taken = free > 0 ? await queue.take(free, leaseMs) : []
       for (const item of taken) begin(item)
       begun += taken.length
     }

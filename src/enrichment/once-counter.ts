@@ -71,9 +71,7 @@ export function createOnceCounter<
   const counters = Object.fromEntries(measures.map(measure => [measure, 0])) as Record<Measure, number>
   const work = createLeasedWork<{ readonly id: number }>({
     name: `${name} counter`,
-    takes: [
-      async (inFlight, leaseMs) => (inFlight.length < places ? store.take(places - inFlight.length, leaseMs) : []),
-    ],
+    queues: [{ places, take: async (limit, leaseMs) => store.take(limit, leaseMs) }],
     nameOf: ({ id }) => String(id),
     work: async ({ id }) => {
       const counted = await store.count(id, (of, figures) => {

@@ -2,6 +2,7 @@
 //
 // A webhook names the parent. REST does not, but the bridges of a parent name the pipelines that they triggered. The bridges of finished runs are
 // known, so those of runs under way are fetched, the runs closest in time first.
+import { remember } from '../lib/bounded-map.ts'
 import { allOf } from '../platform/rest/pages.ts'
 import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -105,7 +106,7 @@ export function createParents(options: ParentsOptions): Parents {
   }
 
   async function askBridges(key: RunKey, projectId: number, call: CallOptions): Promise<void> {
-    remember(key, await storeNow())
+    remember(askedAt, nameOf(key), await storeNow(), capacity)
     const { instance, pipelineId } = key
     const bridges = await allOf(client.pipelineBridges(projectId, pipelineId, call))
     await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
@@ -144,13 +145,6 @@ export function createParents(options: ParentsOptions): Parents {
 
   async function merge(observation: Observation): Promise<void> {
     await runs.transact(mergeWork([observation], undefined, rules))
-  }
-
-  function remember(key: RunKey, at: Millis): void {
-    askedAt.delete(nameOf(key))
-    askedAt.set(nameOf(key), at)
-    const [oldest] = askedAt.keys()
-    if (askedAt.size > capacity && oldest !== undefined) askedAt.delete(oldest)
   }
 
   return { find }

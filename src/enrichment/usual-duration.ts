@@ -1,4 +1,5 @@
 // Whether a job took unusually long: longer than 95 of 100 runs of the same job in the last thirty days.
+import { remember } from '../lib/bounded-map.ts'
 import { day, type TrendViews } from '../store/ports/trends.ts'
 import { percentileOf, plusBins, type Bins } from '../lib/log-bins.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
@@ -28,10 +29,7 @@ export function createSlowness(trends: Pick<TrendViews, 'series'>, now: () => Mi
       const runs = rows.reduce((sum, row) => sum + row.runs, 0)
       const bins = rows.reduce<Bins>((sum, { durations }) => plusBins(sum, durations), {})
       usual = { ms: runs < leastRuns ? Infinity : (percentileOf(bins, share) ?? Infinity), until: at + believedFor }
-      known.delete(of)
-      known.set(of, usual)
-      const [oldest] = known.keys()
-      if (known.size > mostKnown && oldest !== undefined) known.delete(oldest)
+      remember(known, of, usual, mostKnown)
     }
     return end - start > usual.ms
   }

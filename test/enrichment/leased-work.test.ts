@@ -14,11 +14,14 @@ it('an item that becomes due again before its turn has ended gets its next turn 
   })
   const work = createLeasedWork<string>({
     name: 'test',
-    takes: [
-      async inFlight => {
-        const taken = due.splice(0)
-        if (taken.length > 0 && inFlight.length > 0) takenAgain()
-        return taken
+    queues: [
+      {
+        places: 2,
+        take: async () => {
+          const taken = due.splice(0)
+          if (taken.length > 0 && underWay > 0) takenAgain()
+          return taken
+        },
       },
     ],
     nameOf: item => item,

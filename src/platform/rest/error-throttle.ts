@@ -4,6 +4,7 @@
 // the project; after a few failures in a row it is logged for the platform. So an outage is one message, not thousands. A failure that should concern
 // the whole platform (a refused token, no connection) may turn out to concern one endpoint, if other requests succeed after it; then it is logged
 // once for that endpoint.
+import { remember } from '../../lib/bounded-map.ts'
 import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PlatformError } from './platform-error.ts'
@@ -29,10 +30,7 @@ export function createErrorThrottle(log: Log): ErrorThrottle {
 
   function logOnce(subject: string, error: PlatformError): void {
     if (logged.get(subject)?.kind === error.kind) return
-    logged.delete(subject)
-    logged.set(subject, error)
-    const [oldest] = logged.keys()
-    if (logged.size > capacity && oldest !== undefined) logged.delete(oldest)
+    remember(logged, subject, error, capacity)
     log.warn({ subject, kind: error.kind }, error.message)
   }
 

@@ -1,4 +1,5 @@
 // Remembers where projects and groups have moved to, from 301 and 308 answers, until it proves wrong.
+import { remember } from '../../lib/bounded-map.ts'
 
 /** So many addresses are remembered; the oldest is forgotten first. */
 const capacity = 10_000
@@ -21,10 +22,7 @@ export function createMoves(): Moves {
     remember: (from, to) => {
       const [oldHome, newHome] = homesOf(from, to)
       if (oldHome === newHome) return
-      moved.delete(oldHome)
-      moved.set(oldHome, newHome)
-      const [oldest] = moved.keys()
-      if (moved.size > capacity && oldest !== undefined) moved.delete(oldest)
+      remember(moved, oldHome, newHome, capacity)
     },
     forget: path => {
       const found = entryFor(moved, path)

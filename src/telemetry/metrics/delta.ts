@@ -1,4 +1,4 @@
-// Delta metrics: points for each pipeline, deployment, change and incident, at its end.
+// Delta metrics: points for each pipeline, deployment, change and incident, at its time.
 import type { AnyChunk } from '../../model/event.ts'
 import { overflowAttributes } from '../../model/totals.ts'
 import { resourceAttributesOf } from '../resource.ts'
