@@ -1,9 +1,9 @@
-// Bins that are being counted. Thousands are in memory at a time, most with a few values: a list of numbers for each, where an object
-// with a property for each bin takes several times the memory.
+// A mutable histogram of `log-bins.ts`. Thousands are in memory at a time, most with a few values, so each is a flat list of numbers: an object
+// with a property for each bin would take several times the memory.
 import { binOf, type Bins } from './log-bins.ts'
 
 export class BinCounts {
-  /** Bin and count in turn, in the order of the bins. */
+  /** Bin, count, bin, count, …, in the order of the bins. */
   readonly #pairs: number[]
 
   constructor(pairs: readonly number[] = []) {
@@ -16,7 +16,6 @@ export class BinCounts {
     return counts
   }
 
-  /** One value more. */
   count(value: number): void {
     this.#add(binOf(value), 1)
   }
@@ -40,7 +39,7 @@ export class BinCounts {
     return bins
   }
 
-  /** The same as `JSON.stringify` of its bins. */
+  /** The same as `JSON.stringify(this.bins())`. */
   json(): string {
     let text = '{'
     for (let at = 0; at < this.#pairs.length; at += 2) {

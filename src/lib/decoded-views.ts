@@ -80,7 +80,7 @@ function character(code: number): Uint8Array {
   return Buffer.from(code > 0x10ffff ? '' : String.fromCodePoint(code))
 }
 
-/** An encoding of which `size` characters are `bytes` bytes. As it is not known where a secret begins, it is decoded from each of the first `size` offsets. */
+/** `size` characters are `bytes` bytes. It is decoded from each of the first `size` offsets, as a secret may begin at any. */
 interface Alphabet {
   readonly pattern: RegExp
   readonly size: number

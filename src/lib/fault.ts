@@ -1,4 +1,4 @@
-// The closed family of errors: each says what is wrong, and ends in what to do about it.
+// The closed family of errors: each message says what is wrong, and ends with what to do about it.
 import { redact } from './redaction.ts'
 
 /** Base of every error that this program raises on purpose. `message` is the whole sentence; `remedy` its last part. */

@@ -2,7 +2,7 @@
 // held is removed from it, however it is encoded. A `Secret` registers itself, so that none is forgotten; a replaced one stays known.
 import { viewsOf } from './decoded-views.ts'
 
-/** Shorter values are no secrets, and occur within many words. */
+/** Shorter values are no secrets, and may be part of many texts. */
 const minLength = 6
 /** The latest are remembered: six weeks of a token that is replaced every hour. */
 const maxSecrets = 1_000

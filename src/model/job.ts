@@ -23,7 +23,7 @@ export interface SnapshotMark {
   readonly finishedAt?: Millis | undefined
 }
 
-/** A job's facts as they are merged. The runner's tags are a field of their own, so that an answer of REST, which lacks them, does not delete them. */
+/** A job's facts as they are merged. The runner's tags are a field of their own, as REST reports the runner without them. */
 export interface JobRecord extends JobFacts {
   readonly runnerTags?: { readonly runner: number; readonly tags: readonly string[] } | undefined
 }

@@ -1,26 +1,25 @@
-// How long the sections of one run of a job took, as they are counted and judged over time: of a job that ended well the longest, of one
-// that failed those in which it did. Pure.
+// The sections of one run of a job that are counted over time: the longest of a successful job, or those in which a job failed. Pure.
 import type { JobInside, Section } from './inside.ts'
 
 export interface SectionTime {
   readonly name: string
-  /** Of all sections of this name together, ms. */
+  /** Sum of all sections with this name. */
   readonly tookMs: number
-  /** The job failed in it. The runner's own are left out: that its script failed is said of the job. */
+  /** The job failed in it. Sections of the runner do not count: the job itself counts as failed. */
   readonly failed: boolean
-  /** How many sections are around it. */
+  /** How many sections enclose it. */
   readonly depth: number
 }
 
-/** Of one run of a job: what takes most of its time is among them. */
+/** Sections of one run that are counted, the longest ones. */
 const mostOfRun = 8
-/** Names are of the job's script, UTF-16 units. */
+/** UTF-16 units, as scripts choose the names. */
 const longestName = 128
 
 export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'sections'>): SectionTime[] {
   if (job.status !== 'success' && job.status !== 'failed') return []
   const hasFailed = job.status === 'failed'
-  // What was cut short by a failure elsewhere says nothing of how long it takes.
+  // A failure elsewhere may have cut the other sections short.
   const counted = hasFailed ? sections.filter(one => one.failed === true && one.kind !== 'runner') : sections
   const parents = new Map(sections.map(({ ordinal, parent }) => [ordinal, parent]))
   const sums = new Map<string, SectionTime>()
@@ -33,7 +32,7 @@ export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'se
   return [...sums.values()].sort((a, b) => b.tookMs - a.tookMs).slice(0, mostOfRun)
 }
 
-/** Ordinals are given by start: that of what is around one is smaller. */
+/** Ordinals are in the order of starts, so an enclosing section has a smaller one. */
 function depthOf({ ordinal, parent }: Section, parents: ReadonlyMap<number, number | undefined>): number {
   let depth = 0
   for (let inner = ordinal, around = parent; around !== undefined && around < inner; around = parents.get(inner)) {

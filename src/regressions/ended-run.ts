@@ -12,7 +12,7 @@ export interface EndedRun {
   readonly job: string
   /** Of the job; empty: the job itself. */
   readonly section: string
-  /** How many sections are around it. */
+  /** How many sections enclose it. */
   readonly depth?: number | undefined
   readonly outcome: Outcome
   readonly queuedMs?: number | undefined

@@ -25,7 +25,7 @@ export interface JudgeOptions {
   readonly regressions: Repositories['regressions']
   readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
   readonly rule: Rule
-  /** Of which jobs sections are read. If of all, sections are judged; if only of some, they are used to explain their job. */
+  /** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
   readonly readsSections: 'none' | 'some' | 'all'
   /** Exports events, each once; undefined if they are not selected. */
   readonly take?: ((events: readonly PlatformEvent[]) => Promise<void>) | undefined
@@ -62,7 +62,7 @@ export function createJudge(options: JudgeOptions): Judge {
     for (const one of found) await resolve(one, known, now)
     const fresh = found.filter(({ episode }) => episode.resolved === undefined)
     const open = known.filter(({ resolved }) => resolved === undefined)
-    // A job may be over some runs before its pipeline is: that is no new regression.
+    // A job may have recovered some runs before its pipeline: what is left is no new regression.
     const over = known.filter(({ resolved }) => resolved !== undefined)
     for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {
       const same =

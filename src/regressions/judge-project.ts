@@ -32,11 +32,11 @@ export interface JudgeSettings {
   readonly pastOf?: PastOf | undefined
   /** Also judges subjects whose daily figures look normal. */
   readonly everything?: boolean
-  /** Also judges sections of jobs. Only useful if those of all jobs are read: otherwise nobody knows what is usual. */
+  /** Also judges sections of jobs. Only if sections of all jobs are read: otherwise it is not known what is normal. */
   readonly sections?: boolean
 }
 
-/** With `everything`, only the jobs with the most runs and the sections that take the most time are judged. Of sections that look worse, so many. */
+/** At most so many are judged: the subjects with the most runs, the sections with the most time; `worse`: sections that look worse. */
 const most = { subjects: 200, sections: { everything: 120, worse: 400 } }
 /** How many runs a finding has of those before, and of those since. */
 const shownRuns = 10
@@ -122,7 +122,7 @@ async function wantedSections(
   return found
 }
 
-/** Both questions of one subject. */
+/** One for each kind of regression. */
 function kindsOf(rows: Rows, section: string, its: (subject: Subject) => Omit<Wanted, 'subject'>): Wanted[] {
   const [first] = rows
   if (first === undefined) return []
@@ -173,7 +173,7 @@ function daysOf(rows: Rows): DayOfRuns[] {
   }))
 }
 
-/** Whether the last runs are worth reading. `latest`: those of today and yesterday, by hours where they are stored. Rather too often than not often enough. */
+/** Whether the last runs are worth reading; rather too often than not often enough. `latest`: today and yesterday, by hours where they are stored. */
 function looksWorse(
   kind: RegressionKind,
   days: readonly DayOfRuns[],

@@ -40,7 +40,7 @@ function mostGrown({ before, since }: SectionTimes, { kind, episode }: Found): C
   return greatest(enough.filter(({ name }) => (depths.get(name) ?? 0) === deepest))
 }
 
-/** Half of what it is about, and something at all. */
+/** At least half of the regression's effect, and at least 1 ms. */
 function isGreat({ before, since }: Change, { before: usual, after }: Found['episode']): boolean {
   return since - before >= Math.max(1, (after - usual) / 2)
 }

@@ -26,7 +26,7 @@ export function oneOfEach(found: readonly Found[]): Group[] {
   })
 }
 
-/** A pipeline is slow because one of its jobs is, and a job because one of its sections is: the innermost section that explains at least half, else the job. */
+/** The innermost section that explains at least half of the effect; else the job; else the pipeline. */
 function mainOf(group: readonly Found[]): Found | undefined {
   const jobs = group.filter(({ job }) => job !== '')
   const [greatest] = (jobs.length === 0 ? group : jobs).toSorted((a, b) => effectOf(b) - effectOf(a))
@@ -46,7 +46,7 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   const isOfItsJob = job === flagged.job && (section !== '' || flagged.ofSection === true)
   const isMeanwhile = episode.first.at <= flagged.flagged.at && flagged.first.at <= episode.flagged.at
   if (isOfItsJob && isMeanwhile) return true
-  // One that is over explains only what began with it.
+  // A resolved one explains only what began together with it.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
   return job === flagged.job && (section === '' || flagged.section === undefined || flagged.section === section)

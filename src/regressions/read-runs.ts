@@ -1,11 +1,11 @@
-// Reads the single runs of what is judged, from the newest pipelines of a project that are stored; with sections of jobs where these are judged.
+// Reads the runs of the subjects that are judged, from the newest stored pipelines of a project.
 import { endedRuns, sectionRuns, type EndedRun } from './ended-run.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JudgedProject, Judging } from '../store/ports/judging.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Subject } from './series.ts'
 
-/** Reading stops after so many pipelines, or when every subject has so many runs. */
+/** Reading stops after this many pipelines, or when every subject has this many runs. */
 const most = { pipelines: 400, runs: 120 }
 
 export interface ReadRuns {

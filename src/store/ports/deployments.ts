@@ -14,7 +14,7 @@ export interface ReportedDeployment {
 export interface DueDeployment {
   readonly id: number
   readonly deployment: Deployment
-  /** How often its commits were asked for in vain. */
+  /** How often asking for its commits failed. */
   readonly tries: number
 }
 

@@ -16,7 +16,7 @@ export function foldedName({
   const title = commit?.message?.split('\n', 1)[0]
   const changing = [title, mergeRequest?.title, mergeRequest?.sourceBranch, ref].filter(one => one !== undefined)
   const folded = changing
-    // A branch `a` would be found in half of all words.
+    // A branch `a` would be found in most names.
     .filter(one => one.length > 2)
     .reduce((text, one) => text.replaceAll(one, '*'), name)
     .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\d+/gi, '*')

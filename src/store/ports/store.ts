@@ -31,7 +31,7 @@ export interface StoreOptions {
 }
 
 export interface Store {
-  /** How many runs one transaction should change: few on SQLite, where others wait for it; many on PostgreSQL, where each statement is a round trip. */
+  /** Runs that one transaction should change: few on SQLite, where others wait; many on PostgreSQL, where statements are round trips. */
   readonly runsPerTransaction: number
   readonly inbox: Inbox
   readonly runs: Runs

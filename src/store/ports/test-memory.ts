@@ -1,5 +1,5 @@
-// Test results: failures, and what passed in each report, so that reports of the same revision can be compared. Written by the reader of reports, read
-// by the pages too.
+// Test results: failures, and what passed in each report, so that reports of one revision can be compared. Written by the reader of
+// reports; pages read them, too.
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { TestName, TestOutcomes } from '../../model/test-report.ts'
@@ -39,8 +39,9 @@ export type TestQuestion = 'flaky' | 'failed' | 'slow'
 
 export interface TestMemory {
   /**
-   * Stores a report and returns the tests that it shows to be flaky: they failed and passed on the same revision. Each is returned once per revision; a
-   * repeated call for the same job returns the same. `forgotten`: how many of the project's oldest reports were deleted to make room.
+   * Stores a report and returns the tests that it shows to be flaky: they failed and passed on the same revision. Each is returned
+   * once per revision; a repeated call for the same job returns the same. `forgotten`: how many of the project's oldest reports were
+   * deleted to make room.
    */
   record(report: RememberedReport): Promise<{ readonly flaky: readonly FlakyTest[]; readonly forgotten: number }>
   /** The most expensive tests, among the newest results. `project`: full path; undefined: all. */

@@ -133,13 +133,13 @@ export interface TrendViews extends TrendReads {
   /** Computes figures from the stored runs, a limited number of them, the newest first. */
   retained(query: RetainedQuery): Promise<RetainedFigures>
   /**
-   * Reads the chunks that are new since the last time, at most `limit`, and adds them up in memory for `takeIn` to write. Answers
-   * whether there may be more to read, or so much is read that it should be written. A store that reads nothing ahead says 'all'.
+   * Reads at most `limit` new chunks, and adds them up in memory for `takeIn` to write. `more`: there may be more to read; `all`: there is no
+   * more; `enough`: so much is in memory that it should be written. PostgreSQL reads nothing ahead: always `all`.
    */
   readAhead(limit: number): Promise<'more' | 'all' | 'enough'>
-  /** Writes what was read ahead and at most `limit` chunks beyond; answers how many those were. */
+  /** Writes what was read ahead, and at most `limit` further chunks; returns the number of these. */
   takeIn(limit: number): Promise<number>
-  /** Removes figures of days that are older than `keep`, ms, and those of hours in their own time. Answers how many. */
+  /** Deletes daily figures older than `keep`, ms, and hourly ones after `hoursStoredFor`; returns how many. */
   prune(keep: number): Promise<number>
 }
 

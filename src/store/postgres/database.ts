@@ -35,7 +35,7 @@ export class Again extends Error {
 export interface DatabaseOptions {
   /** Replaces the database's clock, for tests. */
   readonly now?: (() => number) | undefined
-  /** At most so many connections. */
+  /** The maximum size of the pool. */
   readonly connections?: number | undefined
   readonly log?: Log | undefined
   /** The time-out of a statement and its connection, ms: a network may fall silent. */

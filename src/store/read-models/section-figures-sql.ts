@@ -1,4 +1,4 @@
-// The SQL of the figures of sections: how those of new chunks are added to what is stored, and how they are read to be judged.
+// The SQL of the figures of sections: adds those of new chunks to the stored ones, and reads them for regressions.
 import { branchClasses } from '../../model/branch-class.ts'
 import { day } from '../ports/trends.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
@@ -16,22 +16,21 @@ export const sectionDayTypes = ['bigint', 'text', 'bigint', 'text', 'text'] as c
 export const sectionTypes = [...sectionDayTypes, 'text', 'bigint', 'bigint', 'text'] as const
 
 export const sectionSql = {
-  /** What is stored of the sections of a job on a day. */
   known: `SELECT section, runs, failed, durations FROM section_figures
           WHERE project_id = ?1 AND job = ?2 AND bucket = ?3 AND instance = ?4 AND branch = ?5`,
   write: writingSections('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'),
   prune: 'DELETE FROM section_figures WHERE bucket < ?1',
 } as const
 
-/** No longer than they are compared with, ms. */
+/** As long as regressions look back, ms. */
 const storedFor = 100 * day
 
-/** Before when they are forgotten. `keep`: how long figures of days are stored, ms. */
+/** Older rows are deleted. `keep`: how long daily figures are stored, ms. */
 export function sectionsForgottenBefore(now: number, keep: number): number {
   return now - Math.min(storedFor, keep)
 }
 
-/** Writes rows (`sectionValues`) in the place of those with their keys. */
+/** `rows`: `sectionValues`; they replace those with the same key. */
 export function writingSections(rows: string): string {
   return `INSERT INTO section_figures (${key}, runs, failed, durations)
           ${rows}
@@ -43,7 +42,7 @@ export function sectionDayKey({ projectId, job, bucket, instance, branch }: Omit
   return [projectId, job, bucket, instance, branch]
 }
 
-/** The values of `sectionSql.write`. `known`: rows of `sectionSql.known`; beyond so many names no more are begun. */
+/** The values of `sectionSql.write`. `known`: rows of `sectionSql.known`. New names beyond `mostNames` are dropped. */
 export function sectionValues(of: SectionsOfDay, known: readonly Row[], damaged: DamagedRows): Value[][] {
   const stored = new Map(known.map(row => [nameOf(row), row]))
   let room = mostNames - stored.size
@@ -61,7 +60,7 @@ function plus(a: SectionFigures, b: SectionFigures): SectionFigures {
   return { runs: a.runs + b.runs, failed: a.failed + b.failed, durations: plusBins(a.durations, b.durations) }
 }
 
-/** Jobs at once, between which the loop is free for others; and of one project. */
+/** How many are read before the event loop gets its turn, and how many of one project at most. */
 const jobs = { atOnce: 10, most: 1_000 }
 
 export function judgedSectionsOn(ask: Ask, damaged: DamagedRows): Judging['sections'] {

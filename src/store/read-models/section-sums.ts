@@ -1,5 +1,4 @@
-// How long the sections of jobs took and how often jobs failed in them, by day: added up in memory of chunks that were read and are not
-// yet written. Pure.
+// Daily figures of the sections of jobs (durations and failures), added up in memory until they are written. Pure.
 import { binOf } from '../../lib/log-bins.ts'
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
 import { day, trendJob } from '../ports/trends.ts'
@@ -8,7 +7,7 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { SectionFigures } from '../ports/judging.ts'
 
-/** Whose sections: of one job on one day. */
+/** The sections of one job on one day. */
 export interface SectionsOfDay {
   readonly instance: string
   readonly projectId: number
@@ -21,19 +20,19 @@ export interface SectionsOfDay {
 
 type Sum = { -readonly [Name in keyof SectionFigures]: SectionFigures[Name] } & { durations: Record<string, number> }
 
-/** Of one job on one day: names that a script makes up anew in each run are not remembered without end. */
+/** Sections of one job on one day: a script may use other names in each run. */
 export const mostNames = 20
 
 export class SectionSums {
   readonly #days = new Map<string, SectionsOfDay & { readonly sections: Map<string, Sum> }>()
   #size = 0
 
-  /** How many rows there are to write. */
+  /** The number of rows to write. */
   get size(): number {
     return this.#size
   }
 
-  /** What was read about the inside of a job; counts nothing where that is no sections. */
+  /** Ignores chunks without sections. */
   add({ key: { instance }, project, pipeline, inside }: Chunk): void {
     if (inside?.sections === undefined || project.id <= 0) return
     const job = trendJob(inside.job.name ?? '')

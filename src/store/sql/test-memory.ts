@@ -15,9 +15,9 @@ export interface Recorded {
   readonly forgotten: number
 }
 
-/** A report is compared with so many earlier ones of its revision, the latest. */
+/** How many earlier reports of its revision a report is compared with, the latest. */
 const mostReports = 20
-/** A ranking is made from so many results, the newest: some 50 ms, however many are stored. */
+/** How many results a ranking is made from, the newest: some 50 ms, however many are stored. */
 const lookedAt = 20_000
 /** Rows of one statement. */
 const rowsAtOnce = 100

@@ -1,5 +1,5 @@
-// Writes the write-ahead log (WAL). When `append` resolves, the deliveries are on disk, in a file that still has its name. Erases processed deliveries,
-// a segment at a time.
+// Writes the write-ahead log (WAL). When `append` resolves, the deliveries are on disk, in a file that still has its name. Erases
+// processed deliveries, a segment at a time.
 //
 // Files may be removed while they are open: by a person, a restore, a mount. Their pending deliveries can still be read through the
 // descriptor, and are written again under the same name.
