@@ -40,7 +40,7 @@ export interface Shown {
   readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
   /** Undefined where nothing uses the platform's API. */
   readonly platform: PlatformParts | undefined
-  /** What reads about the inside of jobs. */
+  /** The reader of job logs and reports. */
   readonly inside: Pick<JobReaderParts, 'jobReader'> | undefined
   /** Asks the platform; undefined where there is no token for it. */
   readonly client: (LogClient & BehindClient) | undefined

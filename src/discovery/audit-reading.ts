@@ -4,7 +4,7 @@ import { takeEvents, type EventTaking } from '../processing/take-events.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 
-/** Of one source. */
+/** How to read the audit events of one source. */
 export interface AuditReading {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
   /** As it is configured. */

@@ -10,7 +10,7 @@ import type { RestAuditEvent } from '../platform/rest/audit-event.ts'
 export const longestWindow = 30 * 24 * 3_600_000 - 2_000
 /** How late an event may appear in the list, ms. */
 export const overlap = 300_000
-/** So many ids of the last minutes' events are remembered. Beyond that, the store recognises them by their keys for a week. */
+/** Most ids of the last minutes' events that are remembered. Others are recognised by their keys in the store, for a week. */
 const mostRecent = 5_000
 /** After so many pages in a row without a new id, the list is considered to run in circles. */
 const mostStalled = 50

@@ -40,7 +40,7 @@ export interface BackfillProgress {
   readonly projects: { readonly done: number; readonly all: number }
   /** Pipelines seen, since this start. */
   readonly seen: number
-  /** Of those, the ones that show something new. */
+  /** Those that show something new. */
   readonly found: number
   readonly requests: number
   /** Projects that could not be read, with why. */

@@ -63,7 +63,7 @@ function delayOf({ status }: PipelineListItem, known: StoredRun | undefined, rul
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
-/** Compared on the platform's clock alone. */
+/** True if the item is news. Only compares times of the platform's clock. */
 export function isNew({ run, timing }: StoredRun, { status, updatedAt }: PipelineListItem): boolean {
   const { pipeline } = run
   const last = lastAttempt(run)

@@ -27,7 +27,7 @@ export interface Sweep {
 }
 
 const day = 24 * 3_600_000
-/** Of a day, the time that a sweep is spread over. */
+/** Share of a day over which a sweep is spread. */
 const share = 0.9
 
 export function createSweep(options: SweepOptions): Sweep {

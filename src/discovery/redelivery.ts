@@ -44,7 +44,7 @@ export interface RedeliveryOptions extends Omit<RoundsOptions, 'name'> {
 export interface RedeliveryCounters {
   /** Failed deliveries that the platform's records held. */
   found: number
-  /** Of those, the ones that had not arrived. */
+  /** Those that had not arrived by then. */
   accepted: number
   oversize: number
 }

@@ -4,7 +4,7 @@ import type { RedactText } from '../platform/text-redaction.ts'
 import type { ReadTests } from '../platform/reports/junit.ts'
 import type { TestName } from '../model/test-report.ts'
 
-/** So much more than the longest text is kept until it is redacted: half a secret at the cut would not be recognised. */
+/** Texts are kept this much longer than exported until they are redacted, because a secret that is cut in half would not be recognised. */
 export const longestSecret = 2_048
 
 /** `longest`: of a message or a stack trace, UTF-16 units. */

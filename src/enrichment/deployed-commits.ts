@@ -23,7 +23,7 @@ export interface CommitsReading {
   readonly counters: { requests: number }
 }
 
-/** Of 100 commits each. */
+/** Most pages of 100 commits. */
 const mostPages = 5
 
 export function createCommitsReading(

@@ -22,7 +22,7 @@ export type JobReading = (read: JobRead, job: JobSnapshot, call: CallOptions) =>
 export interface InsideOutlets {
   /** Where chunks are put for sending. */
   readonly to: PendingChunk['to']
-  /** What a chunk adds to its project's totals; without it no totals are kept. */
+  /** What a chunk adds to its project's totals; undefined: no totals are kept. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
 }
 

@@ -17,7 +17,7 @@ export interface KeptLog {
   readonly isWhole: boolean
 }
 
-/** Of one line's text, bytes. */
+/** Longest text of a line, bytes. */
 const longestBody = 16 * 1024
 /** Bytes of lines in one chunk, so that backends with a limit of 1 MB take it. */
 const mostBytes = 512 * 1024

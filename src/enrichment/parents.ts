@@ -42,7 +42,7 @@ export interface Parents {
 /** Runs under way whose bridges are fetched in one search. */
 const mostAsked = 10
 const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
-/** So many runs are remembered in `askedAt`; the oldest is forgotten first. */
+/** Most runs that are remembered in `askedAt`; the oldest is forgotten first. */
 const capacity = 2_000
 
 export function createParents(options: ParentsOptions): Parents {

@@ -16,7 +16,7 @@ export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'line
   readonly client: Pick<PlatformClient, 'jobLog'>
   readonly isSlow: IsSlow
   readonly redactText: RedactText
-  /** Of one log, bytes: how much is read, and how much is exported as lines. */
+  /** How much of one log is read, and how much is exported as lines, bytes. */
   readonly readMax: number
   readonly linesMax: number
 }

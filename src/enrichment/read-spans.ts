@@ -14,7 +14,7 @@ import type { ReportFaultReason } from '../model/test-report.ts'
 
 /** Most elements of an attribute whose value is a list. */
 const mostValues = 64
-/** So many spans are redacted before other work of this thread gets its turn. */
+/** Spans that are redacted before other work of this thread gets its turn. */
 const atOnce = 50
 
 export interface SpanReadingOptions {

@@ -47,7 +47,7 @@ function rpcMessage(body: Uint8Array): string | undefined {
       reader.skipType(tag & 7)
     }
   } catch {
-    // It is no such message.
+    // The body is no google.rpc.Status.
   }
   return undefined
 }

@@ -28,7 +28,7 @@ export interface BatchContext {
   readonly batchBytes: number
   /** Pauses of a suspect. */
   readonly pauses: BackoffOptions
-  /** No send takes longer, ms. */
+  /** The longest that a send may take, ms. */
   readonly longestSend: number
   /** Called when the store fails to settle: the queue leases nothing until the returned function is called. */
   readonly pauseLeasing: () => () => void

@@ -46,7 +46,7 @@ export interface ExportQueueOptions {
 }
 
 export interface QueueView {
-  /** Of its circuit breaker. */
+  /** The state of its circuit breaker. */
   readonly state: CircuitState
   /** Why the circuit breaker is not closed. */
   readonly cause?: TripCause | undefined

@@ -25,7 +25,7 @@ export interface ExporterOptions {
   readonly clock: Clock
   readonly log: Log
   readonly meters?: ExportMeters | undefined
-  /** What differs from the defaults. */
+  /** Overrides of the default limits. */
   readonly limits?: Partial<QueueLimits> | undefined
   /** Pauses between probes of a destination that refuses credentials, or everything. */
   readonly probes?: BackoffOptions | undefined

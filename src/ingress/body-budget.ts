@@ -30,7 +30,7 @@ export interface BodyBudget {
 export interface BodyBudgetOptions {
   /** Bytes of all bodies. */
   readonly total: number
-  /** What unproven bodies may hold of these. */
+  /** The part of these that unproven bodies may hold. */
   readonly unproven: number
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number

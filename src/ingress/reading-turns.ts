@@ -9,7 +9,7 @@
 import { setImmediate as later } from 'node:timers'
 import type { Standing } from './body-budget.ts'
 
-/** What waits for its turn. Its functions are called while no other code of the reader runs. */
+/** A body that waits for its turn. These functions are called while no other code of it runs. */
 export interface Reader {
   /** It may read from now on. */
   readonly begin: () => void
@@ -20,7 +20,7 @@ export interface Reader {
 export interface Turn {
   /** Queues for a turn; `begin` may be called at once. */
   readonly ask: () => void
-  /** So many bytes have arrived. */
+  /** Called with the number of bytes that have arrived. */
   readonly took: (bytes: number) => void
   /** Nothing more is read; may be called twice. */
   readonly end: () => void

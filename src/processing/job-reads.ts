@@ -12,9 +12,9 @@ import type { JobReadWish, LateJobRead } from '../store/ports/job-reads.ts'
 export type JobChoice = readonly ('failed' | 'slow' | 'all')[]
 
 export interface JobReadRules {
-  /** Whose sections become spans. */
+  /** Jobs whose sections become spans. */
   readonly sections: JobChoice
-  /** Whose lines become log records. */
+  /** Jobs whose lines become log records. */
   readonly lines: JobChoice
   /** Whether reports of tests are read, of every job that has one. */
   readonly tests: boolean

@@ -28,7 +28,7 @@ export interface ProcessOptions {
   readonly rules: MergeRules
   /** For runs that are due as soon as they are observed. */
   readonly snapshotter: Snapshotter
-  /** What may be stored of a body that could not be decoded. */
+  /** Removes what must not be stored of a body that could not be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
   readonly version: string
   /** How events that are about no run are stored; undefined: not at all. */
@@ -51,9 +51,9 @@ export interface EventRules {
 /** Counted since start, after each commit. */
 export interface IntakeCounters {
   processed: number
-  /** Of these, events that are about no pipeline and no job. */
+  /** Those of `processed` that are events about no pipeline and no job. */
   events: number
-  /** Of these, events that are not stored, because no destination takes log records. */
+  /** Those of `events` that were not stored, because no destination takes log records. */
   unclaimedEvents: number
   /** Deliveries about nothing that is exported. */
   ignored: number

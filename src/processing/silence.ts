@@ -23,11 +23,11 @@ export interface Silence {
 
 const minute = 60_000
 const day = 86_400_000
-/** By default. */
+/** The default of `silentAfter`, ms. */
 export const leastSilence = 2 * minute
 /** A lost end is found within this time, however long the project's pipelines take. */
 const mostSilence = 6 * 60 * minute
-/** So many times the least time, if the project has no exported pipelines. */
+/** Multiple of the least time for a project without exported pipelines. */
 const unknownTimes = 5
 const share = 0.95
 /** Durations of so many days count, and are computed again after `knownFor`. */

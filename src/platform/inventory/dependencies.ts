@@ -38,7 +38,7 @@ const lookEvery = 15_000
 const mostLooks = 40
 /** When a new export replaces one that failed; until then the gauges keep their values, ms. */
 const nextDay = 24 * hour
-/** So many components are compared with those of the day before. */
+/** Most components that are compared with those of the day before. */
 const mostComponents = 50_000
 
 export const dependencies: Collector = {

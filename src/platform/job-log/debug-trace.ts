@@ -3,7 +3,7 @@
 
 /** Only this part of the log is searched, as a debug trace begins with variables, in characters. */
 const mostRead = 256 * 1024
-/** So many exported variables of the platform prove a debug trace. */
+/** This many exported variables of the platform prove a debug trace. */
 const most = 3
 
 const exported = /^\s*(?:\++\s*)?(?:export\s+|declare\s+-x\s+|\$env:|set\s+)?"?CI_[A-Z0-9_]+"?\s*=/

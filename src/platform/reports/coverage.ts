@@ -14,7 +14,7 @@ export interface ReadCoverage {
 
 type Measure = 'lines' | 'branches'
 
-/** Of one document. `rate` (0 to 1) if it has no counts. */
+/** The totals of one document; `rate` (0 to 1) if it has no counts. */
 interface Part {
   readonly covered?: number
   readonly valid?: number

@@ -5,7 +5,7 @@ import { faultOf, type ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 
 export interface ReadDotenv {
-  /** Of allowed keys only. */
+  /** Only those of allowed keys. */
   readonly values: Readonly<Record<string, string>>
   /** Allowed keys beyond the limits. */
   readonly dropped: number

@@ -11,7 +11,7 @@ interface OpenCase {
   readonly attributes: Attributes
   result: TestResult
   reruns: boolean
-  /** Of the element that decides the result: the first with the greatest weight. */
+  /** `type`, `message` and `stack` of the element that decides the result: the first with the greatest weight. */
   type: string
   message: string
   stack: string

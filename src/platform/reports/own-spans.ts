@@ -7,11 +7,11 @@ import { textOf } from './unpack.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
-/** Of one file, bytes; of a job, spans; of a span, attributes, events and links. */
+/** Limits: bytes of a file, spans of a job, and attributes, events and links of a span. */
 export const mostOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
 /** Most items that are checked, valid or not: a file of only commas has a million. */
 const mostLookedAt = 5_000
-/** So many are checked before other work of this thread gets its turn. */
+/** Items that are checked before other work of this thread gets its turn. */
 const atOnce = 100
 /** How far the clock of a job's machine may be off, ms. */
 const tolerance = 3_600_000

@@ -35,7 +35,7 @@ export interface BudgetState {
 export interface BudgetFacts {
   readonly remaining?: number | undefined
   readonly resetIn?: number | undefined
-  /** No request may be sent for so long. */
+  /** How long no request may be sent. */
   readonly pause?: number | undefined
 }
 

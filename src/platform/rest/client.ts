@@ -86,7 +86,7 @@ export interface PlatformClient {
   isAdministrator(options: CallOptions): Promise<boolean>
   /** Projects that are not archived, by their ids: those that the token's user maintains, or all that it can see. */
   projects(query: { readonly maintained: boolean }, options: ListOptions): Pages<PlatformProject>
-  /** Subgroups included, the most recently active first. */
+  /** The group's projects, including those of subgroups, the most recently active first. */
   groupProjects(
     group: ResourceId,
     query: { readonly activeAfter?: Millis | undefined },
@@ -96,14 +96,14 @@ export interface PlatformClient {
   /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
   createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
   editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
-  /** Of the past seven days. `status` may be one HTTP status. */
+  /** Deliveries of the past seven days. `status` may be one HTTP status. */
   hookDeliveries(
     owner: HookOwner,
     hookId: number,
     query: { readonly status?: DeliveryStatus | number | undefined },
     options: ListOptions,
   ): Pages<HookDelivery>
-  /** Of a stretch of 30 days at most, both ends included, the newest id first (keyset). */
+  /** Audit events within at most 30 days, both ends included, the newest id first (keyset). */
   auditEvents(
     source: AuditSource,
     query: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined },

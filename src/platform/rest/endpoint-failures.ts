@@ -26,7 +26,7 @@ interface Failure {
   isCertain: boolean
 }
 
-/** So many endpoints, and subjects of each, are remembered; the oldest is forgotten first. */
+/** Most endpoints that are remembered, and most subjects of each; the oldest is forgotten first. */
 const capacity = 1_000
 
 export function createEndpointFailures(log: {

@@ -17,7 +17,7 @@ export interface ErrorThrottle {
   readonly ofPlatform: () => PlatformError | undefined
 }
 
-/** So many subjects are remembered; the oldest is forgotten first. */
+/** Most subjects that are remembered; the oldest is forgotten first. */
 const capacity = 10_000
 const platform = 'the platform'
 /** After so many failures without an answer the platform is to blame. */

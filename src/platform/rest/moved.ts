@@ -1,7 +1,7 @@
 // Remembers where projects and groups have moved to, from 301 and 308 answers, until it proves wrong.
 import { remember } from '../../lib/bounded-map.ts'
 
-/** So many addresses are remembered; the oldest is forgotten first. */
+/** Most addresses that are remembered; the oldest is forgotten first. */
 const capacity = 10_000
 
 export interface Moves {

@@ -129,7 +129,7 @@ export const durationAttributes: readonly Row[] = [...conventionAttributes, fail
 
 export const feedbackAttributes: readonly Row[] = [name, refType]
 
-/** Of the job whose log or report is measured. */
+/** The name of the job whose log or report is measured. */
 export const taskName: Row = {
   keys: [ATTR_CICD_PIPELINE_TASK_NAME],
   type: 'string',

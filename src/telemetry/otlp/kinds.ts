@@ -81,7 +81,7 @@ export const anyValue: Kind<AttributeValue> = embedded(writeValue, value => {
   if (value instanceof Double) return { doubleValue: value.value }
   if (typeof value === 'object') return { arrayValue: array.json(value) }
   if (typeof value === 'number' && !isInt64(value)) return { doubleValue: value }
-  // As text beyond safe integers.
+  // Integers beyond the safe ones are texts in JSON.
   return { intValue: Number.isSafeInteger(Number(value)) ? Number(value) : String(value) }
 })
 
