@@ -1,18 +1,19 @@
 // How long each page takes over a store with 100,000 runs, or any number: the server's time, asked one after the other, as a table.
 //
-//   node bench/pages.ts [runs] [repetitions] [file]
+//   node bench/pages.ts [runs] [repetitions] [file or postgres://…]
 //
-// `file`: a store on SQLite that is there already is measured as it is; else it is filled, and left there for the next time.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+// A store that is there already, in a file or in a PostgreSQL database, is measured as it is; else it is filled, and left there for the next time.
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fastify } from 'fastify'
 import { createPages } from '../src/pages/routes.ts'
 import { manyRuns } from '../test/store/many-runs.ts'
+import { openPostgres } from '../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
-import { isDerivedTraceId, traceIdOf } from '../src/telemetry/otlp/ids.ts'
+import { hasSpan, isDerivedTraceId, traceIdOf } from '../src/telemetry/otlp/ids.ts'
 import { plainAttributes } from '../src/telemetry/otlp/attribute.ts'
 import { resourceAttributesOf } from '../src/telemetry/resource.ts'
 import { shownSpans } from '../src/telemetry/shown-span.ts'
@@ -22,10 +23,10 @@ import type { Store } from '../src/store/ports/store.ts'
 const [runs = 100_000, repetitions = 40] = process.argv.slice(2, 4).map(Number)
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
 const file = process.argv[4] ?? path.join(folder, 'p.db')
-const isFilled = existsSync(file)
-const store = openSqlite(file, { now: () => Date.now(), maxSize: 2 ** 40 })
+const options = { now: () => Date.now(), maxSize: 2 ** 40 }
+const store = file.startsWith('postgres') ? await openPostgres(file, options) : openSqlite(file, options)
 try {
-  if (!isFilled) await fill()
+  if ((await store.views.projects(1)).length === 0) await fill()
   await measure(store)
 } finally {
   await store.close()
@@ -61,6 +62,7 @@ async function measure(filled: Store): Promise<void> {
       '… of the oldest trace',
       `/pipelines?text=${traceIdOf({ scheme: 'instance', profile: 'generic', rootPipelineId: oldest.pipelineId }, oldest.instance)}`,
     ],
+    ['… of a span that none has', '/pipelines?text=abababababababab'],
     ['A pipeline', pipeline],
     ['… beside the last that passed', `${pipeline}/compare?with=green`],
     ['A job', `${pipeline}/jobs/${[...jobs.keys()][0]}`],
@@ -145,6 +147,7 @@ function partsOf({
       ),
     legacyName: () => undefined,
     isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
+    hasSpan,
     failureDomain: () => 'unknown',
     setup: () => ({ webhooks: '', hasPlatformToken: false, hasWebhookSecret: true, destinations: [] }),
     tryNow: async () => ({ due: 0, probes: 0 }),

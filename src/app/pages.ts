@@ -6,7 +6,7 @@ import { previewRegressions } from '../regressions/preview.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { legacyNameOf } from '../telemetry/legacy-names.ts'
 import { meaningOf } from '../telemetry/mapping/failure-reasons.ts'
-import { isDerivedTraceId, jobSpanId } from '../telemetry/otlp/ids.ts'
+import { hasSpan, isDerivedTraceId, jobSpanId } from '../telemetry/otlp/ids.ts'
 import { refusals } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
@@ -89,6 +89,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
       legacyName: legacyNameOf,
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
+      hasSpan,
       jobLog: jobLogOf(config, shown.client, clock),
       countBehind: countBehindOf(config, shown.client, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,

@@ -4,7 +4,8 @@ import { choice, sources } from './choice.ts'
 import { counted, number, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { isKnownStatus, knownStatuses } from '../model/status.ts'
-import { isTraceId, searchTrace } from './trace-search.ts'
+import { isSpanId, searchSpan } from './span-search.ts'
+import { isTraceId, searchTrace, type FoundByIds } from './trace-search.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import type { Millis } from '../model/instant.ts'
@@ -38,13 +39,13 @@ export function filtersOf(query: URLSearchParams): Filters {
   )
 }
 
-type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'usuals'>
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'usuals'>
 
 export async function pipelineList(parts: Parts, filters: Filters, limit = pageSize): Promise<PipelineList> {
   const query = runQuery(filters, limit)
   const { text, job } = filters
   if (isTraceId(text)) {
-    const found = await ofTrace(parts, text, query)
+    const found = await ofIds(parts, await searchTrace(parts, text, query.after?.id), query)
     // A pipeline may have joined a trace (TRACEPARENT). That trace's id is not derived, but the text search finds it.
     if (found.total !== 0 || query.after !== undefined) return found
   }
@@ -52,6 +53,8 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
     parts.views.search(query),
     text === undefined && job === undefined ? parts.views.countRuns(query) : undefined,
   ])
+  // Sixteen digits may also be a word, such as a part of a branch's name: that has been looked for first.
+  if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after?.id), query)
   return {
     pipelines: await withUsual(parts, runs.map(runCard)),
     next: next && `${next.createdAt}-${next.id}`,
@@ -60,8 +63,7 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
   }
 }
 
-async function ofTrace(parts: Parts, traceId: string, query: RunQuery): Promise<PipelineList> {
-  const { cards, next } = await searchTrace(parts, traceId, query.after?.id)
+async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery): Promise<PipelineList> {
   const { project, ref, status, source, job, since = -Infinity, until = Infinity } = query
   const isWanted = (card: RunCard): boolean =>
     [
@@ -84,7 +86,7 @@ export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page>
   const isFiltered = Object.keys(filters).some(name => name !== 'after')
   const { pipelines, next, searchedBackTo } = list
   const whenEmpty = isFiltered
-    ? html`No pipeline matches these filters. ${jobInstead(filters, reader.base)}`
+    ? html`No pipeline matches these filters. ${spansMeant(filters)} ${jobInstead(filters, reader.base)}`
     : 'No pipelines yet. If none arrive, the overview says what to check.'
   return {
     title: 'Pipelines',
@@ -102,6 +104,12 @@ export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page>
       </section>
     `,
   }
+}
+
+/** Of a span id: what was not searched. */
+function spansMeant({ text }: Filters): Content {
+  if (!isSpanId(text)) return ''
+  return 'Of span ids, those of pipelines and jobs are searched; those of sections, tests and a job’s own spans are not, as they are many and are not stored. Search for the trace id instead.'
 }
 
 /** Offers a search by job, as the searched text may be the name of one. */

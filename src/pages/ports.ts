@@ -41,6 +41,8 @@ export interface PagesSources {
   readonly legacyName: (kind: ExportedSpan['kind'], name: string) => string | undefined
   /** Whether the trace of this root pipeline has this id (32 lower-case hex digits). */
   readonly isTraceOf: (traceId: string, root: RunKey) => boolean
+  /** Whether this is the id (16 lower-case hex digits) of the span of the chunk's pipeline, or of one of its jobs. */
+  readonly hasSpan: (chunk: Chunk, spanId: string) => boolean
   /** Who can fix a failure of this reason: `user`, the authors of the pipeline; `platform`, who operates the platform and its runners. */
   readonly failureDomain: (reason: string | undefined) => FailureDomain
   /** Reads a job's log from the platform, redacted; undefined if logs are not shown. */

@@ -8,13 +8,14 @@ import type { PagesParts } from './ports.ts'
 import type { RunCard } from './run-card.ts'
 import type { RunKey } from '../model/observation.ts'
 
-/** How many pipelines are searched for one page, and before the event loop gets a turn. A thousand take about a millisecond. */
-const looked = { most: 200_000, atOnce: 5_000 }
+/** How long is searched for one page, ms, and how many pipelines before the event loop gets a turn. A thousand take about a millisecond. */
+const looked = { longest: 120, atOnce: 5_000 }
 /** How many pipelines of a trace are shown. */
 const mostOfFamily = 60
 
-export interface FoundTrace {
-  /** The root pipeline if it is stored, and those that it triggered. */
+/** By an id of a trace or of a span. */
+export interface FoundByIds {
+  /** Of a trace: the root pipeline if it is stored, and those that it triggered. */
   readonly cards: readonly RunCard[]
   /** Set if the search stopped early: where to continue, and back to when it has searched. */
   readonly next?: { readonly id: number; readonly createdAt: Millis } | undefined
@@ -29,11 +30,12 @@ export async function searchTrace(
   parts: Pick<PagesParts, 'views' | 'runs' | 'isTraceOf'>,
   given: string,
   before?: number,
-): Promise<FoundTrace> {
+): Promise<FoundByIds> {
   const traceId = given.toLowerCase()
   const isOf = (key: RunKey): boolean => parts.isTraceOf(traceId, key)
   let from = before
-  for (let count = 0; count < looked.most; count += looked.atOnce) {
+  const began = performance.now()
+  for (;;) {
     const keys = await parts.views.listedKeys(looked.atOnce, from)
     for (const { instance, pipelineId, parentId } of keys) {
       if (isOf({ instance, pipelineId })) return { cards: await familyBelow(parts, { instance, pipelineId }) }
@@ -44,10 +46,10 @@ export async function searchTrace(
     const last = keys.at(-1)
     if (last === undefined || keys.length < looked.atOnce) return { cards: [] }
     from = last.id
-    if (count + looked.atOnce >= looked.most) return { cards: [], next: { id: last.id, createdAt: last.createdAt } }
+    if (performance.now() - began > looked.longest)
+      return { cards: [], next: { id: last.id, createdAt: last.createdAt } }
     await breathe()
   }
-  return { cards: [] }
 }
 
 async function familyBelow({ views, runs }: Pick<PagesParts, 'views' | 'runs'>, root: RunKey): Promise<RunCard[]> {

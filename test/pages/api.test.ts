@@ -88,6 +88,14 @@ it('finds the pipelines of a trace, and those with a job of a name', async () =>
   )) as typeof found
   expect(new Set(ofProject.pipelines.map(({ project }) => project))).toEqual(new Set([root.project]))
   expect(((await get(`/pipelines?text=${'ab'.repeat(16)}`)) as typeof found).pipelines).toEqual([])
+  const { spans } = (await get(`/pipelines/${root.projectId}/${root.pipelineId}`)) as { spans: { spanId: string }[] }
+  expect(spans.length).toBeGreaterThan(2)
+  for (const { spanId } of [spans[0]!, spans.at(-1)!]) {
+    const ofSpan = (await get(`/pipelines?text=${spanId.toUpperCase()}`)) as typeof found
+    expect(ofSpan).toMatchObject({ total: 1, pipelines: [{ pipelineId: root.pipelineId }] })
+  }
+  const unknown = (await get(`/pipelines?text=${'ab'.repeat(8)}`)) as typeof found
+  expect([unknown.total, unknown.pipelines]).toEqual([0, []])
   const job = root.jobs[0]!.name
   const withJob = (await get(`/pipelines?job=${encodeURIComponent(job)}&limit=200`)) as typeof found
   const having = pipelines.filter(({ jobs }) => jobs.some(({ name }) => name === job))

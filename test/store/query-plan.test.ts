@@ -109,7 +109,7 @@ describe('on SQLite', () => {
     // Figures are kept for long: a search that does not start at the time asked for reads all of it.
     if (detail.startsWith('SEARCH trends')) return !detail.includes('bucket>')
     if (!detail.startsWith('SCAN') || /^SCAN (known|walked|queues|CONSTANT ROW|\(subquery)/.test(detail)) return false
-    if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish|project)$/.test(detail))
+    if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish|project|pipeline)$/.test(detail))
       return !sql.includes('LIMIT')
     return !/^SCAN (o|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
   }

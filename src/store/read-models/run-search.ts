@@ -13,7 +13,7 @@ import type { StoredRun } from '../ports/runs.ts'
 /** Rows of the list that are searched for one page: some milliseconds. */
 const lookedAt = 5_000
 /** A search for a job reads whole runs, and some are large: how many at once, and for how long, ms. */
-const jobsLookedAt = { atOnce: 100, longest: 250 }
+const jobsLookedAt = { atOnce: 100, longest: 150 }
 /** A job that more projects have is searched in all of them. */
 const mostProjects = 200
 /** When a job ends, its pipeline is rarely older than this, ms. */
@@ -51,7 +51,7 @@ async function onePage(ask: Ask, load: Load, query: RunQuery, { most, known }: L
   const { after, until, job } = query
   const values: Value[] = []
   const place = (value: Value): string => `?${values.push(value)}`
-  const { driver, others } = conditions({ ...query, project: query.project ?? known?.only }, place)
+  const { driver, others, columns } = conditions({ ...query, project: query.project ?? known?.only }, place)
   const since = Math.max(query.since ?? -Infinity, known?.since ?? -Infinity)
   if (since !== -Infinity) driver.push(`created_at >= ${place(since)}`)
   if (until !== undefined) driver.push(`created_at < ${place(until)}`)
@@ -60,7 +60,7 @@ async function onePage(ask: Ask, load: Load, query: RunQuery, { most, known }: L
   const walked = values.length
   const also = [...others(place), ...(job === undefined ? [] : jobConditions(job, known?.projects, place))]
   const rows = await ask(
-    `SELECT run_id, created_at FROM (SELECT run_id, created_at, project_id, project, ref, status, source, text ${walk}) AS walked
+    `SELECT run_id, created_at FROM (SELECT ${['run_id', 'created_at', ...columns, ...(job === undefined ? [] : ['project_id'])].join(', ')} ${walk}) AS walked
      ${whereOf(also)} ORDER BY created_at DESC, run_id DESC LIMIT ${place(query.limit + 1)}`,
     values,
   )
@@ -116,13 +116,14 @@ type Place = (value: Value) => string
 export function conditions(
   query: Omit<RunQuery, 'limit'>,
   place: Place,
-): { driver: string[]; others: (place: Place) => string[] } {
+): { driver: string[]; others: (place: Place) => string[]; columns: readonly string[] } {
   const equal = (['project', 'ref', 'status', 'source'] as const).filter(column => query[column] !== undefined)
   const [leading, ...rest] = equal
   const driver = leading === undefined ? [] : [`${leading} = ${place(query[leading] ?? '')}`]
   const words = wordsOf(query.text ?? '')
   return {
     driver,
+    columns: [...rest, ...(words.length === 0 ? [] : ['text'])],
     others: next => [
       ...rest.map(column => `${column} = ${next(query[column] ?? '')}`),
       ...words.map(word => `text LIKE ${next(`%${escaped(word)}%`)} ESCAPE '\\'`),

@@ -120,6 +120,7 @@ export function schemaOf(dialect: Dialect): string {
     UNIQUE (chunk_id, signal, destination)
   );
   CREATE INDEX outbox_pending ON outbox (destination, signal, due_at, id) WHERE state = 'pending';
+  CREATE INDEX outbox_pending_put_off ON outbox (destination, signal, error) WHERE state = 'pending' AND error IS NOT NULL;
   CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
   CREATE INDEX outbox_dead_by_age ON outbox (settled_at) WHERE state = 'dead';
 
@@ -240,9 +241,10 @@ export function schemaOf(dialect: Dialect): string {
     text        text   NOT NULL
   );
   CREATE INDEX listed_by_time ON listed_runs (created_at, run_id);
-  CREATE INDEX listed_by_project ON listed_runs (project, created_at, run_id);
-  CREATE INDEX listed_by_status ON listed_runs (status, created_at, run_id);
-  CREATE INDEX listed_by_ref ON listed_runs (ref, created_at, run_id);
+  -- What else may be asked of the runs of a project, a ref or a status is in the index behind the order: they are filtered without their rows.
+  CREATE INDEX listed_by_project ON listed_runs (project, created_at, run_id, status, ref, source);
+  CREATE INDEX listed_by_status ON listed_runs (status, created_at, run_id, source);
+  CREATE INDEX listed_by_ref ON listed_runs (ref, created_at, run_id, status, source);
   CREATE INDEX listed_by_source ON listed_runs (source, created_at, run_id);
   CREATE INDEX listed_by_finish ON listed_runs (finished_at) WHERE finished_at IS NOT NULL;
   CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;

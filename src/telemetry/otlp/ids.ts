@@ -60,6 +60,11 @@ export function knownSpanIds(chunk: Identified & { readonly jobs: readonly Ident
   ]
 }
 
+/** Whether this is the id of the chunk's pipeline's span, or of one of its jobs'. */
+export function hasSpan(chunk: Identified & { readonly jobs: readonly IdentifiedJob[] }, spanId: string): boolean {
+  return pipelineSpanId(chunk) === spanId || chunk.jobs.some(job => jobSpanId(chunk, job) === spanId)
+}
+
 /** The id of the span of a section of a job's log, by its ordinal. */
 export function sectionSpanId(
   { key, trace }: Pick<Identified, 'key' | 'trace'>,
