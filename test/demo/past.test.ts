@@ -17,7 +17,7 @@ afterAll(async () => house.close())
 it('the past of the demo has one regression, with its cause', async () => {
   const past = playPast({ state: new PlatformState(), instance: 'https://git.brightwater.example', until: Date.now() })
   expect(past).toHaveLength(36)
-  await house.tell(past)
+  await house.deliver(past)
   const { views, repositories, runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0)
   while ((await views.trends.takeIn(100)) > 0);

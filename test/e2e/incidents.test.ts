@@ -29,7 +29,7 @@ it('each incident is counted once, opened and closed, also where a webhook was l
   })
   const [project] = Object.values(projects)
   if (project === undefined) throw new Error('there is no project')
-  const tell = async (incident: SimIncident, action: 'open' | 'close'): Promise<void> => {
+  const deliver = async (incident: SimIncident, action: 'open' | 'close'): Promise<void> => {
     const body = JSON.stringify(incidentPayload(incident, action, users[0], api.instance))
     for (const key of [`${incident.iid} ${action} project`, `${incident.iid} ${action} group`]) {
       const headers = {
@@ -44,10 +44,10 @@ it('each incident is counted once, opened and closed, also where a webhook was l
   const begun = Math.floor(Date.now() / 1_000) * 1_000 - 30 * minute
   const [whole, endless, silent] = [0, 1, 2].map(n => state.incidents.open(project, 'high', begun + n * minute))
   if (whole === undefined || endless === undefined || silent === undefined) throw new Error('there are three')
-  await tell(whole, 'open')
-  await tell(endless, 'open')
+  await deliver(whole, 'open')
+  await deliver(endless, 'open')
   for (const one of [whole, endless, silent]) one.closedAt = one.updatedAt = one.openedAt + 10 * minute
-  await tell(whole, 'close')
+  await deliver(whole, 'close')
   await receiver.until(() => last(receiver).ended >= 3 && last(receiver).opened >= 3)
   // Another round finds nothing new.
   const asked = api.asked.length

@@ -62,7 +62,7 @@ export interface Story {
 /** An object that is changed, changed back and forth: its first event and its third say the same. */
 export function story(n: number): Story {
   const mark = `s${n}`
-  const tell = (
+  const alternating = (
     name: string,
     changes: Readonly<Record<string, unknown>>,
     path: string,
@@ -77,26 +77,26 @@ export function story(n: number): Story {
     case 0: {
       const changes = { [`${own}.id`]: n + 1, [`${own}.name`]: mark, 'user.username': mark }
       const bodies = [`Feature flag ${mark}: on`, `Feature flag ${mark}: off`] as const
-      return tell('feature_flag', changes, `${own}.active`, [true, false], bodies)
+      return alternating('feature_flag', changes, `${own}.active`, [true, false], bodies)
     }
     case 1: {
       const bodies = [`Release ${mark}: create`, `Release ${mark}: delete`] as const
-      return tell('release', { tag: mark, user_username: mark }, 'action', ['create', 'delete'], bodies)
+      return alternating('release', { tag: mark, user_username: mark }, 'action', ['create', 'delete'], bodies)
     }
     case 2: {
       const changes = { [`${own}.slug`]: mark, 'user.username': mark }
       const bodies = [`Wiki page ${mark}: create`, `Wiki page ${mark}: delete`] as const
-      return tell('wiki_page', changes, `${own}.action`, ['create', 'delete'], bodies)
+      return alternating('wiki_page', changes, `${own}.action`, ['create', 'delete'], bodies)
     }
     case 3: {
       const bodies = ['Member: user_add_to_group', 'Member: user_remove_from_group'] as const
       const names = ['user_add_to_group', 'user_remove_from_group'] as const
-      return tell('member', { user_id: 1_000 + n, user_username: mark }, 'event_name', names, bodies)
+      return alternating('member', { user_id: 1_000 + n, user_username: mark }, 'event_name', names, bodies)
     }
     default: {
       const changes = { [`${own}.id`]: mark }
       const bodies = ['Vulnerability high: confirmed', 'Vulnerability high: dismissed'] as const
-      return tell('vulnerability', changes, `${own}.state`, ['confirmed', 'dismissed'], bodies)
+      return alternating('vulnerability', changes, `${own}.state`, ['confirmed', 'dismissed'], bodies)
     }
   }
 }

@@ -1,4 +1,4 @@
-// What a receiver last heard of a metric.
+// The newest point of each metric that a receiver got.
 import type { OtlpReceiver } from '../support/otlp-receiver.ts'
 
 /** The newest value of a metric, over all its series: counts of histograms, values of others. */

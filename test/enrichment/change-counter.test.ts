@@ -54,34 +54,34 @@ function made(id: number, createdAt: number, random: Random): Made {
     ...{ createdAt, state: 'opened' },
   }
   const observed: Told[] = []
-  const tell = (action: ChangeAction, at: number, state: SimChange['state'] = 'opened'): void => {
+  const emit = (action: ChangeAction, at: number, state: SimChange['state'] = 'opened'): void => {
     const payload = changePayload({ ...change, state }, { action, at, user: random.pick(users) }, instance)
     observed.push({ body: payload as Record<string, unknown> })
   }
   const isOld = random.chance(0.1)
-  if (!isOld) tell('open', createdAt)
+  if (!isOld) emit('open', createdAt)
   let at = createdAt
   const next = (): number => (at += random.whole(1, 40 * 3_600) * second)
   const took: Partial<Record<ChangeMeasure, number>> = {}
   const since = (): number => (at - createdAt) / second
-  tell('update', next())
+  emit('update', next())
   if (random.chance(0.7)) {
-    tell(random.chance(0.5) ? 'approval' : 'approved', next())
+    emit(random.chance(0.5) ? 'approval' : 'approved', next())
     if (!isOld) took.approval = since()
-    if (random.chance(0.2)) tell('unapproved', next())
-    if (random.chance(0.4)) tell('approved', next())
+    if (random.chance(0.2)) emit('unapproved', next())
+    if (random.chance(0.4)) emit('approved', next())
   }
   if (random.chance(0.2)) {
-    tell('close', next(), 'closed')
-    tell('reopen', next())
+    emit('close', next(), 'closed')
+    emit('reopen', next())
   }
   const end = random.next()
   if (end < 0.7) {
-    tell('merge', next(), 'merged')
+    emit('merge', next(), 'merged')
     took.merge = since()
     // Somebody labels it later.
-    if (random.chance(0.3)) tell('update', next(), 'merged')
-  } else if (end < 0.8) tell('close', next(), 'closed')
+    if (random.chance(0.3)) emit('update', next(), 'merged')
+  } else if (end < 0.8) emit('close', next(), 'closed')
   const firstAfter = random.whole(0, 900)
   const pipelines = Array.from({ length: random.whole(0, 3) }, (_, n) =>
     pipeline(id * 10 + n, id, project, createdAt + (firstAfter + n * 3_600) * second),

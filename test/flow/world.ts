@@ -44,7 +44,7 @@ export const rules = {
 }
 
 export interface World {
-  /** Sources tell something; nothing else moves. */
+  /** Feeds observations to the intake; no time passes. */
   observe(...observations: Observation[]): Promise<void>
   /** Lets time pass and whatever is due happen, second by second where something is due. */
   pass(ms: number): Promise<void>

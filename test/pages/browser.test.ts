@@ -44,9 +44,11 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     })
     // A running one, and one that the backend refuses for good.
     const { deliveries } = generatePipeline(5, 'release', { firstIds: { pipeline: 90_000_001, job: 900_000_001 } })
-    await house.tell(deliveries.slice(0, 12))
+    await house.deliver(deliveries.slice(0, 12))
     house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' }, times: 8 })
-    await house.tell(generatePipeline(9, 'small', { firstIds: { pipeline: 91_000_001, job: 910_000_001 } }).deliveries)
+    await house.deliver(
+      generatePipeline(9, 'small', { firstIds: { pipeline: 91_000_001, job: 910_000_001 } }).deliveries,
+    )
     await until(async () => (await house.daemon.store.outbox.deadLetters(5)).length > 0)
     house.receiver.behave()
     letter = `/exports/${(await house.daemon.store.outbox.deadLetters(1))[0]?.id}`
@@ -236,7 +238,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const badge = page.locator('.head-badge .badge')
     expect(await badge.innerText()).toBe('running')
     await page.evaluate('window.unloaded = false; addEventListener("pagehide", () => { window.unloaded = true })')
-    await house.tell(deliveries.slice(12))
+    await house.deliver(deliveries.slice(12))
     await badge.filter({ hasText: /success|failed/ }).waitFor()
     await page.locator('#exports', { hasText: 'delivered' }).waitFor()
     expect(await page.evaluate('window.unloaded')).toBe(false)

@@ -20,7 +20,7 @@ export interface House {
   /** Of the store. */
   readonly file: string
   /** Sends webhooks in their order, and waits until they are processed. */
-  tell(deliveries: readonly Delivery[]): Promise<void>
+  deliver(deliveries: readonly Delivery[]): Promise<void>
   /** Whole families, reported and exported. */
   live(scenarios: readonly [ScenarioName, ...ScenarioName[]], options?: LiveOptions): Promise<void>
   close(): Promise<void>
@@ -62,7 +62,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
     receiver,
     url: daemon.adminUrl,
     file,
-    tell: async deliveries => {
+    deliver: async deliveries => {
       const sender = new WebhookSender({ url: `${daemon.url}/webhooks`, token: secret })
       senders.push(sender)
       for (const delivery of deliveries) await sender.send(delivery)
@@ -74,7 +74,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
         ...{ scenarios, pipelines: families },
         ...options,
       })) {
-        await house.tell(deliveries)
+        await house.deliver(deliveries)
       }
       await until(async () => {
         const { open } = await daemon.store.runs.count()

@@ -57,7 +57,7 @@ it('leads from every count to what it counts, and keeps pipelines apart that hav
   const house = await openHouse()
   onTestFinished(async () => house.close())
   const { deliveries } = generatePipeline(5, 'release')
-  await house.tell(deliveries.slice(0, 12))
+  await house.deliver(deliveries.slice(0, 12))
   const page = await (await fetch(house.url)).text()
   for (const to of ['/sources#webhooks', '/sources#inbox', '/pipelines?status=running', '/exports']) {
     expect(page).toContain(`href="${to}"`)

@@ -17,7 +17,7 @@ const formIn = (page: string): string => /name="form" value="([^"]+)"/.exec(page
 async function goesDown(seed: number, id: number): Promise<void> {
   const headers = { 'retry-after': '3600' }
   house.receiver.misbehave({ fault: { kind: 'status', status: 503, headers, message: 'out of service' } })
-  await house.tell(generatePipeline(seed, 'small', { firstIds: { pipeline: id, job: id * 10 } }).deliveries)
+  await house.deliver(generatePipeline(seed, 'small', { firstIds: { pipeline: id, job: id * 10 } }).deliveries)
   await until(async () => (await queueOf())?.state === 'open')
   await until(async () => ((await queueOf())?.putOff ?? 0) > 0)
 }

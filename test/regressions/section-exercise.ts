@@ -54,7 +54,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       const runs = Array.from({ length: (toDay - fromDay) * perDay }, (_, index) => first + index)
       const observed = runs.map(run => observation(projectId, run, of(run)))
       await store.runs.transact(mergeWork(observed, 'webhook', rules))
-      await store.runs.transact(observed.map(({ key }, index) => freezing(key.pipelineId, of(runs[index]!))))
+      await store.runs.transact(observed.map(({ key }, index) => snapshotWork(key.pipelineId, of(runs[index]!))))
       while ((await store.views.trends.takeIn(100)) > 0);
     }
 
@@ -234,8 +234,11 @@ function observation(projectId: number, run: number, pipeline: Pipeline) {
   const status = Object.values(pipeline).some(one => one.failsIn !== undefined) ? 'failed' : 'success'
   const times = { createdAt: at(start), finishedAt: at(start + seconds) }
   const facts = { ref: 'main', sha: String(id).padStart(40, 'a'), user: { id: 1, username: 'alice' } }
-  const heard = event(status, times, jobs, facts, id)
-  return { ...heard, project: { ...heard.project, id: projectId, path: `acme/p${projectId}`, defaultBranch: 'main' } }
+  const observed = event(status, times, jobs, facts, id)
+  return {
+    ...observed,
+    project: { ...observed.project, id: projectId, path: `acme/p${projectId}`, defaultBranch: 'main' },
+  }
 }
 
 function secondsOf({ sections }: RunOfJob): number {
@@ -262,21 +265,21 @@ function sectionsOf({ sections, failsIn }: RunOfJob, start: number): Section[] {
   return [script, ...inner]
 }
 
-function freezing(pipelineId: number, pipeline: Pipeline): RunWork {
+function snapshotWork(pipelineId: number, pipeline: Pipeline): RunWork {
   return {
     key: { instance, pipelineId },
     jobs: 'all',
     decide: (known, now) => {
       if (known === undefined) return undefined
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const [chunk] = frozen.chunks
+      const snapshot = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
+      const [chunk] = snapshot.chunks
       const read = chunk!.jobs.map(one => {
         return { job: ownerOf(one), sections: sectionsOf(pipeline[one.name ?? '']!, one.start) }
       })
-      const made = insideChunks(frozen.run, chunk!, read)!
+      const made = insideChunks(snapshot.run, chunk!, read)!
       const pending = [chunk!, ...made.chunks].map(one => ({ chunk: one, to: [] }))
-      return { run: made.run, jobs: frozen.jobs, timing: { changedAt: now }, pending }
+      return { run: made.run, jobs: snapshot.jobs, timing: { changedAt: now }, pending }
     },
   }
 }

@@ -16,7 +16,7 @@ it('reads the metrics, runs under way and the budget of the platform among them,
     PIPESPAN_METRICS_INTERVAL: '1h',
   })
   onTestFinished(async () => house.close())
-  await house.tell(generatePipeline(5, 'release').deliveries.slice(0, 12))
+  await house.deliver(generatePipeline(5, 'release').deliveries.slice(0, 12))
 
   const beside = new DatabaseSync(house.file)
   onTestFinished(() => beside.close())
