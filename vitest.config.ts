@@ -3,15 +3,21 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 import { compiled } from './test/shipped.ts'
 
-/** Whole daemons, packages and browsers: they take longest. And what waits for time to pass. */
-const long =
-  /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages\/browser|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+/** What takes longest, the longest first; then whole daemons, packages and browsers, and what waits for time to pass; then all others. */
+const longest = [
+  ...['pages/browser', 'e2e/totals', 'crash/inside-jobs', 'bounds/postgres-restart', 'store/postgres', 'store/silence'],
+  ...['crash/points', 'crash/counted', 'e2e/metrics', 'e2e/outage', 'e2e/events', 'bounds/disk-full', 'demo/demo'],
+  ...['attack/crash-loop', 'e2e/start-stop', 'store/sqlite', 'store/under-way', 'docs-commands', 'e2e/clock-ahead'],
+].map(name => new RegExp(`/test/${name}\\.test\\.ts$`))
+const whole =
+  /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages|store\/(silence|postgres|replicas)|discovery\/poller|export\/flow)/
+const long = [...longest, whole, /./]
 
 /** What takes longest begins first: else one of them still runs alone when all others are done. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLater = ({ moduleId }: TestSpecification): number => (long.test(moduleId) ? 0 : 1)
-    return (await super.sort(files)).toSorted((a, b) => isLater(a) - isLater(b))
+    const place = ({ moduleId }: TestSpecification): number => long.findIndex(one => one.test(moduleId))
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b))
   }
 }
 

@@ -65,7 +65,7 @@ describe('serve', () => {
   it('names every fault of its configuration at once, with its line, and ends with 2', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     writeFileSync(file, 'webhok:\n  token: x\nsettle: soon\n')
-    const both = await Promise.all([run(['serve', '--config', file]), run(['config', 'check', file])])
+    const both = [await run(['serve', '--config', file]), await first.command('config', 'check', file)]
     for (const { code, stdout, stderr } of both) {
       expect(code).toBe(2)
       expect(stdout).toBe('')
