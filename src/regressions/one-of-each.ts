@@ -49,6 +49,8 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   // A resolved one explains only what began together with it.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
+  // What is around a section may show it later.
+  if (flagged.ofSection === true && job === flagged.job && depthOf(found) === 0) return true
   return job === flagged.job && (section === '' || flagged.section === undefined || flagged.section === section)
 }
 

@@ -195,19 +195,19 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
           expect(found?.map(one => one.slice(0, 2))).toEqual(expected)
           for (const one of found ?? []) expect(Math.abs(Number(one[2]) - atRun)).toBeLessThanOrEqual(2)
         }),
-        { numRuns: isFull ? 60 : 3, seed: 7 },
+        { numRuns: isFull ? 30 : 3, seed: 7 },
       )
     })
 
     it('of names that a script makes up anew are bounded', async () => {
-      await play(300, -1, 0, run => ({
+      await play(9_000, -1, 0, run => ({
         e2e: {
           sections: Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`made_${run}_${index}`, 10 + index])),
         },
       }))
       let count = 0
       const since = here.now() - 3 * day
-      const project = { instance, projectId: 300, project: 'acme/p300' }
+      const project = { instance, projectId: 9_000, project: 'acme/p9000' }
       for await (const rows of store.views.judging.sections(project, since, since)) count += rows.length
       expect(count).toBeGreaterThan(0)
       // Of two days, as they begin at midnight.
