@@ -19,7 +19,7 @@ export interface LeasedWorkOptions<Item> {
   readonly name: string
   /** What one queue has leased is begun before the next one is asked. */
   readonly queues: readonly LeasedQueue<Item>[]
-  /** An item that becomes due again, and is leased again, during its work is begun again after it. */
+  /** An item that becomes due again, and is leased again, during its work: its lease ends with the work, and what the work left of it is due. */
   readonly nameOf: (item: Item) => string
   /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>
@@ -37,6 +37,12 @@ export interface LeasedWorkOptions<Item> {
 export interface LeasedWork extends Loop {
   /** Works off all that is due now. */
   drain(): Promise<void>
+}
+
+interface InFlight<Item> {
+  readonly item: Item
+  isLeasedAgain: boolean
+  done: Promise<void>
 }
 
 /** Growing pauses while the platform does not answer. */
@@ -71,7 +77,7 @@ export function createRests(clock: Clock): Rests {
 
 export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): LeasedWork {
   const { name, queues, nameOf, work, extend, rests, clock, log } = options
-  const inFlight = new Map<string, { readonly item: Item; readonly done: Promise<void> }>()
+  const inFlight = new Map<string, InFlight<Item>>()
   const closing = new AbortController()
   let renewedAt = elapsed(clock)
 
@@ -79,18 +85,25 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
 
   function begin(item: Item): void {
     const itemName = nameOf(item)
-    const before = inFlight.get(itemName)?.done ?? Promise.resolve()
-    const done = before
-      .then(async () => work(item, closing.signal))
-      .catch((error: unknown) => {
+    const earlier = inFlight.get(itemName)
+    if (earlier !== undefined) {
+      earlier.isLeasedAgain = true
+      return
+    }
+    const worked = async (): Promise<void> => {
+      try {
+        await work(item, closing.signal)
+        if (own.isLeasedAgain) await extend([item], 0)
+      } catch (error) {
         if (!closing.signal.aborted) options.onError(item, error)
-      })
-      .then(() => {
-        if (inFlight.get(itemName)?.done === done) inFlight.delete(itemName)
-        options.onDone?.()
-        loop.wake()
-      })
-    inFlight.set(itemName, { item, done })
+      }
+      inFlight.delete(itemName)
+      options.onDone?.()
+      loop.wake()
+    }
+    const own: InFlight<Item> = { item, isLeasedAgain: false, done: Promise.resolve() }
+    inFlight.set(itemName, own)
+    own.done = worked()
   }
 
   async function beginDue(): Promise<number> {

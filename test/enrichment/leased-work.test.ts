@@ -4,10 +4,11 @@ import { expect, it } from 'vitest'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
-it('an item that becomes due again before its turn has ended gets its next turn at once, not when its lease ends', async () => {
-  const due = ['a']
+/** The turns of an item that is leased again during its first turn, and of one that is leased after that. `isLeft`: the first turn leaves it in the queue. */
+async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
+  const due = ['first']
   const turns: string[] = []
-  let underWay = 0
+  const queued = new Set(['first'])
   let takenAgain = (): void => undefined
   const again = new Promise<void>(resolve => {
     takenAgain = resolve
@@ -17,35 +18,46 @@ it('an item that becomes due again before its turn has ended gets its next turn 
     queues: [
       {
         places: 2,
-        take: async () => {
-          const taken = due.splice(0)
-          if (taken.length > 0 && underWay > 0) takenAgain()
+        take: async limit => {
+          const taken = due.splice(0, limit)
+          if (turns.length === 1 && taken.includes('first')) takenAgain()
           return taken
         },
       },
     ],
     nameOf: item => item,
     work: async item => {
-      underWay += 1
-      turns.push(`${item} beside ${underWay - 1}`)
-      if (turns.length === 1) {
-        // What is done puts it back, and the queue hands it out before this turn has ended.
-        due.push(item)
-        work.wake()
-        await again
-      }
-      underWay -= 1
+      turns.push(item)
+      if (turns.length > 1) return
+      due.push(item)
+      work.wake()
+      await again
+      if (!isLeft) queued.delete(item)
     },
     onError: (_, error) => turns.push(String(error)),
-    extend: async () => undefined,
+    onDone: () => {
+      if (turns.length === 1) due.push('next')
+    },
+    extend: async (items, leaseMs) => {
+      if (leaseMs === 0) due.push(...items.filter(item => queued.has(item)))
+    },
     rests: createRests(systemClock),
     clock: systemClock,
     log: silentLog(),
   })
   work.start()
   try {
-    await expect.poll(() => turns).toEqual(['a beside 0', 'a beside 0'])
+    await expect.poll(() => turns).toContain('next')
+    return turns
   } finally {
     await work.stop()
   }
+}
+
+it('an item that becomes due again before its turn has ended gets its next turn at once, not when its lease ends', async () => {
+  expect(await turnsOf(true)).toEqual(['first', 'first', 'next'])
+})
+
+it('an item that its turn has taken out of the queue gets no other turn, though it was leased again meanwhile', async () => {
+  expect(await turnsOf(false)).toEqual(['first', 'next'])
 })

@@ -283,14 +283,16 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       here.move(minute)
       early.loop.wake()
       await expect.poll(async () => (await store.runs.count()).runs).toBe(0)
+      await expect
+        .poll(async () => store.counters.all())
+        .toEqual(
+          new Map([
+            ['pruned.delivery_keys', 1],
+            ['pruned.quarantined_deliveries', 1],
+            ['pruned.runs', 1],
+          ]),
+        )
       await early.loop.stop()
-      expect(await store.counters.all()).toEqual(
-        new Map([
-          ['pruned.delivery_keys', 1],
-          ['pruned.quarantined_deliveries', 1],
-          ['pruned.runs', 1],
-        ]),
-      )
       expect(await store.leases.take('maintenance', 'another replica', minute)).toBe(true)
     })
   })
