@@ -13,7 +13,7 @@ import {
   platformOf,
   type BackfillCommand,
   type BackfillResult,
-} from './backfill-common.ts'
+} from './backfill-command.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'

@@ -11,7 +11,7 @@ import {
   platformOf,
   type BackfillCommand,
   type BackfillResult,
-} from './backfill-common.ts'
+} from './backfill-command.ts'
 import { selectionOf } from '../app/processing.ts'
 import { createPollContext } from '../discovery/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
