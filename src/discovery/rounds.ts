@@ -2,10 +2,13 @@
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSingleton } from './singleton.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
+
+/** Between two rounds the lease is renewed, so that the next one is this replica's too: each replica would otherwise run rounds of its own, ms. */
+const renewEvery = 30_000
 
 export interface RoundsOptions {
   /** Of the loop in the log, and of the lease. */
@@ -53,10 +56,14 @@ export function createRounds({ name, leases, errors, clock, log }: RoundsOptions
       }
     },
     loop: ({ every, retry }, round) => {
+      let nextAt = -Infinity
       const turn = async (): Promise<number> => {
         if (!(await lease.isMine())) return retry
-        await round()
-        return every
+        if (elapsed(clock) >= nextAt) {
+          await round()
+          nextAt = elapsed(clock) + every
+        }
+        return Math.min(renewEvery, nextAt - elapsed(clock))
       }
       const loop = createLoop({ name, clock, log, turn })
       return {

@@ -14,7 +14,10 @@ export interface Group {
 export function oneOfEach(found: readonly Found[]): Group[] {
   const groups: Found[][] = []
   for (const one of found.toSorted((a, b) => a.episode.first.at - b.episode.first.at)) {
-    const group = groups.find(([first]) => first !== undefined && belongTogether(first, one))
+    const group = groups.find(
+      group =>
+        group.some(other => explains(inside(other), one)) || (group[0] !== undefined && belongTogether(group[0], one)),
+    )
     if (group === undefined) groups.push([one])
     else group.push(one)
   }
@@ -49,8 +52,10 @@ export function isSameCause(flagged: Regression, found: Found): boolean {
   // A resolved one explains only what began together with it.
   if (flagged.resolved !== undefined) return false
   if (flagged.also.includes(job)) return true
-  // What is around a section may show it later.
-  if (flagged.ofSection === true && job === flagged.job && depthOf(found) === 0) return true
+  // Its depth is not stored.
+  const depth = found.section === flagged.section ? 0 : 1
+  const its = { ...flagged, section: flagged.ofSection === true ? (flagged.section ?? '') : '', depth }
+  if (explains({ ...its, from: flagged.first.at, until: Infinity }, found)) return true
   return job === flagged.job && (section === '' || flagged.section === undefined || flagged.section === section)
 }
 
@@ -61,6 +66,36 @@ function belongTogether(a: Found, b: Found): boolean {
   // With one run a day, the two first bad runs may be a day apart.
   const isOfOneJob = a.job === b.job && a.job !== '' && (a.section !== '' || b.section !== '')
   return isOfOneJob && other.first.at <= one.flagged.at && one.first.at <= other.flagged.at
+}
+
+/** A change that may explain that of what is around it. */
+interface Inside {
+  readonly kind: Found['kind']
+  readonly job: string
+  readonly section: string
+  readonly depth: number
+  readonly before: number
+  readonly after: number
+  readonly from: Millis
+  readonly until: Millis
+}
+
+function inside(one: Found): Inside {
+  const { kind, job, section, episode } = one
+  const { before, after, first, resolved } = episode
+  return { kind, job, section, depth: depthOf(one), before, after, from: first.at, until: resolved?.by.at ?? Infinity }
+}
+
+/**
+ * A job's pipeline, or what is around a section, becomes worse with it, but may show it days later, in noisier figures: it is explained by what is
+ * inside if that has at least half of the effect, and is not over.
+ */
+function explains(inner: Inside, outer: Found): boolean {
+  if (inner.kind !== outer.kind || inner.job === '') return false
+  const isDeeper = inner.section !== '' && (outer.section === '' || depthOf(outer) < inner.depth)
+  if (outer.job !== '' && !(outer.job === inner.job && isDeeper)) return false
+  const { at } = outer.episode.first
+  return at >= inner.from && at <= inner.until && inner.after - inner.before >= effectOf(outer) / 2
 }
 
 function isSoonAfter(a: Millis, b: Millis): boolean {

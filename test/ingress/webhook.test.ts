@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/lib/fault.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { exchange, openRaw } from '../web/raw-exchange.ts'
+import { announce, exchange, openRaw } from '../web/raw-exchange.ts'
 import { byToken, open, pipelineBody, runIngress, token } from './running-ingress.ts'
 
 const withToken = { 'x-service-token': token }
@@ -222,9 +222,10 @@ describe('what is refused', () => {
   )
 
   test('30 MB: 413, before they are read', async () => {
-    const { post, store, ingress } = await runIngress()
-    const answer = await post(Buffer.alloc(30_000_000, ' '), withToken)
-    expect(answer).toMatchObject({ status: 413, message: 'The body is too large.' })
+    const { port, post, store, ingress } = await runIngress()
+    expect(await announce(port, 30_000_000, withToken)).toMatch(
+      /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/,
+    )
     expect(ingress.counts.refused.size).toBe(1)
     expect((await store.inbox.state()).waiting).toBe(0)
     expect((await post(pipelineBody, withToken)).status).toBe(202)

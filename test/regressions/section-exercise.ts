@@ -195,7 +195,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
           expect(found?.map(one => one.slice(0, 2))).toEqual(expected)
           for (const one of found ?? []) expect(Math.abs(Number(one[2]) - atRun)).toBeLessThanOrEqual(2)
         }),
-        { numRuns: isFull ? 30 : 3, seed: 7 },
+        { numRuns: isFull ? 400 : 3, seed: 7 },
       )
     })
 

@@ -42,3 +42,21 @@ export async function exchange(port: number, text: string): Promise<string> {
   connection.socket.write(text)
   return connection.closed()
 }
+
+/**
+ * Announces a JSON body of `length` bytes for /webhooks, sends the first 100,000, and resolves with the answer. Whoever sends all of a body that is
+ * refused may have the connection reset before having read why.
+ */
+export async function announce(
+  port: number,
+  length: number,
+  headers: Readonly<Record<string, string>>,
+): Promise<string> {
+  const connection = await openRaw(port)
+  const all = { host: 'localhost', 'content-type': 'application/json', 'content-length': length, ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  connection.socket.write(`POST /webhooks HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${' '.repeat(100_000)}`)
+  const answer = await connection.until(/}$/)
+  connection.socket.destroy()
+  return answer
+}

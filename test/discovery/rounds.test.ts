@@ -1,0 +1,61 @@
+// Promises about rounds of requests that one replica of several runs.
+import { setImmediate as breathe } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { createRounds } from '../../src/discovery/rounds.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+
+const minute = 60_000
+
+it('are run by one of two replicas however long the pause between them, and by the other one when that has gone', async () => {
+  let now = Date.UTC(2026, 0, 1)
+  const asleep = new Set<{ readonly until: number; readonly wake: () => void }>()
+  const clock: Clock = {
+    now: () => now,
+    sleep: async (ms, signal) => {
+      await new Promise<void>(resolve => {
+        const one = { until: now + ms, wake: resolve }
+        asleep.add(one)
+        signal?.addEventListener('abort', () => {
+          asleep.delete(one)
+          resolve()
+        })
+      })
+    },
+  }
+  /** Lets each replica sleep until then. */
+  async function pass(ms: number): Promise<void> {
+    const end = now + ms
+    for (;;) {
+      while (asleep.size < running.size) await breathe()
+      const [next] = [...asleep].sort((a, b) => a.until - b.until)
+      if (next === undefined || next.until > end) break
+      now = next.until
+      asleep.delete(next)
+      next.wake()
+    }
+    now = end
+  }
+
+  const { leases } = openSqlite(':memory:', { now: () => now, maxSize: 1e9 })
+  const ran: string[] = []
+  const [one, other] = ['one', 'other'].map(replica =>
+    createRounds({
+      ...{ name: 'redelivery', leases, clock, log: silentLog() },
+      errors: createErrorThrottle(silentLog()),
+    }).loop({ every: 5 * minute, retry: 5 * minute }, async () => void ran.push(replica)),
+  )
+  const running = new Set([one!, other!])
+  one!.start()
+  other!.start()
+  await pass(21 * minute)
+  expect(ran).toEqual(Array(5).fill('one'))
+  running.delete(one!)
+  await one!.stop()
+  await pass(11 * minute)
+  expect(ran.slice(5)).toEqual(['other', 'other'])
+  running.delete(other!)
+  await other!.stop()
+})
