@@ -115,7 +115,11 @@ describe('one OTLP POST', () => {
     backend.behave = () => 'hang'
     const one = createOtlpHttp(plain({ timeoutMs: 300 }), undefined, 1)
     opened.push(one)
-    const answers = await Promise.all([1, 2].map(() => one.post(new Uint8Array(), undefined, never)))
+    const posts = [1, 2].map(() => one.post(new Uint8Array(), undefined, never))
+    await expect.poll(() => backend.requests).toHaveLength(1)
+    // The process stands still beyond both deadlines: else the second one has a moment left when the connection of the first is free.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+    const answers = await Promise.all(posts)
     expect(answers.map(answer => answer.kind === 'failed' && answer.outcomeUnknown)).toEqual([true, false])
     backend.behave = () => ok
     expect(await one.post(new Uint8Array(), undefined, never)).toMatchObject({ kind: 'answered' })
