@@ -206,6 +206,7 @@ export function table(
 }
 
 function headCell(cell: string | SortHead): Html {
+  if (cell === '') return html`<td></td>`
   if (typeof cell === 'string') return html`<th scope="col">${cell}</th>`
   const { text, href, sorted } = cell
   return html`<th scope="col" ${sorted !== undefined && html` aria-sort="${sorted}"`}>

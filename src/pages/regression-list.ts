@@ -13,7 +13,13 @@ interface Place {
   readonly now: Millis
 }
 
-export function regressionTable(regressions: readonly ShownRegression[], reader: TableReader, none: string): Content {
+/** `label`: unique on its page. */
+export function regressionTable(
+  regressions: readonly ShownRegression[],
+  reader: TableReader,
+  none: string,
+  label = 'Regressions',
+): Content {
   if (regressions.length === 0) return empty(none)
   const { base, now } = reader
   const columns: Record<string, ShownColumn<ShownRegression>> = {
@@ -44,7 +50,7 @@ export function regressionTable(regressions: readonly ShownRegression[], reader:
     },
     cause: { head: 'Likely cause', cell: one => html`<span class="cause">${one.cause}${alsoOf(one)}</span>` },
   }
-  return sortedTable('Regressions', columns, regressions, reader)
+  return sortedTable(label, columns, regressions, reader)
 }
 
 /** Short rows of unresolved regressions, for the overview. */

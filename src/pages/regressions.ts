@@ -73,5 +73,5 @@ function previewed(preview: ShownPreview | undefined, projectId: number | undefi
       <code>PIPESPAN_REGRESSIONS_SLOWER_BY=${rule.slowerBy}s</code>
       <code>PIPESPAN_REGRESSIONS_FAILING=${rule.failing}</code>.
     </p>
-    ${regressionTable(found, reader, 'Nothing would have been flagged.')}`
+    ${regressionTable(found, reader, 'Nothing would have been flagged.', 'With this rule')}`
 }

@@ -1,5 +1,6 @@
 // Promises about how far an environment is behind the default branch: asked of the platform, on demand, and of nothing hidden.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { barriersOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
 import { createCountBehind } from '../../src/enrichment/count-behind.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
@@ -65,6 +66,20 @@ describe('how far an environment is behind', () => {
     const text = await page.text()
     expect(text).toMatch(new RegExp(`${ahead} commits?</strong> behind`))
     expect(text).toContain(`href="${api.url}/${projects.storefront.path}/-/compare/`)
+  })
+
+  it.skipIf(chromiumPath === undefined)('is a page that all can read, light and dark, wide and narrow', async () => {
+    const browser = await launch()
+    const page = await (await openContext(browser)).newPage()
+    await page.goto(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [1440, 400]) {
+        await showAs(page, { colorScheme, width })
+        expect(await barriersOf(page, colorScheme === 'light' && width === 1440 ? 'all' : 'looks')).toEqual([])
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      }
+    }
+    await browser.close()
   })
 
   it('is not asked of a hidden project, of what is not there, nor where the branch is not known', async () => {

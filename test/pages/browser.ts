@@ -55,11 +55,10 @@ export function complaintsOf(page: Page): string[] {
 /** Rules about what another colour scheme, or another width, changes. */
 const ofLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable']
 
-/** What keeps people out, or nearly does. `looks`: only as far as it differs between colour schemes and widths of one page. */
+/** All that axe finds. `looks`: only as far as it differs between colour schemes and widths of one page. */
 export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Promise<string[]> {
   // In the page itself, which frames nothing: else each look opens a page of its own, with a process of its own.
   const builder = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
   const { violations } = await (what === 'all' ? builder : builder.withRules(ofLooks)).analyze()
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }
