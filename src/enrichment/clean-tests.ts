@@ -1,4 +1,4 @@
-// Redacts secrets and e-mail addresses in all texts of a test report, before any of it is stored or exported. Tests are told apart by their names
+// Redacts secrets and e-mail addresses in all texts of a test report, before any of it is stored or exported. Tests are distinguished by their names
 // before that.
 import type { RedactText } from '../platform/text-redaction.ts'
 import type { ReadTests } from '../platform/reports/junit.ts'

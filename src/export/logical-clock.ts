@@ -1,4 +1,4 @@
-// A logical clock: tells which of two moments of this process came first. Real clocks are too coarse, and may be set back.
+// A logical clock: decides which of two moments of this process came first. Real clocks are too coarse, and may be set back.
 
 let last = 0
 

@@ -47,7 +47,7 @@ export function markersIn(text: string, length: number, isLast: boolean): FoundM
   return found
 }
 
-/** ms of Unix time. The magnitude tells seconds, ms, µs and ns apart, as some `awk` print other units. */
+/** ms of Unix time. The magnitude distinguishes seconds, ms, µs and ns, as some `awk` print other units. */
 export function instantOf(number: string): number {
   const value = Number(number)
   if (value < 2 ** 32) return value * 1_000

@@ -70,7 +70,7 @@ function parse({ event, instance, body }: Delivery, options: ParseOptions): Pars
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)
   if (row === undefined) return { outcome: 'ignored', kind }
-  // If only the body told its kind, a large body was parsed with the wrong shape.
+  // If only the body says of which kind it is, a large body was parsed with the wrong shape.
   const whole = isEvent ? json : jsonOf(body, eventShape, options)
   return { outcome: 'event', event: readEvent(row, whole, context, { profile, redactText }) }
 }

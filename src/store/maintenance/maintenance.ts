@@ -35,7 +35,7 @@ export interface MaintenanceOptions {
   readonly log: Log
 }
 
-/** The holder maintains the store. As a running daemon holds it, it also tells `pipespan store copy` that a store is in use. */
+/** The holder maintains the store. As a running daemon holds it, `pipespan store copy` also sees by it that a store is in use. */
 export const maintenanceLease = 'maintenance'
 
 /** Between two rounds, ms. */

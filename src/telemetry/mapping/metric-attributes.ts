@@ -33,7 +33,7 @@ export interface MetricSubject {
   readonly report?: ReportPoint | undefined
 }
 
-/** What tells points of a job's reports apart. */
+/** What distinguishes the points of a job's reports. */
 export interface ReportPoint {
   /** Name and labels in a metrics report. */
   readonly name?: string | undefined
