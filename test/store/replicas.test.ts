@@ -155,8 +155,14 @@ class Replica {
   }
 
   start(): void {
+    this.startDeciding()
+    this.exporter.start()
+  }
+
+  /** Starts what decides about runs: nothing is sent until `exporter` is started too. */
+  startDeciding(): void {
     this.#running = true
-    for (const loop of [this.intake, this.settler, this.exporter]) loop.start()
+    for (const loop of [this.intake, this.settler]) loop.start()
   }
 
   async stop(): Promise<void> {
@@ -230,8 +236,13 @@ describe('replicas on one PostgreSQL database', () => {
     const all = ids(60)
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))
     a.pause.at(step)
-    a.start()
+    a.startDeciding()
+    // What it had sent and not yet noted when it was paused would be sent again, as the next test shows: where it is
+    // paused before it leases exports, it sends nothing until then.
+    const pausesAtExports = step.includes(' exports.')
+    if (pausesAtExports) a.exporter.start()
     await a.pause.begun()
+    if (!pausesAtExports) a.exporter.start()
     ahead += 3 * minute
     b.start()
     c.start()
@@ -255,14 +266,15 @@ describe('replicas on one PostgreSQL database', () => {
     a.pause.at('before exports.settle')
     a.start()
     await a.pause.begun()
-    const sent = receiver.spans.length
     ahead += 3 * minute
     b.start()
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     a.pause.resume()
-    await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toBe(sent / 3)
-    expect(receiver.spans.length).toBe(3 * all.length + sent)
+    // Another batch may have been on its way when the first had to be noted: it lost the leases of what came twice.
+    const cameTwice = (): number => receiver.spans.length / 3 - all.length
+    await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toSatisfy(lost => lost === cameTwice())
+    expect(cameTwice()).toBeGreaterThan(0)
     expect(uniqueSpans()).toBe(3 * all.length)
   })
 })
