@@ -43,6 +43,8 @@ export async function storeCopy(
   let target: Store | undefined
   try {
     target = await openOwnStore(to, noLimit)
+    // On SQLite nobody else serves the file now, so a lease in it is of a process that was killed: it need not expire first.
+    await source.reclaim()
     await source.intoTables()
     const counts = await copyStore({
       ...{ from: source, to: target, source: storeUrl.show(from) },

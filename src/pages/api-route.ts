@@ -10,7 +10,7 @@ export interface ApiRoute {
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly answer: z.ZodType
-  /** Undefined becomes 404. The inputs match their shapes. */
+  /** Undefined becomes 404, `NotShown` too, with its reason. The inputs match their shapes. */
   readonly handle: (input: ApiInput) => Promise<unknown>
 }
 

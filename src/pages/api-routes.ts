@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { admissionOf } from './guard.ts'
 import { isOurs } from './access.ts'
+import { NotShown } from './not-shown.ts'
 import { openApi } from './openapi.ts'
 import { version } from '../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
@@ -27,6 +28,7 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): 
         const input = inputOf(request, route)
         if ('wrong' in input) return reply.code(400).send({ message: input.wrong })
         const answer = await route.handle(input)
+        if (answer instanceof NotShown) return reply.code(404).send({ message: answer.reason })
         if (answer === undefined) return reply.code(404).send({ message: 'Not found.' })
         return reply.send(answer)
       },

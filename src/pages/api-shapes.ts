@@ -1,4 +1,4 @@
-// The shapes of the JSON API's other answers: the daemon, its sources, exports, tokens, trends. Times are Unix milliseconds. What is
+// The shapes of the JSON API's other answers: the daemon, its sources, tokens, trends. Times are Unix milliseconds. What is
 // unknown is left out.
 import { z } from 'zod'
 import { apiBudget, backfill, ownPipelines } from '../store/ports/discovery-documents.ts'
@@ -6,6 +6,7 @@ import { branchClasses } from '../model/branch-class.ts'
 import { lineSorts } from './trend-lines.ts'
 import { regression } from './api-regression-shapes.ts'
 import { listedPipeline } from './api-run-shapes.ts'
+import { queue } from './api-export-shapes.ts'
 import { millis, ms } from './api-units.ts'
 import { refusedEndpoint } from '../store/ports/capability-documents.ts'
 import { polledProject, sweep, watchedHook } from '../store/ports/discovery-documents.ts'
@@ -27,28 +28,6 @@ const flow = z.object({
   supplements: z.number(),
   apiClients: z.record(z.string(), counts),
   platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
-})
-
-const queue = z.object({
-  destination: z.string(),
-  signal: z.string(),
-  state: z
-    .enum(['closed', 'open', 'half-open', 'unserved'])
-    .describe(
-      'State of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is no longer configured.',
-    ),
-  cause: z
-    .enum(['unavailable', 'unauthorized', 'unacceptable'])
-    .optional()
-    .describe('Why the circuit breaker is not closed.'),
-  pending: z.number(),
-  oldest: millis.optional(),
-  dead: z.number(),
-  putOff: z.number().describe('Pending ones whose last try failed, and that wait for the next.'),
-  nextTry: millis.optional(),
-  lastSuccess: millis.optional(),
-  lastError: z.object({ message: z.string(), status: z.number().optional(), at: millis }).optional(),
-  counters: counts,
 })
 
 const inbox = z.object({
@@ -206,27 +185,6 @@ export const sources = z.object({
   counters: counts,
 })
 
-export const exports = z.object({
-  queues: z.array(queue),
-  deadLetters: z.array(
-    z.object({
-      id: z.number(),
-      destination: z.string(),
-      signal: z.string(),
-      instance: z.string(),
-      pipelineId: z.number().optional(),
-      event: z.string().optional(),
-      attempt: z.number(),
-      chunk: z.number(),
-      status: z.number(),
-      error: z.string(),
-      tries: z.number(),
-      pendingSince: millis,
-      settledAt: millis,
-    }),
-  ),
-})
-
 export const audit = z.object({
   events: z.array(
     z.object({
@@ -264,11 +222,4 @@ export const tokens = z.object({
     }),
   ),
   daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
-})
-
-export const count = z.object({ count: z.number() })
-
-export const triedNow = z.object({
-  due: z.number().describe('Number of exports that waited for their next try.'),
-  probes: z.number().describe('Number of queues whose circuit breaker was open.'),
 })

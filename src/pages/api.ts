@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ApiRoute } from './api-route.ts'
 import { auditView } from './audit.ts'
 import { environmentsOf } from './environment-figures.ts'
-import { exportsView, perform } from './exports.ts'
+import { exportRoutes } from './api-export-routes.ts'
 import { pipelineList } from './pipelines.ts'
 import { jobDetail } from './job-detail.ts'
 import { jobLogView } from './job-log-detail.ts'
@@ -24,10 +24,8 @@ import {
   auditQuery,
   behindQuery,
   changesQuery,
-  chosen,
   compareQuery,
   costQuery,
-  exportsQuery,
   filters,
   logQuery,
   previewQuery,
@@ -37,7 +35,6 @@ import {
   timelineQuery,
   tokensQuery,
   trendQuery,
-  tried,
   wholeNumber,
 } from './api-queries.ts'
 import * as changeShapes from './api-change-shapes.ts'
@@ -55,10 +52,6 @@ export function apiRoutes(
   parts: PagesParts,
   settings: Pick<PagesSettings, 'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices' | 'regressions'>,
 ): readonly ApiRoute[] {
-  const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
-    const { ids } = chosen.parse(body)
-    return { count: await perform(parts, { verb, which: ids }) }
-  }
   return [
     {
       method: 'GET',
@@ -254,38 +247,7 @@ export function apiRoutes(
         return auditView(parts, settings, after, limit)
       },
     },
-    {
-      method: 'GET',
-      path: '/exports',
-      says: 'The backlog of each destination and signal, and the newest dead letters.',
-      query: exportsQuery,
-      answer: shapes.exports,
-      handle: async ({ query }) => exportsView(parts, exportsQuery.parse(query).sort),
-    },
-    {
-      method: 'POST',
-      path: '/exports/try',
-      says: 'Retries pending exports now, and lets open circuit breakers probe at once, for one destination or all.',
-      body: tried,
-      answer: shapes.triedNow,
-      handle: async ({ body }) => parts.tryNow(tried.parse(body).destination),
-    },
-    {
-      method: 'POST',
-      path: '/dead-letters/retry',
-      says: 'Sends the named dead letters again, or all of them.',
-      body: chosen,
-      answer: shapes.count,
-      handle: async ({ body }) => changed('retry', body),
-    },
-    {
-      method: 'POST',
-      path: '/dead-letters/drop',
-      says: 'Drops the named dead letters for good, or all of them.',
-      body: chosen,
-      answer: shapes.count,
-      handle: async ({ body }) => changed('drop', body),
-    },
+    ...exportRoutes(parts),
     {
       method: 'GET',
       path: '/tokens',

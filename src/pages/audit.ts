@@ -2,6 +2,7 @@
 // this machine could read it.
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { counted, since, time, utc } from './format.ts'
+import { needed, NotShown } from './not-shown.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { AuditCursorPlace } from '../store/ports/views.ts'
 import type { EventChunk, EventValue } from '../model/event.ts'
@@ -37,14 +38,14 @@ const pageSize = 50
 /** The format of `next`. */
 export const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
 
-/** Undefined without an admin token. */
+/** Not shown without an admin token. */
 export async function auditView(
   { views, repositories }: PagesSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   after: string | undefined,
   limit = pageSize,
-): Promise<AuditView | undefined> {
-  if (adminToken() === undefined) return undefined
+): Promise<AuditView | NotShown> {
+  if (adminToken() === undefined) return new NotShown('Audit events are not shown', [needed.adminToken])
   const [{ events, next }, cursors, backfills] = await Promise.all([
     views.audit(limit, placeOf(after)),
     repositories.auditCursors.all(),

@@ -2,6 +2,8 @@
 import { card, empty, type Page, type Reader } from './frame.ts'
 import { counted, shortSha, since } from './format.ts'
 import { html, safeUrl, type Content } from './html.ts'
+import { needed, NotShown } from './not-shown.ts'
+import { notShownPage } from './entrance.ts'
 import type { Behind, PagesSources } from './ports.ts'
 
 export interface AskedBehind {
@@ -25,12 +27,14 @@ export interface EnvironmentBehind {
 /** How many environments are searched. */
 const most = 2_000
 
-/** Undefined if there is no such environment, or the platform's API is not configured. */
+/** Undefined if there is no such environment. */
 export async function behindOf(
   { deployments, countBehind }: Pick<PagesSources, 'deployments' | 'countBehind'>,
   { instance, projectId, environment }: AskedBehind,
-): Promise<EnvironmentBehind | undefined> {
-  if (countBehind === undefined) return undefined
+): Promise<EnvironmentBehind | NotShown | undefined> {
+  if (countBehind === undefined) {
+    return new NotShown('How far an environment is behind is not known here', [needed.platform])
+  }
   const found = (await deployments.current({ limit: most })).find(
     ({ deployment, view }) =>
       deployment.project.id === projectId &&
@@ -58,6 +62,7 @@ export async function behindPage(
 ): Promise<Page | undefined> {
   const found = await behindOf(parts, asked)
   if (found === undefined) return undefined
+  if (found instanceof NotShown) return notShownPage(found)
   const { base, now } = reader
   const { project, environment, revision, deployedAt, answer } = found
   const link = answer.as === 'counted' && answer.commits > 0 ? safeUrl(found.url) : undefined

@@ -5,6 +5,7 @@ import { delta } from './delta.ts'
 import { html, pathText, type Content, type Html } from './html.ts'
 import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../store/ports/costs.ts'
 import { number, percent, utc } from './format.ts'
+import { runnerTypeName } from '../model/runner-type.ts'
 import { shownCosts, type Costs } from './cost-figures.ts'
 import { sortedTable, type ShownColumn } from './sorting.ts'
 import { spanNames, spans, type Span } from './trend-spans.ts'
@@ -36,7 +37,7 @@ export function costPage(costs: Costs, reader: Reader): Page {
               ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, reader, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branches', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
-              ${costTable(costs, 'Runners', costs.workers, reader, ({ name }) => workerNames[name] ?? name)}
+              ${costTable(costs, 'Runners', costs.workers, reader, ({ name }) => workerName(name))}
               <details class="card">
                 <summary>Day by day</summary>
                 ${lines(costs, 'Days', costs.days.toReversed(), reader, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
@@ -54,11 +55,9 @@ function linkTo(base: string, span: Span, projectId?: number): string {
   return `${base}/cost?span=${span}${projectId === undefined ? '' : `&project=${projectId}`}`
 }
 
-const workerNames: Readonly<Record<string, string>> = {
-  '': 'unknown',
-  instance_type: 'instance runners',
-  group_type: 'group runners',
-  project_type: 'project runners',
+/** `type`: of the runners; empty if unknown. */
+function workerName(type: string): string {
+  return type === '' ? 'unknown' : `${runnerTypeName(type)}s`
 }
 
 const lostNames: Readonly<Record<LostPurpose, readonly [name: string, meaning: string]>> = {

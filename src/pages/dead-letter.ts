@@ -1,7 +1,7 @@
 // The page of a dead letter: the backend's answer, and what was refused.
 import { card, facts, type Page, type Reader } from './frame.ts'
 import { html, type Html } from './html.ts'
-import { isEvent, type EventChunk } from '../model/event.ts'
+import { deadLetterDetail } from './dead-letter-detail.ts'
 import { pipelineAddress } from './run-rows.ts'
 import { time } from './format.ts'
 import { valueOf } from './attributes.ts'
@@ -15,10 +15,9 @@ export async function deadLetterPage(
   id: number,
   { base, now }: Reader,
 ): Promise<Page | undefined> {
-  const found = await parts.outbox.deadLetter(id)
+  const found = await deadLetterDetail(parts, id)
   if (found === undefined) return undefined
-  const { letter, chunk } = found
-  const held = chunk === undefined ? [] : isEvent(chunk) ? [heldBy(chunk)] : parts.exported([chunk])
+  const { letter, projectId, contents } = found
   return {
     title: `Dead letter ${id}`,
     content: html`
@@ -41,15 +40,15 @@ export async function deadLetterPage(
             ...(letter.pipelineId === undefined
               ? ([['Event', letter.event ?? '']] as const)
               : ([
-                  ['Pipeline', pipelineLink(base, letter.pipelineId, chunk?.project?.id)],
+                  ['Pipeline', pipelineLink(base, letter.pipelineId, projectId)],
                   ['Attempt', `${letter.attempt}, chunk ${letter.chunk}`],
                 ] as const)),
           ])}`,
       )}
       ${card(
         'Contents',
-        html`${chunk === undefined && html`<p>The stored data is damaged and cannot be shown.</p>`}
-        ${held.slice(0, whole).map(
+        html`${contents === undefined && html`<p>The stored data is damaged and cannot be shown.</p>`}
+        ${contents?.slice(0, whole).map(
           one =>
             html`<h3>${one.name}</h3>
               <dl class="attributes">
@@ -63,10 +62,11 @@ export async function deadLetterPage(
               </dl>`,
         )}
         ${
-          held.length > whole &&
+          contents !== undefined &&
+          contents.length > whole &&
           html`<p class="dim">
             And
-            ${held
+            ${contents
               .slice(whole)
               .map(({ name }) => name)
               .join(', ')}.
@@ -80,11 +80,4 @@ export async function deadLetterPage(
 function pipelineLink(base: string, pipelineId: number, projectId: number | undefined): Html | string {
   if (projectId === undefined) return `#${pipelineId}`
   return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
-}
-
-function heldBy({ event }: EventChunk): {
-  readonly name: string
-  readonly attributes: EventChunk['event']['attributes']
-} {
-  return { name: event.body, attributes: event.attributes }
 }

@@ -1,5 +1,6 @@
 // The pages for people who are not logged in: the login form, and why a request was refused.
 import { html, type Content } from './html.ts'
+import type { NotShown } from './not-shown.ts'
 import type { Page } from './frame.ts'
 
 export function loginPage(base: string, next: string, problem?: string): Page {
@@ -40,6 +41,15 @@ export function notFoundPage(what: Content): Page {
     title: 'Not found',
     content: html`<h1>Not found</h1>
       <p>${what}</p>`,
+  }
+}
+
+export function notShownPage({ reason }: NotShown): Page {
+  return {
+    status: 404,
+    title: 'Not shown',
+    content: html`<h1>Not shown</h1>
+      <p>${reason}</p>`,
   }
 }
 

@@ -1,4 +1,5 @@
 // A job's log, for its page and the JSON API: fetched from the platform on demand, redacted, never stored.
+import { needed, NotShown } from './not-shown.ts'
 import { runCard, type JobCard, type RunCard } from './run-card.ts'
 import type { AskedJob } from './job-detail.ts'
 import type { LogLine, PagesSettings, PagesSources, ReadLog } from './ports.ts'
@@ -16,14 +17,17 @@ export const longestFind = 200
 /** How many matching lines are shown. */
 const mostFound = 1_000
 
-/** Undefined if there is no such job, or logs are not shown. */
+/** Undefined if there is no such job. */
 export async function jobLogOf(
   { views, jobLog, now }: LogSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
-): Promise<JobLog | undefined> {
+): Promise<JobLog | NotShown | undefined> {
   // Without an admin token anybody on this machine could read logs with the daemon's permissions.
-  if (jobLog === undefined || adminToken() === undefined) return undefined
+  if (jobLog === undefined || adminToken() === undefined) {
+    const own = jobLog === undefined ? ['PIPESPAN_PAGES_LOGS=true', needed.platform] : []
+    return new NotShown('Job logs are not shown', [...own, needed.adminToken])
+  }
   const stored = await views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
   const pipeline = runCard(stored)
@@ -64,7 +68,7 @@ export function textOf({ runs }: LogLine): string {
   return runs.map(({ text }) => text).join('')
 }
 
-/** The log for the JSON API, without colours. `find`: only lines that contain it. Undefined as in `jobLogOf`. */
+/** The log for the JSON API, without colours. `find`: only lines that contain it. Undefined and `NotShown` as in `jobLogOf`. */
 export async function jobLogView(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,
@@ -72,7 +76,8 @@ export async function jobLogView(
   find: string,
 ): Promise<unknown> {
   const log = await jobLogOf(sources, settings, asked)
-  if (log?.read.as !== 'log') return log?.read
+  if (log === undefined || log instanceof NotShown) return log
+  if (log.read.as !== 'log') return log.read
   const { lines, missing, ...rest } = log.read
   const found = find === '' ? { count: lines.length, lines } : findLines(lines, find)
   return {

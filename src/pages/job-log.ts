@@ -4,11 +4,13 @@ import { foundLines, wholeLog } from './log-lines.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { jobLogOf, longestFind, type LogSources } from './job-log-detail.ts'
 import { jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { notShownPage } from './entrance.ts'
+import { NotShown } from './not-shown.ts'
 import type { AskedJob } from './job-detail.ts'
 import type { JobCard, RunCard } from './run-card.ts'
 import type { PagesSettings, ReadLog } from './ports.ts'
 
-/** Undefined if there is no such job, or logs are not shown. */
+/** Undefined if there is no such job. */
 export async function jobLogPage(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,
@@ -17,6 +19,7 @@ export async function jobLogPage(
 ): Promise<Page | undefined> {
   const log = await jobLogOf(sources, settings, asked)
   if (log === undefined) return undefined
+  if (log instanceof NotShown) return notShownPage(log)
   const { pipeline, job, read } = log
   const find = (reader.query.get('find') ?? '').trim().slice(0, longestFind)
   return {

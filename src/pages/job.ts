@@ -9,6 +9,7 @@ import { historyTable } from './job-history.ts'
 import { hasLog } from './job-log-detail.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { isFinished } from '../model/status.ts'
+import { runnerTypeName } from '../model/runner-type.ts'
 import { logAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { platformNow } from './run-card.ts'
 import { testsCard } from './job-tests.ts'
@@ -93,7 +94,7 @@ function heading(
   const { now, base } = reader
   const url = safeUrl(job.url)
   const { cost, tags = [], slackMs } = about
-  const runner = [job.runner, about.runnerType && wordOf(about.runnerType)].filter(Boolean).join(', ')
+  const runner = [job.runner, about.runnerType && runnerTypeName(about.runnerType)].filter(Boolean).join(', ')
   return html`<div class="page-head">
       <h1>${job.name}</h1>
       <span class="head-badge"

@@ -12,6 +12,8 @@ import { jobDetail } from './job-detail.ts'
 import { jobLogPage } from './job-log.ts'
 import { jobPage } from './job.ts'
 import { overviewOf, overviewPage } from './overview.ts'
+import { NotShown } from './not-shown.ts'
+import { notShownPage } from './entrance.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
 import { pipelinePage } from './pipeline.ts'
 import { pipelinesPage } from './pipelines.ts'
@@ -166,7 +168,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       path: '/audit',
       page: async reader => {
         const view = await auditView(parts, settings, reader.query.get('after') ?? undefined)
-        return view && auditPage(view, reader)
+        return view instanceof NotShown ? notShownPage(view) : auditPage(view, reader)
       },
     },
     { path: '/tokens', page: async reader => tokensPage(await tokensView(parts, reader.query.get('sort')), reader) },

@@ -32,7 +32,7 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
         </p>`
       }
       ${card(
-        'Most time lost first',
+        reader.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
         flaky.length === 0
           ? empty(noneOf('No test failed and passed on the same code', settings, asked))
           : testsTable('Flaky tests', { times: 'Revisions', cost: 'Time lost' }, flaky, reader, asked),

@@ -1,5 +1,6 @@
 // The likely cause: what changed with the first bad run, found by comparing the stored runs before and since. One sentence on that, and one
 // on the commit with which it began. Pure.
+import { runnerTypeName } from '../model/runner-type.ts'
 import type { EndedRun } from './ended-run.ts'
 import type { SectionTime } from '../model/section-times.ts'
 import type { Found } from './judge-project.ts'
@@ -96,20 +97,20 @@ function reasonOf({ before, since }: Found): string | undefined {
 /** A runner, or type of runners, on which at least 80 % of the runs since were, and at most 20 % of those before. */
 function runnerOf({ before, since, kind }: Found): string | undefined {
   const bad = kind === 'failing' ? since.filter(({ outcome }) => outcome.failed) : since
-  for (const [noun, of] of kinds) {
+  for (const [of, words] of kinds) {
     const now = commonOf(bad.map(of))
     const was = commonOf(before.map(of))
     if (now === undefined || was === undefined || now.what === was.what || now.count < bad.length * 0.8) continue
     const there = before.filter(run => of(run) === now.what).length
     if (there > before.length * 0.2) continue
-    return `Since then it runs on ${noun} ${now.what}; before mostly on ${was.what}.`
+    return `Since then it runs on ${words(now.what)}; before mostly on ${words(was.what)}.`
   }
   return undefined
 }
 
-const kinds: readonly (readonly [string, (run: EndedRun) => string | undefined])[] = [
-  ['runners of the type', run => run.runnerType],
-  ['runner', run => run.runner],
+const kinds: readonly (readonly [(run: EndedRun) => string | undefined, (value: string) => string])[] = [
+  [run => run.runnerType, type => `${runnerTypeName(type)}s`],
+  [run => run.runner, name => `runner ${name}`],
 ]
 
 function commitOf({ since }: Found): string | undefined {

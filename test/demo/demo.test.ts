@@ -68,6 +68,7 @@ describe('pipespan demo', () => {
     // The summary is the last thing that is printed.
     expect(output.trimEnd().split('\n').slice(-3)[0]).toMatch(/^10 pipelines with /)
     expect(output.trimEnd().split('\n').at(-1)).toMatch(/^Try next/)
+    expect(output.match(/Try next/g)).toHaveLength(1)
     expect(await run.errors).toBe('')
     expect(output).not.toContain('\u001b[')
     await expect(fetch(webhooks[0])).rejects.toThrow()

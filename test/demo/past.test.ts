@@ -31,7 +31,5 @@ it('the past of the demo has one regression, with its cause', async () => {
   expect(more).toEqual([])
   expect(found).toMatchObject({ kind: 'slower', job: 'aggregate', branch: 'default' })
   expect(found?.first.pipelineId).toBe(past.at(-8)?.pipelineId)
-  expect(found?.cause).toMatch(
-    /^Since then it runs on runners of the type instance_type; before mostly on group_type\. /,
-  )
+  expect(found?.cause).toMatch(/^Since then it runs on instance runners; before mostly on group runners\. /)
 })

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { apiRoutes } from '../../src/pages/api.ts'
+import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections } from './read-insides.ts'
+import { siteOf } from '../../src/pages/site.ts'
 import type { PagesParts } from '../../src/pages/ports.ts'
 
 let house: House
@@ -11,6 +13,15 @@ beforeAll(async () => {
   const accepted = house.receiver.counts.requests
   await house.live(['family', 'retried', 'nightly', 'blocked', 'canceled', 'mergeRequest'])
   expect(house.receiver.counts.requests).toBeGreaterThan(accepted)
+  // Two pipelines that the backend refuses for good.
+  const { outbox } = house.daemon.store
+  house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' } })
+  for (const nth of [1, 2]) {
+    const firstIds = { pipeline: 91_000_000 + nth, job: 910_000_000 + nth * 1_000 }
+    await house.deliver(generatePipeline(8 + nth, 'small', { firstIds }).deliveries)
+    await until(async () => (await outbox.deadLetters(5)).length === nth)
+  }
+  house.receiver.behave()
 })
 afterAll(async () => house.close())
 
@@ -43,12 +54,14 @@ const routes = apiRoutes({} as PagesParts, { adminToken: () => undefined }).filt
 it.each(routes.map(route => [route.path, route] as const))('%s answers as it is described', async (path, route) => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
   expect(pipelines.length).toBeGreaterThan(4)
+  const [letter] = await house.daemon.store.outbox.deadLetters(1)
   const addresses = path.includes(':')
     ? pipelines.map(({ projectId, pipelineId, jobs: [job] }) =>
         path
           .replace(':projectId', String(projectId))
           .replace(':pipelineId', String(pipelineId))
-          .replace(':jobId', String(job?.id)),
+          .replace(':jobId', String(job?.id))
+          .replace(':deadLetterId', String(letter?.id)),
       )
     : [
         path,
@@ -67,6 +80,88 @@ it.each(routes.map(route => [route.path, route] as const))('%s answers as it is 
   for (const address of addresses) {
     const read = strict(route.answer).safeParse(await get(address))
     expect(read.error?.issues ?? []).toEqual([])
+  }
+})
+
+it('has what every page shows', () => {
+  // The page that asks whether an action is meant shows nothing of its own.
+  const pages = siteOf({} as PagesParts, { adminToken: () => undefined })
+  const twins = pages
+    .filter(one => one.path !== '/exports/confirm')
+    .map(one =>
+      one.path
+        .replace(/^\/$/, '/overview')
+        .replace('/exports/:id', '/exports/dead-letters/:deadLetterId')
+        .replace(/:(project|pipeline|job)\b/g, ':$1Id'),
+    )
+  const all = apiRoutes({} as PagesParts, { adminToken: () => undefined })
+  const answered = all.filter(({ method }) => method === 'GET').map(route => route.path)
+  expect(twins.filter(path => !answered.includes(path))).toEqual([])
+  expect(twins.length).toBeGreaterThan(15)
+})
+
+it('has a dead letter with what was refused, and sorts dead letters and rotations as their pages do', async () => {
+  const { repositories, outbox } = house.daemon.store
+  const [newest, oldest] = (await outbox.deadLetters(2)).map(({ id }) => id)
+  const detail = (await get(`/exports/dead-letters/${oldest}`)) as {
+    letter: { pipelineId: number; error: string }
+    projectId: number
+    contents: { name: string; attributes: Record<string, unknown> }[]
+  }
+  expect(detail.letter).toMatchObject({ id: oldest, pipelineId: 91_000_001, status: 400 })
+  expect(detail.letter.error).toContain('span name is too long')
+  expect(detail.contents[0]?.attributes).toMatchObject({ 'pipeline.id': 91_000_001 })
+  const page = await (await fetch(`${house.url}/exports/${oldest}`)).text()
+  expect(page).toContain(`href="/pipelines/${detail.projectId}/91000001"`)
+  for (const { name } of detail.contents) expect(page).toContain(name)
+  expect((await fetch(`${house.url}/api/exports/dead-letters/4711`)).status).toBe(404)
+
+  const rows = async (address: string, of: string): Promise<Record<string, unknown>[]> =>
+    ((await get(address)) as Record<string, Record<string, unknown>[]>)[of] ?? []
+  const letters = async (sort = ''): Promise<unknown[]> =>
+    (await rows(`/exports${sort}`, 'deadLetters')).map(({ id }) => id)
+  expect(await letters()).toEqual([newest, oldest])
+  expect(await letters('?sort=number')).toEqual([oldest, newest])
+  expect(await letters('?sort=-of')).toEqual([newest, oldest])
+  expect(await letters('?sort=of')).toEqual([oldest, newest])
+
+  for (const [id, name, startedAt, tookMs] of [
+    ['r1', 'b', 3_000, 500],
+    ['r2', 'c', 1_000, 900],
+    ['r3', 'a', 2_000, 100],
+  ] as const) {
+    const times = { startedAt, updatedAt: startedAt + tookMs }
+    await repositories.rotations.put({ id, name, target: 'file:/token', state: 'done', ...times })
+  }
+  const names = async (sort = ''): Promise<unknown[]> =>
+    (await rows(`/tokens${sort}`, 'rotations')).map(({ name }) => name)
+  expect(await names()).toEqual(['b', 'a', 'c'])
+  expect(await names('?sort=token')).toEqual(['a', 'b', 'c'])
+  expect(await names('?sort=-token')).toEqual(['c', 'b', 'a'])
+  expect(await names('?sort=began')).toEqual(['c', 'a', 'b'])
+  expect(await names('?sort=-took')).toEqual(['c', 'b', 'a'])
+  for (const address of ['/tokens?sort=nothing', '/exports?sort=nothing'])
+    expect((await fetch(`${house.url}/api${address}`)).status).toBe(400)
+})
+
+it('says what the daemon needs for what it does not show', async () => {
+  const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
+  const { projectId, pipelineId, jobs } = pipelines[0]!
+  for (const [address, needs] of [
+    ['/audit', ['PIPESPAN_ADMIN_TOKEN']],
+    [
+      `/pipelines/${projectId}/${pipelineId}/jobs/${jobs[0]!.id}/log`,
+      ['PIPESPAN_PAGES_LOGS=true', 'PIPESPAN_PLATFORM_TOKEN', 'PIPESPAN_ADMIN_TOKEN'],
+    ],
+    [`/environments/behind/${projectId}?environment=production`, ['PIPESPAN_PLATFORM_TOKEN']],
+  ] as const) {
+    const answer = await fetch(`${house.url}/api${address}`)
+    const page = await fetch(house.url + address)
+    expect([answer.status, page.status]).toEqual([404, 404])
+    const { message } = (await answer.json()) as { message: string }
+    const text = await page.text()
+    for (const name of needs)
+      expect([message, text]).toEqual([expect.stringContaining(name), expect.stringContaining(name)])
   }
 })
 

@@ -108,7 +108,7 @@ describe('the page of a job', () => {
   it('has its runner, its cost, this run against its usual, its last runs, and the platform’s own page', () => {
     const page = text(false)
     for (const one of [
-      'linux-1, instance type',
+      'linux-1, instance runner',
       '0.25 EUR (small)',
       'This is unusually long: 3.0 times the median. It took 3 m 00 s',
       'p95 1 m 40 s',

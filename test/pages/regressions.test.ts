@@ -86,7 +86,7 @@ describe('a regression', () => {
     expect(regressions).toHaveLength(1)
     expect(regressions[0]).toMatchObject({ job: 'e2e', kind: 'slower', first: { pipelineId: 1_000 + 11 * perDay } })
     expect(regressions[0]?.cause).toBe(
-      'Since then it runs on runners of the type small; before mostly on large. It began with commit 10441044 by alice.',
+      'Since then it runs on small runners; before mostly on large runners. It began with commit 10441044 by alice.',
     )
     const overview = await api<{ regressions: Listed[]; regressionCount: number }>('/overview')
     expect([overview.regressions, overview.regressionCount]).toEqual([regressions, 1])
@@ -95,7 +95,7 @@ describe('a regression', () => {
     for (const path of ['/', '/trends?project=3&span=30d', '/trends/regressions']) {
       const text = await page(path)
       expect(text).toContain('/pipelines/3/1044/jobs/10441')
-      expect(text).toContain('runners of the type small')
+      expect(text).toContain('small runners')
     }
     expect(await page('/trends?project=3&job=e2e&span=30d')).toContain('class="mark"')
   })
@@ -144,7 +144,7 @@ describe('a regression', () => {
         await showAs(shown, { colorScheme, width, height: 1_000 })
         for (const path of ['/', '/trends?project=3&job=e2e&span=30d', '/trends/regressions?project=3']) {
           await shown.goto(house.url + path)
-          await shown.getByText('runners of the type small').first().waitFor()
+          await shown.getByText('small runners').first().waitFor()
           expect(await barriersOf(shown, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
           const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
           expect(await shown.evaluate(beyond)).toBe(0)

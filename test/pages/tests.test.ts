@@ -90,6 +90,8 @@ describe('tests that cost time', () => {
     expect(page).toContain(project)
     expect(page).toContain(`href="${job.replace(/\d+$/, id => String(Number(id) + 1))}"`)
     expect(page).toMatch(/<a href="\/tests" +aria-current="page"/)
+    expect(page).toContain('Most time lost first')
+    expect(await read('/tests?sort=-last')).not.toContain('Most time lost first')
   })
 
   it('are on a page of failing and slow ones', async () => {

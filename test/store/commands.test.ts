@@ -120,6 +120,16 @@ describe('pipespan store copy', () => {
     await copy.close()
   })
 
+  it('need not wait for a daemon that was killed', async () => {
+    const killed = openSqlite(file, options)
+    await fill(killed, 3)
+    await killed.intoTables()
+    expect(await killed.leases.take('maintenance', 'a daemon', 3_600_000)).toBe(true)
+    await killed.close()
+    const copied = await pipespan('store', 'copy', 'configured', `sqlite:${path.join(folder, 'new.db')}`)
+    expect(copied).toMatchObject({ code: 0, out: expect.stringMatching(/runs +3\n/) as string })
+  })
+
   it('is refused while a daemon serves the file, and for what is no store', async () => {
     const served = openSqlite(file, options)
     const target = `sqlite:${path.join(folder, 'new.db')}`

@@ -77,7 +77,7 @@ async function reserve(leases: Leases, holder: string): Promise<void> {
   if (await leases.take(maintenanceLease, holder, leaseMs)) return
   throw new StoreError(
     'A Pipespan daemon uses one of the two stores.',
-    'Stop every daemon of both stores first; a killed daemon counts as stopped after 30 s.',
+    'Stop every daemon of both stores first. On PostgreSQL a daemon that was killed counts as stopped after 30 s.',
   )
 }
 

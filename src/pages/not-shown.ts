@@ -1,0 +1,18 @@
+// What the pages and the JSON API do not show because the configuration lacks something: both say what the daemon needs.
+
+export class NotShown {
+  /** Sentences for people, which name the settings. */
+  readonly reason: string
+
+  constructor(what: string, needed: readonly string[]) {
+    const last = needed.at(-1) ?? ''
+    const all = needed.length > 1 ? `${needed.slice(0, -1).join(', ')} and ${last}` : last
+    this.reason = `${what}: the daemon needs ${all}.`
+  }
+}
+
+/** What is needed for it, as `NotShown` names it. */
+export const needed = {
+  adminToken: 'an admin token (PIPESPAN_ADMIN_TOKEN)',
+  platform: 'the platform’s API (PIPESPAN_PLATFORM_URL, PIPESPAN_PLATFORM_TOKEN)',
+} as const
