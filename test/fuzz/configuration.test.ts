@@ -10,6 +10,7 @@ import { fuzzing } from './mutations.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { rowsOf, variablesOf } from '../../src/config/option.ts'
+import { binaryText } from '../support/binary-text.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -51,7 +52,7 @@ const value = fc.oneof(
     '\n',
     '`$(id)`',
   ),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  binaryText({ maxLength: 20 }),
 )
 
 it('takes or refuses any variables, and repeats no secret', () => {
@@ -85,7 +86,7 @@ it('takes or refuses any YAML, and says where it is wrong', () => {
     return JSON.stringify(whole)
   })
   fc.assert(
-    fc.property(fc.oneof(tree, fc.string({ unit: 'binary' }), fc.string()), yaml => {
+    fc.property(fc.oneof(tree, binaryText(), fc.string()), yaml => {
       writeFileSync(file, yaml)
       const loaded = loadConfig({ env: {}, file, profiles })
       if (loaded.ok) return

@@ -22,6 +22,7 @@ import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { runs } from '../full.ts'
 import { eventChunk, isEvent } from '../../src/model/event.ts'
 import { t0 } from '../flow/world.ts'
+import { binaryText } from '../support/binary-text.ts'
 
 // A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
 let server: PostgresServer
@@ -97,7 +98,7 @@ describe('a PostgreSQL database', () => {
     const text = fc.oneof(
       fc.constant(null),
       fc.json(),
-      fc.string({ unit: 'binary' }).map(one => JSON.stringify(one)),
+      binaryText().map(one => JSON.stringify(one)),
     )
     const property = fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 8 }), async texts => {
       const numbers = texts.map((_, at) => at)

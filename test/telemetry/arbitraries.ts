@@ -1,11 +1,12 @@
 // Chunks as fast-check makes them: every field known or unknown, times and numbers as absurd as a payload can have them.
 import fc from 'fast-check'
+import { binaryText } from '../support/binary-text.ts'
 import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 import { knownStatuses } from '../../src/model/status.ts'
 import { instance } from './stories.ts'
 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
-const text = fc.string({ unit: 'binary', maxLength: 12 })
+const text = binaryText({ maxLength: 12 })
 const id = fc.integer({ min: 1, max: 2 ** 40 })
 const status = fc.constantFrom(...knownStatuses, 'a_status_of_tomorrow')
 const reason = fc.constantFrom('', 'script_failure', 'api_failure', 'job_execution_timeout', 'downstream_x', 'new')

@@ -12,6 +12,7 @@ import { traceRequest, type Span } from '../../src/telemetry/otlp/messages.ts'
 import { officially } from './official.ts'
 import { changes, anyJobSnapshot, anyChunk } from './arbitraries.ts'
 import { stories } from './stories.ts'
+import { binaryText } from '../support/binary-text.ts'
 import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { runs } from '../full.ts'
@@ -99,7 +100,7 @@ describe('the trace encoder', () => {
     const attributes = fc.dictionary(fc.string({ minLength: 1, maxLength: 200 }), value, { maxKeys: 30 })
     const time = fc.integer({ min: 1, max: 9_223_372_036_854 })
     fc.assert(
-      fc.property(attributes, time, time, fc.string({ unit: 'binary' }), (given, start, end, name) => {
+      fc.property(attributes, time, time, binaryText(), (given, start, end, name) => {
         const time = { startTimeUnixNano: start, endTimeUnixNano: end }
         const span = { ...firstSpan!, name, attributes: attributesFrom(given), ...time }
         const bytes = Buffer.from(requestOf(span))
