@@ -5,8 +5,8 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { FoundByIds } from './trace-search.ts'
 import type { PagesParts } from './ports.ts'
 
-/** A snapshot has to be read for each pipeline: for one page as many as that takes, ms. Pipelines before the event loop gets a turn. */
-const looked = { longest: 120, atOnce: 50 }
+/** The snapshots of each pipeline have to be read: for how long for one page, ms, and of how many pipelines in one statement. */
+const looked = { longest: 100, atOnce: 20 }
 
 export function isSpanId(text: string | undefined): text is string {
   return /^[0-9a-f]{16}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
@@ -22,18 +22,17 @@ export async function searchSpan(
   const began = performance.now()
   for (let from = before; ;) {
     const keys = await views.listedKeys(looked.atOnce, from)
-    for (const { id, createdAt, instance, pipelineId } of keys) {
-      const key = { instance, pipelineId }
-      if ((await views.chunks(key)).some(chunk => hasSpan(chunk, spanId))) {
-        const stored = await runs.get(key)
-        return { cards: stored?.run.pipeline === undefined ? [] : [runCard(stored)] }
-      }
-      // Each of them is a request to a database that may be slow.
-      if (performance.now() - began > looked.longest) return { cards: [], next: { id, createdAt } }
+    const chunksOf = await views.chunksOf(keys)
+    const found = keys.find(({ id }) => chunksOf.get(id)?.some(chunk => hasSpan(chunk, spanId)))
+    if (found !== undefined) {
+      const stored = await runs.get(found)
+      return { cards: stored?.run.pipeline === undefined ? [] : [runCard(stored)] }
     }
     const last = keys.at(-1)
     if (last === undefined || keys.length < looked.atOnce) return { cards: [] }
     from = last.id
+    if (performance.now() - began > looked.longest)
+      return { cards: [], next: { id: last.id, createdAt: last.createdAt } }
     await breathe()
   }
 }

@@ -9,7 +9,7 @@ import type { RunCard } from './run-card.ts'
 import type { RunKey } from '../model/observation.ts'
 
 /** How long is searched for one page, ms, and how many pipelines before the event loop gets a turn. A thousand take about a millisecond. */
-const looked = { longest: 120, atOnce: 5_000 }
+const looked = { longest: 100, atOnce: 5_000 }
 /** How many pipelines of a trace are shown. */
 const mostOfFamily = 60
 

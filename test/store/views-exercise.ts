@@ -167,7 +167,11 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.find(4, 1)).toBeUndefined()
       expect(await store.views.find(3, 1, 'https://elsewhere.example')).toBeUndefined()
       expect(ids({ runs: await store.views.children(key) })).toEqual([2])
-      expect((await store.views.chunks(key)).map(chunk => [chunk.attempt, chunk.number])).toEqual([[1, 1]])
+      const chunks = await store.views.chunks(key)
+      expect(chunks.map(chunk => [chunk.attempt, chunk.number])).toEqual([[1, 1]])
+      const listed = await store.views.listedKeys(10)
+      const [id = 0] = listed.flatMap(one => (one.pipelineId === key.pipelineId ? one.id : []))
+      expect((await store.views.chunksOf(listed)).get(id)).toEqual(chunks)
       expect(await store.views.outboxOf(key)).toMatchObject([
         { attempt: 1, chunk: 1, signal: 'traces', destination: 'default', state: 'pending', tries: 0 },
       ])

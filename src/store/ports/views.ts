@@ -119,6 +119,8 @@ export interface Views {
   children(key: RunKey): Promise<readonly StoredRun[]>
   /** The chunks of a run's snapshots, in order; without the insides of its jobs. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
+  /** The same of many runs, by id, in no order; at once in memory, so of a few dozen. */
+  chunksOf(runs: readonly Pick<ListedKey, 'id'>[]): Promise<ReadonlyMap<number, readonly Chunk[]>>
   /** The sections of its jobs, or of one job, in the order in which they were read; of at most `limit` jobs. */
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
   /** The tests of one job, in the order in which they were read; from the newest `limit` chunks. */

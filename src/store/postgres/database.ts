@@ -66,6 +66,8 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     query_timeout: patience,
+    // What is sent without waiting for the answers before it goes at once.
+    pipeline: true,
     types: { getTypeParser: parserOf },
   })
   // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
@@ -111,10 +113,10 @@ function connect(shared: Shared, patience: number): Database {
       throw faultOf(error)
     }
   }
-  const transaction: Database['transaction'] = async work => {
+  const repeatedly = async <T>(once: () => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await once(shared, work, patience)
+        return await once()
       } catch (error) {
         if (attempt < attempts && isWorthAnotherTry(error)) continue
         throw error instanceof Again ? faultOf(error) : error
@@ -124,8 +126,8 @@ function connect(shared: Shared, patience: number): Database {
   return {
     query,
     damaged,
-    transaction,
-    ask: async (sql, values) => transaction(async session => session.query(sql, values)),
+    transaction: async work => repeatedly(async () => once(shared, work, patience)),
+    ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, patience)),
     now: async () => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {}),
     dueIn: async (sql, values) => {
       const [row] = await query(`SELECT due, ${clock} FROM (${sql}) AS next`, values)
@@ -137,16 +139,41 @@ function connect(shared: Shared, patience: number): Database {
   }
 }
 
-async function once<T>(
-  { pool, options, damaged }: Shared,
-  work: (session: Session, now: number) => Promise<T>,
-  patience: number,
-): Promise<T> {
+/**
+ * A transaction of one statement, in one round trip: a page asks dozens, and each wait for the server is a turn of both processes. If the
+ * statement fails, the server makes the commit a rollback.
+ */
+async function askOnce({ pool }: Shared, sql: string, values: readonly unknown[], patience: number): Promise<Row[]> {
+  const client = await connection(pool)
+  const sent = await Promise.allSettled([
+    client.query(timed(beginning(patience), patience)),
+    client.query<Row>(timed(sql, patience), [...values]),
+    client.query(timed('COMMIT', patience)),
+  ] as const)
+  const [, answer] = sent
+  const failures = sent.flatMap(one => (one.status === 'rejected' ? [one.reason as Error] : []))
+  client.off('error', ignore)
+  client.release(failures.find(error => !(error instanceof pg.DatabaseError)))
+  const [first] = failures
+  if (first !== undefined) throw faultOf(first)
+  return answer.status === 'fulfilled' ? answer.value.rows : []
+}
+
+async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
   const client = await pool.connect().catch((error: unknown) => {
     throw faultOf(error)
   })
   // If the connection breaks, the query fails anyway; an unhandled event would end the process.
   client.on('error', ignore)
+  return client
+}
+
+async function once<T>(
+  { pool, options, damaged }: Shared,
+  work: (session: Session, now: number) => Promise<T>,
+  patience: number,
+): Promise<T> {
+  const client = await connection(pool)
   let broken: Error | undefined
   const query: Session['query'] = async (text, values = []) => {
     try {
@@ -176,10 +203,14 @@ async function once<T>(
 
 /** Begins a transaction, sets the server's own time-outs and reads its clock, in one round trip. */
 async function begin(client: pg.PoolClient, patience: number): Promise<number> {
-  const text = `BEGIN; SET LOCAL statement_timeout = ${patience};
-    SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}; SELECT ${clock}`
+  const text = `${beginning(patience)}; SELECT ${clock}`
   const results = (await client.query<Row>(timed(text, patience))) as unknown as pg.QueryResult<Row>[]
   return nowOf(results.at(-1)?.rows[0] ?? {})
+}
+
+function beginning(patience: number): string {
+  return `BEGIN; SET LOCAL statement_timeout = ${patience};
+    SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}`
 }
 
 /** After the time-out the connection is dropped, as a late answer may still arrive on it. */

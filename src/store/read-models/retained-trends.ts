@@ -41,7 +41,7 @@ export function retainedOn(ask: Ask, damaged: DamagedRows): (query: RetainedQuer
       for (const [, its] of Map.groupBy(rows, row => number('run_id')(row))) count(its, query, sums, damaged)
       await breathe()
     }
-    const rows = sums.additions().flatMap(({ step, row }) => (step === query.step ? [withBins(row)] : []))
+    const rows = sums.rows().map(withBins)
     const isCut = read < runs.length || runs.length === most.runs
     const pipelines = Math.min(read, runs.length)
     return {
@@ -86,7 +86,9 @@ function count(rows: readonly Row[], query: RetainedQuery, sums: TrendSums, dama
     if (query.pipelineName !== undefined && name !== query.pipelineName) continue
     if (query.source !== undefined && facts.source !== query.source) continue
     for (const outcome of outcomesOf(ofRunner(chunk, query.runner), failures.upTo(chunk.attempt), name)) {
-      if (matches(outcome, query)) sums.count(outcome)
+      if (!matches(outcome, query)) continue
+      // Counted by the step itself: nobody asks for the hours of which its days would be added up.
+      sums.count({ ...outcome, endedAt: outcome.endedAt - (outcome.endedAt % query.step) })
     }
   }
 }

@@ -13,7 +13,7 @@ import type { StoredRun } from '../ports/runs.ts'
 /** Rows of the list that are searched for one page: some milliseconds. */
 const lookedAt = 5_000
 /** A search for a job reads whole runs, and some are large: how many at once, and for how long, ms. */
-const jobsLookedAt = { atOnce: 100, longest: 150 }
+const jobsLookedAt = { atOnce: 100, longest: 100 }
 /** A job that more projects have is searched in all of them. */
 const mostProjects = 200
 /** When a job ends, its pipeline is rarely older than this, ms. */

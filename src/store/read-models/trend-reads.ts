@@ -1,7 +1,7 @@
 // The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
 import { branchClasses } from '../../model/branch-class.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
-import { places, type Value } from '../sql/statements.ts'
+import type { Value } from '../sql/statements.ts'
 import { retainedOn } from './retained-trends.ts'
 import { summed, withoutKind } from './trends-in-memory.ts'
 import { day, type StoredTrendRow, type TrendFilter, type TrendOrder, type TrendQuery } from '../ports/trends.ts'
@@ -25,12 +25,12 @@ const orders: Readonly<Record<TrendOrder, string>> = {
   runs: 'ORDER BY sum(runs) DESC',
 }
 
-/** Jobs of one statement. */
-const jobsAtOnce = 200
+/** Of one statement. */
+const subjectsAtOnce = 200
 
 export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
   const rowsAt = async (sql: string, values: readonly Value[]): Promise<StoredTrendRow[]> =>
-    rowsOf(await ask(sql, values), damaged)
+    storedRows(await ask(sql, values), damaged)
 
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
@@ -73,7 +73,8 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       return details(totals, query)
     },
     ofJobs: async ({ instance, projectId }, jobs, query) => {
-      const rows = (await rowsOfJobs(projectId, jobs, query)).filter(row => row.instance === instance)
+      const subjects = jobs.map(name => ({ projectId, job: name }))
+      const rows = (await rowsOf(subjects, query)).filter(row => row.instance === instance)
       return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
     },
     extent: async ({ projectId = 0, job: name = '' }) => {
@@ -106,17 +107,9 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
   /** Adds up the rows of each subject, in the order given. */
   async function details(subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
     const wanted = subjects.map(row => ({ projectId: projectOf(row), job: jobOf(row) }))
-    const found = await Promise.all(
-      [...Map.groupBy(wanted, one => one.projectId)].map(async ([projectId, some]) =>
-        rowsOfJobs(
-          projectId,
-          some.map(one => one.job),
-          query,
-        ),
-      ),
-    )
+    const found = await rowsOf(wanted, query)
     const sums = new Map(
-      summed(found.flat(), row => `${row.projectId} ${row.job}`).map(row => [`${row.projectId} ${row.job}`, row]),
+      summed(found, row => `${row.projectId} ${row.job}`).map(row => [`${row.projectId} ${row.job}`, row]),
     )
     return wanted.flatMap(one => {
       const sum = sums.get(`${one.projectId} ${one.job}`)
@@ -126,14 +119,19 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
     })
   }
 
-  async function rowsOfJobs(projectId: number, jobs: readonly string[], query: TrendQuery): Promise<StoredTrendRow[]> {
+  /** One statement for many, as each is a round trip to PostgreSQL. */
+  async function rowsOf(subjects: readonly Subject[], query: TrendQuery): Promise<StoredTrendRow[]> {
     const rows: StoredTrendRow[] = []
-    for (let first = 0; first < jobs.length; first += jobsAtOnce) {
-      const some = jobs.slice(first, first + jobsAtOnce)
-      const values: Value[] = [...timesOf(query), projectId, ...some]
+    for (let first = 0; first < subjects.length; first += subjectsAtOnce) {
+      const values: Value[] = [...timesOf(query)]
+      const place = (value: Value): string => `?${values.push(value)}`
+      const some = subjects.slice(first, first + subjectsAtOnce)
+      const list = some.map(({ projectId, job }) => `(CAST(${place(projectId)} AS bigint), ${place(job)})`)
+      // A cross join: SQLite goes through the list, and not through all rows of the time.
       const found = await rowsAt(
-        `SELECT * FROM trends
-         WHERE step = ?1 AND project_id = ?4 AND job IN (${places(some, 4)}) AND bucket >= ?2 AND bucket < ?3
+        `WITH subjects (its_project, its_job) AS (VALUES ${list.join(', ')})
+         SELECT trends.* FROM subjects CROSS JOIN trends
+         WHERE step = ?1 AND project_id = its_project AND job = its_job AND bucket >= ?2 AND bucket < ?3
            ${filter(query, values)} ORDER BY bucket`,
         values,
       )
@@ -141,6 +139,12 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
     }
     return rows
   }
+}
+
+interface Subject {
+  readonly projectId: number
+  /** Empty: the project's pipelines. */
+  readonly job: string
 }
 
 /** Further conditions, their values added to `values`. */
@@ -155,7 +159,7 @@ function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
   return [step, since, until]
 }
 
-function rowsOf(rows: readonly Row[], damaged: DamagedRows): StoredTrendRow[] {
+function storedRows(rows: readonly Row[], damaged: DamagedRows): StoredTrendRow[] {
   return rows.flatMap(row => {
     const names = { trend: row.step, projectId: row.project_id, job: row.job, bucket: row.bucket }
     return damaged.orNothing(names, 'it is left out', () => rowOf(row)) ?? []

@@ -70,8 +70,13 @@ export class TrendSums {
     count(this.#sumOf(outcome), outcome)
   }
 
+  /** Those of hours. */
+  rows(): TrendSum[] {
+    return [...this.#hours.values()].flatMap(({ sums }) => [...sums.values()])
+  }
+
   additions(): Addition[] {
-    const hours = [...this.#hours.values()].flatMap(({ sums }) => [...sums.values()])
+    const hours = this.rows()
     const days = new Map<string, Sum>()
     for (const row of hours) sumUp(days, row)
     const of = (step: TrendStep, rows: readonly TrendSum[]): Addition[] => rows.map(row => ({ step, row }))

@@ -6,6 +6,7 @@ import { places, type Value } from '../sql/statements.ts'
 import { conditions, searchRuns, whereOf } from './run-search.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
 import type { Ask } from './ask.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
 import { mostCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
@@ -36,39 +37,32 @@ export function viewsOn(
   }
   return {
     inStatus: async (statuses, limit) => {
-      const lists = await Promise.all(
-        statuses.map(async status =>
-          ask(
-            'SELECT run_id, created_at FROM listed_runs WHERE status = ?1 ORDER BY created_at DESC, run_id DESC LIMIT ?2',
-            [status, limit],
-          ),
-        ),
+      // The newest of each, by the index; one statement, as each is a round trip to PostgreSQL.
+      const lists = statuses.map(
+        (_, index) =>
+          `SELECT * FROM (SELECT run_id, created_at FROM listed_runs WHERE status = ?${index + 2}
+             ORDER BY created_at DESC, run_id DESC LIMIT ?1) AS newest_${index}`,
       )
-      const newest = lists.flat().sort((a, b) => createdAt(b) - createdAt(a))
+      const newest = (await ask(lists.join(' UNION ALL '), [limit, ...statuses])).sort(
+        (a, b) => createdAt(b) - createdAt(a),
+      )
       return load(idsOf(newest.slice(0, limit)))
     },
     countInStatus: async (statuses, isCounted) => {
-      const sql =
-        isCounted === undefined
-          ? 'SELECT count(*) AS count FROM listed_runs WHERE status = ?1'
-          : 'SELECT project, count(*) AS count FROM listed_runs WHERE status = ?1 GROUP BY project'
-      const counts = await Promise.all(statuses.map(async status => ask(sql, [status])))
-      return counts
-        .flat()
-        .filter(row => isCounted?.(project(row)) ?? true)
-        .reduce((sum, row) => sum + count(row), 0)
+      const [column, group] = isCounted === undefined ? ['', ''] : ['project, ', 'GROUP BY project']
+      const rows = await ask(
+        `SELECT ${column}count(*) AS count FROM listed_runs WHERE status IN (${places(statuses)}) ${group}`,
+        statuses,
+      )
+      return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
     },
     silentInStatus: async (statuses, since, limit) => {
-      const lists = await Promise.all(
-        statuses.map(async status =>
-          ask(
-            `SELECT l.run_id, r.changed_at FROM listed_runs l JOIN runs r ON r.id = l.run_id
-             WHERE l.status = ?1 AND r.changed_at < ?2`,
-            [status, since],
-          ),
-        ),
+      const rows = await ask(
+        `SELECT l.run_id, r.changed_at FROM listed_runs l JOIN runs r ON r.id = l.run_id
+         WHERE l.status IN (${places(statuses, 1)}) AND r.changed_at < ?1`,
+        [since, ...statuses],
       )
-      const silent = lists.flat().sort((a, b) => changedAt(a) - changedAt(b) || runId(a) - runId(b))
+      const silent = rows.sort((a, b) => changedAt(a) - changedAt(b) || runId(a) - runId(b))
       return { runs: await load(idsOf(silent.slice(0, limit))), count: silent.length }
     },
     lastFinished: async limit => {
@@ -143,6 +137,16 @@ export function viewsOn(
       return rows.flatMap(
         row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content)) ?? [],
       )
+    },
+    chunksOf: async keys => {
+      if (keys.length === 0) return new Map()
+      const rows = await ask(
+        `SELECT id, run_id, content FROM chunks WHERE run_id IN (${places(keys)}) AND inside IS NULL`,
+        keys.map(({ id }) => id),
+      )
+      const read = (row: Row): Chunk[] =>
+        damaged.orNothing({ chunk: row.id }, 'it is not searched', () => [storedChunk(row.content)]) ?? []
+      return new Map([...Map.groupBy(rows, runId)].map(([id, its]) => [id, its.flatMap(read)]))
     },
     sections: async (key, limit, jobId) => insides(key, '"sections":[', { limit, jobId, order: 'ASC' }),
     tests: async (key, limit, jobId) => (await insides(key, '"tests":{', { limit, jobId, order: 'DESC' })).toReversed(),
