@@ -8,6 +8,7 @@ import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { joined, packed, type Encode, type EncodedItem } from './encoded-item.ts'
 import type { EncodeNoted } from './encode-noted.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
+import { giveBack } from '../lib/give-back.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
 import type { QueueBreaker } from './circuit-breaker.ts'
@@ -89,6 +90,7 @@ export class BatchSender {
   async #deliverPacked(entries: readonly OutboxEntry[]): Promise<boolean> {
     for (const pack of packed(await this.#encoded(entries), this.#context.batchBytes)) {
       if (!(await this.#deliver(pack))) return false
+      for (const { bytes } of pack) giveBack(bytes)
     }
     return true
   }
@@ -114,8 +116,9 @@ export class BatchSender {
     if (!this.#mayGoOn()) return false
     const { sender, breaker, stats } = this.#context
     const body = joined(items)
+    const { length } = body
     const sent = await sender.send(body)
-    stats.answered(sent, items.length, body.length)
+    stats.answered(sent, items.length, length)
     const { verdict, began } = sent
     switch (verdict.as) {
       case 'delivered':

@@ -54,8 +54,9 @@ export class MetricDelivery {
   async #deliver(projects: readonly EncodedProject[]): Promise<boolean> {
     const body = Buffer.concat(projects.map(({ bytes }) => bytes))
     const { sender, stats } = this.#target
+    const { length } = body
     const sent = await sender.send(body)
-    stats.answered(sent, projects.length, body.length)
+    stats.answered(sent, projects.length, length)
     switch (sent.verdict.as) {
       case 'delivered':
         stats.count('delivered', projects.length)

@@ -5,6 +5,7 @@ import { createOtlpHttp } from './otlp-http.ts'
 import { tick } from './logical-clock.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
+import { giveBack } from '../lib/give-back.ts'
 import type { Bearer, Endpoint, Proxies } from './destination.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Signal } from '../store/ports/runs.ts'
@@ -20,7 +21,10 @@ export interface Sent {
 }
 
 export interface Sender {
-  /** Takes at most twice the endpoint's time-out, as a changed token is tried at once. Never rejects. */
+  /**
+   * Takes at most twice the endpoint's time-out, as a changed token is tried at once. Never rejects. The body is the sender's from then on: its
+   * memory is given back as soon as it is compressed.
+   */
   send(body: Uint8Array): Promise<Sent>
   /** Ends requests under way; their outcome is unknown. */
   abort(): void
@@ -77,7 +81,9 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
 }
 
 async function compressed(plain: Uint8Array): Promise<Uint8Array> {
-  return plain.length <= atOnce ? gzipSync(plain, fast) : inThePool(plain, fast)
+  const packed = plain.length <= atOnce ? gzipSync(plain, fast) : await inThePool(plain, fast)
+  giveBack(plain)
+  return packed
 }
 
 export function sameSecret(a: Secret | undefined, b: Secret | undefined): boolean {

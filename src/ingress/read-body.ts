@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { BodyBudget, BodyClaim, Standing } from './body-budget.ts'
 import type { ReadingTurns } from './reading-turns.ts'
+import { giveBack } from '../lib/give-back.ts'
 
 /** `size`: more bytes than `limit`. `budget`: other bodies hold the memory. `incomplete`: the connection was closed. */
 export type BodyOutcome = { readonly body: Buffer } | { readonly refused: 'size' | 'budget' | 'incomplete' }
@@ -10,7 +11,7 @@ export interface BodyReading {
   readonly outcome: Promise<BodyOutcome>
   /** The caller proves or releases it, whatever the outcome. */
   readonly claim: BodyClaim
-  /** Frees the memory of an unwanted body at once: forged bodies may arrive faster than garbage is collected. */
+  /** Frees the memory of a body that is no longer needed at once: bodies may arrive faster than garbage is collected. */
   readonly discard: () => void
 }
 
@@ -48,7 +49,8 @@ export function readBody(
   return { outcome, claim, discard }
 
   function discard(): void {
-    if (own?.resizable === true) own.resize(0)
+    if (own === undefined) giveBack(room)
+    else if (own.resizable) own.resize(0)
     own = undefined
     room = Buffer.alloc(0)
   }

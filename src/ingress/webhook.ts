@@ -108,7 +108,10 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       if (isNotOfInterest(request.headers)) return ignored(request.headers)
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
       if (!claim.prove(read.body.length)) return { refused: 'budget' }
-      return await putIntoInbox(request.headers, read.body, isSigned ? 'signed' : 'sent')
+      const answer = await putIntoInbox(request.headers, read.body, isSigned ? 'signed' : 'sent')
+      // It is written. What failed may still be on its way to a store that does not answer.
+      if (!('refused' in answer)) discard()
+      return answer
     } finally {
       claim.release()
     }

@@ -127,6 +127,28 @@ describe('a store with a write-ahead log', () => {
     expect(await store.inbox.put([delivery(names[0]), delivery(names.at(-1))])).toEqual(['accepted', 'accepted'])
   })
 
+  it('gives the memory of bodies back when nobody reads any more, and no sooner', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    // Of three, the log is read at once.
+    const bodyOf = (name: string): Buffer => Buffer.from(name.repeat(400_000))
+    for (const name of names) await store.inbox.put([{ ...delivery(name), body: bodyOf(name) }])
+    const two = async () => store.inbox.lease(2, 1e9, 60_000)
+    const expectWhole = (items: readonly InboxItem[]): void => {
+      for (const { key, body } of items) expect(Buffer.compare(body, bodyOf(String(key)))).toBe(0)
+    }
+    const [first, second] = [await two(), await two()]
+    await store.inbox.readingEnded(second, false)
+    expectWhole([...first.items, ...second.items])
+    await store.inbox.readingEnded(first, false)
+    expect(first.items[0]?.body).toHaveLength(0)
+    const third = await two()
+    expectWhole(third.items)
+    expect(keysOf(third.items)).toEqual(['e', 'f'])
+    now += 120_000
+    await store.inbox.readingEnded(third, false)
+    expectWhole((await store.inbox.lease(6, 1e9, 60_000)).items)
+  })
+
   it('hands out after a start what was not processed before it, and nothing else', async () => {
     await store.inbox.put(['a', 'b', 'c', 'd', 'e'].map(name => delivery(name)))
     const held = await lease()

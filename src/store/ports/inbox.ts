@@ -71,8 +71,8 @@ export interface Inbox {
    */
   lease(limit: number, maxBytes: number, leaseMs: number): Promise<InboxLease>
   /**
-   * To be called after each lease, whatever came of it: the process has survived these deliveries. `all`: each was erased, quarantined or
-   * applied to its run.
+   * To be called after each lease with deliveries, whatever came of it: the process has survived them, and nobody has their bodies any more.
+   * `all`: each was erased, quarantined or applied to its run.
    */
   readingEnded(lease: InboxLease, all: boolean): Promise<void>
   /**

@@ -44,16 +44,25 @@ interface SqliteInboxOptions {
 export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteFile: string | undefined): Inbox {
   const { db, leases, keys, wal } = waiting
   let note: ReadingNote<number> | undefined
+  /** Leases whose deliveries are being read. */
+  let open = 0
   return {
     ...sqliteSharedInbox(waiting, options),
     lease: async (limit, maxBytes, leaseMs) => {
       const token = randomUUID()
       note ??= openReadingNote({ file: noteFile, id: z.number(), stillWaits: stillWaits(db) })
       const items = lease(waiting, note, token, { limit, maxBytes, leaseMs })
-      if (items.length > 0) note.begin(items.map(({ id }) => id))
+      if (items.length > 0) {
+        note.begin(items.map(({ id }) => id))
+        open += 1
+      }
       return { token, items }
     },
-    readingEnded: async () => note?.end(),
+    readingEnded: async () => {
+      open -= 1
+      if (open === 0) wal?.giveBack()
+      note?.end()
+    },
     erase: async (token, ids) => {
       const own = ids.filter(id => leases.isOf(id, token))
       db.transaction(() => erase(waiting, own))

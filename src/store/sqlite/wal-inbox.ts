@@ -21,6 +21,8 @@ export interface WalInbox {
   /** A delivery that was handed out and is not processed yet. */
   item(id: number): InboxItem | undefined
   state(): WalState
+  /** Nobody has an item any more: the memory of their bodies is given back. */
+  giveBack(): void
   close(): void
 }
 
@@ -208,6 +210,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
       const { waiting: count, bytes } = waitingUpTo(checkpoint, positions.end)
       return { waiting: count, bytes, oldest: first?.receivedAt ?? oldest(peek) }
     },
+    giveBack: () => reader?.giveBack(),
     close: () => reader?.close(),
   }
 }

@@ -4,6 +4,7 @@ import { closeSync, fstatSync } from 'node:fs'
 import { endOf, headBytes, magic, saltedFormat, type WalRecord, type RecordFormat, type RecordHead } from './record.ts'
 import { isThere, listSegments, openSegment, type Segment } from './segments.ts'
 import { readBytes } from './read-bytes.ts'
+import { giveBack } from '../../../lib/give-back.ts'
 import type { Position } from './positions.ts'
 
 /** Where a record is. */
@@ -40,11 +41,15 @@ export interface WalReader {
   instead(end: number): readonly Unread[] | undefined
   /** Continues after this delivery. */
   skipTo(seq: number): void
+  /** Nobody has a record any more that was passed: their memory is given back. */
+  giveBack(): void
   close(): void
 }
 
 /** Bytes of one read: some dozens of deliveries. */
 const chunkBytes = 1 << 20
+/** So many reads are kept for `giveBack`, twice as many as a lease takes; older ones are left to the collector. */
+const mostKept = 8
 
 interface OpenFile {
   readonly segment: Segment
@@ -63,6 +68,8 @@ export function readWal(folder: string, after: number): WalReader {
   let barrenAt = -1
   let found: Found | undefined
   let unread: Unread[] = []
+  /** What was read before `chunk`, with bodies that somebody may still have. */
+  let before: Buffer[] = []
   /** Files that have nothing after `after`. */
   const left = new Set<string>()
 
@@ -80,7 +87,7 @@ export function readWal(folder: string, after: number): WalReader {
     file = { segment, format: saltedFormat(segment.salt), descriptor, identity }
     offset = 0
     barrenAt = -1
-    chunk = { bytes: Buffer.alloc(0), from: 0, end: 0 }
+    replace(Buffer.alloc(0), 0, 0)
     return true
   }
 
@@ -112,6 +119,11 @@ export function readWal(folder: string, after: number): WalReader {
     return all.filter(({ first }) => first >= begins).some(enter)
   }
 
+  function replace(bytes: Buffer, from: number, end: number): void {
+    if (before.push(chunk.bytes) > mostKept) before.shift()
+    chunk = { bytes, from, end }
+  }
+
   /** At least `length` bytes, if the file has them. */
   function bytesAt(from: number, length: number, end: number): Buffer {
     if (from >= chunk.from) {
@@ -120,7 +132,7 @@ export function readWal(folder: string, after: number): WalReader {
     }
     if (file === undefined) return Buffer.alloc(0)
     const size = Math.max(0, sizeOf(file) - from)
-    chunk = { bytes: readBytes(file.descriptor, from, Math.min(Math.max(length, chunkBytes), size)), from, end }
+    replace(readBytes(file.descriptor, from, Math.min(Math.max(length, chunkBytes), size)), from, end)
     return chunk.bytes
   }
 
@@ -135,7 +147,7 @@ export function readWal(folder: string, after: number): WalReader {
     }
     if (chunk.end >= end) return { head }
     // These bytes were read before all of them were durable, and a failed write is undone: read them again.
-    chunk = { bytes: Buffer.alloc(0), from: offset, end }
+    replace(Buffer.alloc(0), offset, end)
     return look(end)
   }
 
@@ -204,6 +216,10 @@ export function readWal(folder: string, after: number): WalReader {
     peek,
     pass,
     skipTo,
+    giveBack: () => {
+      for (const bytes of before) giveBack(bytes)
+      before = []
+    },
     instead: end => {
       if (found !== undefined || after >= end || file === undefined) return undefined
       const { segment, descriptor, format } = file

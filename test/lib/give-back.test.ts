@@ -1,0 +1,13 @@
+// What giving memory back does to a buffer, and to its neighbours.
+import { expect, it } from 'vitest'
+import { giveBack } from '../../src/lib/give-back.ts'
+
+it('takes the memory of a whole buffer, and leaves a part of one to those who have the rest', () => {
+  const whole = Buffer.allocUnsafeSlow(40_000)
+  giveBack(whole)
+  expect(whole).toHaveLength(0)
+  giveBack(whole)
+  const shared = Buffer.from('one two')
+  giveBack(shared.subarray(0, 3))
+  expect(shared.toString()).toBe('one two')
+})
