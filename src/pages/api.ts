@@ -168,7 +168,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/cost',
-      says: 'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky.',
+      says: 'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; and by exact branch and runner, over the pipelines that are stored.',
       query: costQuery,
       answer: costShapes.costs,
       handle: async ({ query }) => {

@@ -1,7 +1,8 @@
-// Figures about costs, for the page and the JSON API: sums over a period by project, job, branch class, runner type and day.
+// Figures about costs, for the page and the JSON API: sums over a period by project, job, branch class, runner type and day; and by exact
+// branch and runner, over the stored pipelines.
 import { day, type TrendExtent } from '../store/ports/trends.ts'
 import { openingSpan, spans, type Span } from './trend-spans.ts'
-import type { CostGroup, CostLine, CostQuery } from '../store/ports/costs.ts'
+import type { CostGroup, CostLine, CostQuery, RetainedCosts } from '../store/ports/costs.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
@@ -27,10 +28,12 @@ export interface Costs {
   readonly branches: readonly CostLine[]
   readonly workers: readonly CostLine[]
   readonly days: readonly CostLine[]
+  /** By exact branch and runner. */
+  readonly retained: RetainedCosts
 }
 
 /** Rows of each table. */
-export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400 } as const
+export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const
 
 export async function costsView(
   { views, now }: Pick<PagesParts, 'views' | 'now'>,
@@ -44,7 +47,7 @@ export async function costsView(
   const query: CostQuery = { since, until, projectId }
   const lines = async (by: CostGroup, limit: number): Promise<readonly CostLine[]> =>
     views.costs.lines(by, query, limit)
-  const [[total], projects, jobs, branches, workers, days, [before]] = await Promise.all([
+  const [[total], projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
     lines('total', 1),
     projectId === undefined ? lines('project', shownCosts.projects) : [],
     lines('job', shownCosts.jobs),
@@ -52,6 +55,7 @@ export async function costsView(
     lines('worker', shownCosts.few),
     lines('day', shownCosts.days),
     views.costs.lines('total', { since: since - spans[span].length, until: since, projectId }, 1),
+    views.costs.retained({ ...query, limit: shownCosts.retained }),
   ])
   const isWhole = extent !== undefined && extent.first <= since - spans[span].length
   return {
@@ -60,7 +64,7 @@ export async function costsView(
     ...(hasPrices === true && { unit: costUnit }),
     ...(total !== undefined && { total }),
     ...(isWhole && before !== undefined && { before }),
-    ...{ projects, jobs, branches, workers, days },
+    ...{ projects, jobs, branches, workers, days, retained },
   }
 }
 

@@ -1,13 +1,14 @@
 // The page of costs: job time and what it cost, by project, job, branch class and runner type, and how much of it was wasted.
 import { branchNames } from './trend-filters.ts'
+import { amount, costLines, costTable, figure, lostNames, minutes } from './cost-tables.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { delta } from './delta.ts'
 import { html, pathText, type Content, type Html } from './html.ts'
-import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../store/ports/costs.ts'
+import { lostPurposes, type CostLine, type CostSum } from '../store/ports/costs.ts'
 import { number, percent, utc } from './format.ts'
+import { retainedCard } from './cost-retained.ts'
 import { runnerTypeName } from '../model/runner-type.ts'
 import { shownCosts, type Costs } from './cost-figures.ts'
-import { sortedTable, type ShownColumn } from './sorting.ts'
 import { spanNames, spans, type Span } from './trend-spans.ts'
 
 export function costPage(costs: Costs, reader: Reader): Page {
@@ -36,11 +37,12 @@ export function costPage(costs: Costs, reader: Reader): Page {
           : html`${tiles(costs, total)} ${lostCard(costs, total)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, reader, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
-              ${costTable(costs, 'Branches', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
-              ${costTable(costs, 'Runners', costs.workers, reader, ({ name }) => workerName(name))}
+              ${costTable(costs, 'Branch classes', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
+              ${costTable(costs, 'Runner types', costs.workers, reader, ({ name }) => workerName(name))}
+              ${retainedCard(costs, total, reader)}
               <details class="card">
                 <summary>Day by day</summary>
-                ${lines(costs, 'Days', costs.days.toReversed(), reader, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
+                ${costLines(costs, 'Days', costs.days.toReversed(), reader, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
               </details>`
       }
       <p class="dim">
@@ -58,13 +60,6 @@ function linkTo(base: string, span: Span, projectId?: number): string {
 /** `type`: of the runners; empty if unknown. */
 function workerName(type: string): string {
   return type === '' ? 'unknown' : `${runnerTypeName(type)}s`
-}
-
-const lostNames: Readonly<Record<LostPurpose, readonly [name: string, meaning: string]>> = {
-  retried: ['Retried', 'Replaced by a later run of the same job'],
-  superseded: ['Superseded', 'Canceled because the branch had a newer pipeline'],
-  failed: ['Failed', 'Failed and was not retried'],
-  flaky: ['Flaky', 'Failed, then passed on the same commit'],
 }
 
 function tiles({ unit, before }: Costs, total: CostLine): Html {
@@ -119,68 +114,4 @@ function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base:
   return html`<span class="name"
     ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${pathText(project)}</span>`}</span
   >`
-}
-
-function costTable(
-  costs: Costs,
-  title: string,
-  some: readonly CostLine[],
-  reader: Reader,
-  nameOf: (line: CostLine) => Content,
-  most?: number,
-): Html {
-  const isCut = most !== undefined && some.length >= most
-  return card(title, lines(costs, title, some, reader, nameOf), {
-    aside: isCut && `the ${most} with the most ${costs.unit === undefined ? 'job time' : 'cost'}`,
-  })
-}
-
-function lines(
-  { unit }: Costs,
-  title: string,
-  some: readonly CostLine[],
-  reader: Reader,
-  nameOf: (line: CostLine) => Content,
-): Html {
-  const show = (sum: CostSum): Content => figure(unit === undefined ? minutes(sum) : amount(sum, unit))
-  const valueOf = ({ totalMs, cost }: CostSum): number => (unit === undefined ? totalMs : cost)
-  const columns: Record<string, ShownColumn<CostLine>> = {
-    name: {
-      head: title.replace(/(?:e?s)$/, ''),
-      of: ({ name, project, bucket }) => bucket ?? (name || project),
-      cell: nameOf,
-    },
-    ...(unit !== undefined && {
-      cost: { head: 'Cost', of: (line: CostLine) => line.cost, cell: (line: CostLine) => figure(amount(line, unit)) },
-    }),
-    time: { head: 'Job time', of: ({ totalMs }) => totalMs, cell: line => figure(minutes(line)) },
-    jobs: { head: 'Jobs', of: ({ runs }) => runs, cell: ({ runs }) => figure(number(runs)) },
-    ...Object.fromEntries(
-      lostPurposes.map((purpose): [string, ShownColumn<CostLine>] => [
-        purpose,
-        {
-          head: lostNames[purpose][0],
-          of: ({ lost }) => valueOf(lost[purpose]),
-          cell: ({ lost }) => show(lost[purpose]),
-        },
-      ]),
-    ),
-  }
-  return sortedTable(title, columns, some, reader)
-}
-
-/** Minutes, as runners' time is priced. */
-function minutes({ totalMs }: CostSum): string {
-  if (totalMs === 0) return '–'
-  const value = totalMs / 60_000
-  return `${value >= 100 ? number(Math.round(value)) : value.toFixed(1)} min`
-}
-
-function amount({ cost }: CostSum, unit: string): string {
-  if (cost === 0) return '–'
-  return `${cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} ${unit}`
-}
-
-function figure(text: string): Content {
-  return html`<span class="figure">${text}</span>`
 }

@@ -229,6 +229,8 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
             limit,
             rows => words.without(rows.filter(row => row.project === '' || line(row))),
           ),
+        retained: async query =>
+          words.without(await views.costs.retained({ ...query, isCounted: path => !isHidden(path) })),
       },
       trends: {
         ...views.trends,

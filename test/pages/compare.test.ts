@@ -169,6 +169,7 @@ it('sorts tables by the column that is asked for, in both directions, by links w
   expect(await cellsOf('/cost?sort=name', 'Jobs', 0)).toEqual(['compile', 'docs', 'lint', 'scan', 'unit'])
   expect(await cellsOf('/cost?sort=-name', 'Jobs', 0)).toEqual(['unit', 'scan', 'lint', 'docs', 'compile'])
   expect((await cellsOf('/cost?sort=-time', 'Jobs', 0))[0]).toBe('compile')
+  expect((await cellsOf('/cost?sort=-time', 'Branches and tags', 0))[0]).toBe('main')
   expect(await read('/cost?sort=-time')).toMatch(
     /aria-sort="descending">\s*<a class="sort" href="\/cost\?sort=time#by-/,
   )

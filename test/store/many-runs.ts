@@ -3,7 +3,7 @@ import { mergeIntoRun } from '../../src/processing/merge-observations.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun } from '../../src/model/run.ts'
 import { Random } from '../../src/demo/platform/random.ts'
-import type { ObservedJob, Observation } from '../../src/model/observation.ts'
+import type { ObservedJob, Observation, Runner } from '../../src/model/observation.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -68,7 +68,8 @@ function observed(random: Random, count: number, createdAt: number): Observation
       const fails: boolean = !skipped && random.chance(name === 'e2e' ? 0.12 : 0.02)
       const own = { kind: 'job' as const, name, stage }
       const add = (status: string, from: number, to: number): void => {
-        const facts = { ...own, status, duration: (to - from) / 1000, queuedDuration: queued }
+        const runner = runnerOf(id * 7 + jobs.length)
+        const facts = { ...own, status, duration: (to - from) / 1000, queuedDuration: queued, runner }
         const times = { createdAt, startedAt: Math.round(from), finishedAt: Math.round(to) }
         jobs.push({ id: id * 100 + jobs.length, facts, times })
       }
@@ -101,6 +102,12 @@ function observed(random: Random, count: number, createdAt: number): Observation
     },
     jobs,
   }
+}
+
+/** One of 40. */
+function runnerOf(seed: number): Runner {
+  const id = 1 + (seed % 40)
+  return { id, description: `runner ${id}`, type: id % 4 === 0 ? 'project_type' : 'instance_type' }
 }
 
 const plan: Readonly<Record<string, readonly string[]>> = {

@@ -15,6 +15,7 @@ import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
 import { costGroups } from '../../src/store/ports/costs.ts'
 import { costsOn } from '../../src/store/read-models/costs-sql.ts'
+import { retainedCostsOn } from '../../src/store/read-models/retained-costs.ts'
 import { shownEventsOn } from '../../src/store/read-models/shown-events-sql.ts'
 import { auditOn } from '../../src/store/read-models/audit-sql.ts'
 import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
@@ -88,6 +89,9 @@ async function askAll(ask: Ask): Promise<void> {
     for (const projectId of [undefined, 100])
       await costsOn(ask).lines(by, { since: t0 - 30 * day, until: t0, projectId }, 20)
   }
+  const retainedCosts = retainedCostsOn(ask, createDamagedRows(undefined))
+  for (const projectId of [undefined, 100])
+    await retainedCosts({ since: t0 - 30 * day, until: t0, projectId, limit: 20, most: 100 })
   const { audit } = auditOn(ask, createDamagedRows(undefined))
   await audit(50)
   await audit(50, { at: t0, id: 7 })

@@ -4,7 +4,7 @@ import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/store/ports/trends.ts'
 import { isFull } from '../full.ts'
-import type { CostGroup } from '../../src/store/ports/costs.ts'
+import type { CostGroup, CostLine } from '../../src/store/ports/costs.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
@@ -268,11 +268,22 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         ['acme/shop', '', 75_000, 0],
       ])
       expect((await shown('branch')).length).toBe(1)
+      const exact = await store.views.costs.retained({ ...query, limit: 10 })
+      const { runs, totalMs, cost, lost } = total!
+      const sum = { runs, totalMs, cost, lost }
+      expect(exact).toMatchObject({ total: sum, pipelines: 1, backTo: undefined })
+      expect(exact.branches).toEqual([{ ...sum, projectId: 3, project: 'acme/shop', name: 'main' }])
+      expect(exact.runners).toMatchObject([
+        { runnerId: 7, worker: 'project_type', project: '', totalMs: 180_000, cost: 18, lost: { flaky: { cost: 12 } } },
+        { runnerId: undefined, worker: '', name: '', totalMs: 75_000, cost: 0 },
+      ])
       expect(await shown('day')).toEqual([['', '', t0 - (t0 % day), 255_000, 18]])
       expect(await shown('total', 4)).toEqual([])
       here.move(500 * day)
       await store.views.trends.prune(400 * day)
       expect(await shown('total')).toEqual([])
+      const stored = await store.views.costs.retained({ ...query, limit: 10 })
+      expect([stored.pipelines, stored.storedSince]).toEqual([1, t0])
     })
 
     it('adds up the same when it reads ahead, and when somebody else has written what it read', async () => {
@@ -461,6 +472,46 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       )
       expect(counted).toBeGreaterThan(0)
       expect(await (await trends.retained({ ...query, runner: 'nobody' })).figures.series({}, query)).toEqual([])
+    })
+
+    it('adds up what exact branches and runners cost over the stored runs, as the daily sums would, and says of how many', async () => {
+      await manyRuns({ store, runs: 80, until: t0, every: 900_000, exportQueues: [] })
+      here.move(100_000)
+      while ((await store.views.trends.takeIn(100)) > 0);
+      const { costs } = store.views
+      const midnight = t0 - (t0 % day)
+      const query = { since: midnight - day, until: midnight + day, limit: 100 }
+      const plain = ({ runs, totalMs, cost, lost }: Pick<CostLine, 'runs' | 'totalMs' | 'cost' | 'lost'>): unknown => ({
+        ...{ runs, totalMs, cost, lost },
+      })
+      for (const projectId of [undefined, 100]) {
+        const all = await costs.retained({ ...query, projectId })
+        const [total] = await costs.lines('total', { ...query, projectId }, 1)
+        expect(plain(all.total)).toEqual(plain(total!))
+        expect([all.backTo, all.storedSince]).toEqual([undefined, t0 - 79 * 900_000])
+        const listed = all.branches.map(({ projectId: of, name }) => `${of} ${name}`)
+        expect(new Set(listed).size).toBe(listed.length)
+        const added = (lines: readonly CostLine[]): number => lines.reduce((sum, { totalMs }) => sum + totalMs, 0)
+        expect(all.runners.length).toBeGreaterThan(5)
+        expect(added(all.branches)).toBe(total!.totalMs)
+        expect(added(all.runners)).toBe(total!.totalMs)
+        for (const { name, totalMs } of await costs.lines('worker', { ...query, projectId }, 5)) {
+          expect(added(all.runners.filter(({ worker }) => worker === name))).toBe(totalMs)
+        }
+        for (const { projectId: of, totalMs } of await costs.lines('project', { ...query, projectId }, 100)) {
+          expect(added(all.branches.filter(one => one.projectId === of))).toBe(totalMs)
+        }
+        expect(all.branches.map(({ totalMs }) => totalMs)).toEqual(
+          all.branches.map(({ totalMs }) => totalMs).toSorted((a, b) => b - a),
+        )
+      }
+      const some = await costs.retained({ ...query, limit: 2, most: 20 })
+      expect([some.branches.length, some.runners.length]).toEqual([2, 2])
+      expect([some.pipelines, some.backTo]).toEqual([20, t0 - 19 * 900_000])
+      const shop = await costs.retained({ ...query, isCounted: path => path.startsWith('acme/shop/') })
+      expect(new Set(shop.branches.map(({ project }) => project.split('/')[1]))).toEqual(new Set(['shop']))
+      expect(shop.total.totalMs).toBe(shop.branches.reduce((sum, { totalMs }) => sum + totalMs, 0))
+      expect((await costs.retained({ ...query, projectId: 7 })).pipelines).toBe(0)
     })
 
     it('forgets hours after some days, and keeps days', async () => {

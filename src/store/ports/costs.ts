@@ -62,9 +62,44 @@ export interface CostLine extends CostSum {
   readonly lost: Readonly<Record<LostPurpose, CostSum>>
 }
 
+/** A question that only the stored runs can answer, as daily sums have neither exact branches nor runners. */
+export interface RetainedCostQuery extends CostQuery {
+  /** Of each list. */
+  readonly limit: number
+  /** Pipelines that are read; undefined: 5,000, which takes a fifth of a second. */
+  readonly most?: number | undefined
+  /** Whether a project is counted, by its full path; undefined: all are. */
+  readonly isCounted?: ((project: string) => boolean) | undefined
+}
+
+/** The sum of one runner: `name` is its description. Several projects may share it: `project` is empty. */
+export interface RunnerCostLine extends CostLine {
+  /** Undefined: jobs of which no runner is known. */
+  readonly runnerId?: number | undefined
+  /** The type of the runner; empty if unknown. */
+  readonly worker: string
+}
+
+export interface RetainedCosts {
+  /** By project and exact branch or tag, which is the `name`; the most expensive first, without prices those with the most time. */
+  readonly branches: readonly CostLine[]
+  /** In the same order. */
+  readonly runners: readonly RunnerCostLine[]
+  /** The sum of everything that was counted, also of what is in neither list. */
+  readonly total: Omit<CostLine, 'projectId' | 'project' | 'name' | 'bucket'>
+  /** How many pipelines were counted. */
+  readonly pipelines: number
+  /** The creation of the oldest pipeline that is stored, of any project; undefined if none is. */
+  readonly storedSince?: Millis | undefined
+  /** Set if there were too many: only pipelines created since then were counted. */
+  readonly backTo?: Millis | undefined
+}
+
 export interface CostReads {
   /** The most expensive first, without prices those with the most time; days in their order. */
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
+  /** Adds up the jobs of stored pipelines that ended in whole days of this time; a limited number of pipelines, the newest first. */
+  retained(query: RetainedCostQuery): Promise<RetainedCosts>
 }
 
 /** What a job took of its runner. */

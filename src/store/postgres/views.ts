@@ -8,6 +8,7 @@ import { columnsOf, unnest } from './arrays.ts'
 import { insertListings, listingOf, listingValues } from '../read-models/listing.ts'
 import { judgingOn } from '../read-models/judging-sql.ts'
 import { costsOn } from '../read-models/costs-sql.ts'
+import { retainedCostsOn } from '../read-models/retained-costs.ts'
 import type { Ask } from '../read-models/ask.ts'
 import { viewsOn } from '../read-models/views-sql.ts'
 import type { Database, Session } from './database.ts'
@@ -19,7 +20,7 @@ export function postgresViews(db: Database, maintenance: Database): Views {
   const ask: Ask = async (sql, values) => db.ask(placed(sql), values)
   return {
     ...viewsOn(ask, db.damaged),
-    costs: costsOn(ask),
+    costs: { ...costsOn(ask), retained: retainedCostsOn(ask, db.damaged) },
     judging: judgingOn(ask, db.damaged),
     ...auditOn(ask, db.damaged),
     ...shownEventsOn(ask, db.damaged),

@@ -4,7 +4,11 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Failures } from './earlier-failures.ts'
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
-type Sum = Changing<Omit<CostRow, 'lost'>> & { readonly lost: Readonly<Record<LostPurpose, Changing<CostSum>>> }
+/** What is added up of the jobs of one row. */
+export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
+  readonly lost: Readonly<Record<LostPurpose, Changing<CostSum>>>
+}
+type Sum = Changing<Omit<CostRow, 'lost'>> & CostTotal
 
 /** The sums of one project's day. */
 interface Day extends Pick<CostRow, 'bucket' | 'projectId' | 'instance'> {
@@ -53,23 +57,30 @@ export class CostSums {
       this.#size += 1
     }
     sum.project = cost.project
-    sum.runs += 1
-    addCost(sum, cost)
-    if (cost.lost !== undefined) addCost(sum.lost[cost.lost], cost)
+    countCost(sum, cost)
+  }
+}
+
+export function countCost(sum: CostTotal, cost: JobCost): void {
+  sum.runs += 1
+  addCost(sum, cost)
+  if (cost.lost !== undefined) addCost(sum.lost[cost.lost], cost)
+}
+
+export function noCosts(): CostTotal {
+  const none = (): Changing<CostSum> => ({ totalMs: 0, cost: 0 })
+  return {
+    ...{ runs: 0, totalMs: 0, cost: 0 },
+    lost: { retried: none(), superseded: none(), failed: none(), flaky: none() },
   }
 }
 
 function emptySum(of: JobCost, what: 'project' | 'job'): Sum {
   const { bucket, projectId, instance, project, job, branch, worker } = of
   return {
-    ...{ bucket, projectId, instance, project, runs: 0, totalMs: 0, cost: 0 },
+    ...{ bucket, projectId, instance, project },
     ...(what === 'project' ? { job: '', branch, worker } : { job, branch: '' as const, worker: '' }),
-    lost: {
-      retried: { totalMs: 0, cost: 0 },
-      superseded: { totalMs: 0, cost: 0 },
-      failed: { totalMs: 0, cost: 0 },
-      flaky: { totalMs: 0, cost: 0 },
-    },
+    ...noCosts(),
   }
 }
 

@@ -46,7 +46,7 @@ const lostSums = lostPurposes
   .map(purpose => `CAST(sum(${purpose}_ms) AS bigint) AS ${purpose}_ms, sum(${purpose}_cost) AS ${purpose}_cost`)
   .join(', ')
 
-export function costsOn(ask: Ask): CostReads {
+export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
   return {
     lines: async (by, { since, until, projectId }, limit) => {
       const values: Value[] = [since, until, limit]

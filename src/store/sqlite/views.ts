@@ -6,6 +6,7 @@ import { retainedOn } from '../read-models/retained-trends.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
 import { judgingOn } from '../read-models/judging-sql.ts'
 import { costsOn } from '../read-models/costs-sql.ts'
+import { retainedCostsOn } from '../read-models/retained-costs.ts'
 import type { Ask } from '../read-models/ask.ts'
 import { viewsOn } from '../read-models/views-sql.ts'
 import type { Database } from './database.ts'
@@ -21,7 +22,7 @@ export function sqliteViews(db: Database, trends: TrendTaking, listings: Listing
   }
   return {
     ...viewsOn(askLists, db.damaged),
-    costs: costsOn(ask),
+    costs: { ...costsOn(ask), retained: retainedCostsOn(askLists, db.damaged) },
     judging: judgingOn(askLists, db.damaged),
     ...auditOn(ask, db.damaged),
     ...shownEventsOn(ask, db.damaged),
