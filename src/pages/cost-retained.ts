@@ -35,7 +35,7 @@ function aboutRetained({ retained, since }: Costs, total: CostSum): string {
   const what = `Counted over ${counted(pipelines, 'stored pipeline')}, with ${percent(share)} of the job time of this period.`
   if (backTo !== undefined) return `${what} There are more: only the newest were counted, back to ${minute(backTo)}.`
   if (storedSince === undefined || storedSince <= since) return what
-  return `${what} The oldest stored pipeline was created ${minute(storedSince)}; what was pruned is only in the tables above.`
+  return `${what} The oldest stored pipeline was created ${minute(storedSince)}; jobs of older ones are only in the tables above.`
 }
 
 function minute(at: number): string {

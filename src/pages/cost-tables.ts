@@ -37,7 +37,7 @@ export function costLines<Line extends CostLine>(
   some: readonly Line[],
   reader: Reader,
   nameOf: (line: Line) => Content,
-  head = title.replace(/(?:e?s)$/, ''),
+  head = title.replace(/(?:(?<=ss)e)?s$/, ''),
 ): Html {
   const show = (sum: CostSum): Content => figure(unit === undefined ? minutes(sum) : amount(sum, unit))
   const valueOf = ({ totalMs, cost }: CostSum): number => (unit === undefined ? totalMs : cost)
