@@ -15,6 +15,7 @@ import { ReportedEnds } from '../demo/platform/reported-ends.ts'
 import { TraceBook } from '../demo/trace-book.ts'
 import { DemoReceiver } from '../demo/receiver.ts'
 import { WebhookSender } from '../demo/platform/sender.ts'
+import { figures, projects } from '../demo/platform/world.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { statusOfSpan, type WaterfallSpan } from '../terminal/waterfall-span.ts'
@@ -90,7 +91,10 @@ async function play(
   const state = new PlatformState()
   let platformNow = (): number => Date.now()
   const apiToken = randomBytes(24).toString('hex')
-  const api = await RestApi.start({ state, now: () => platformNow(), token: apiToken, pushesAreActivity: true })
+  const api = await RestApi.start({
+    ...{ state, now: () => platformNow(), token: apiToken, pushesAreActivity: true },
+    projects: [...Object.values(projects), figures],
+  })
   closers.push(() => api.close())
   const [port = 0, adminPort = 0] = await freePorts(2)
   const token = randomBytes(24).toString('hex')
@@ -118,24 +122,23 @@ async function play(
   const pages = `http://127.0.0.1:${adminPort}/`
   print(terminal, introduction(pages, webhooks, receiver.url, api.url, speed, once))
   const reported = new ReportedEnds()
-  // Pipelines of the days before are for the pages: they are not drawn.
-  const bygone = once ? [] : playPast({ state, instance: api.url, until: Date.now() - hour })
-  const old = new Set(bygone.map(({ pipelineId }) => pipelineId))
-  const drawNew = drawer(options, terminal, reported)
-  const draw = (spans: readonly WaterfallSpan[]): void => {
-    if (!spans.some(span => span.kind === 'pipeline' && old.has(idOf(span)))) drawNew(spans)
-  }
+  // Pipelines of the weeks before are for the pages: they are neither drawn nor counted.
+  const until = Date.now() - hour
+  const bygone = once ? [] : playPast({ state, instance: api.url, until })
+  const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
   const insides = new InsideBook()
   receiver.on('received', ({ spans, logs }) => {
-    book.add(spans).forEach(draw)
-    for (const line of [...logs.flatMap(eventLine), ...insides.add(spans)]) print(terminal, line)
+    const present = spans.filter(({ start }) => start > until)
+    book.add(present).forEach(draw)
+    const events = logs.filter(({ time }) => time > until).flatMap(eventLine)
+    for (const line of [...events, ...insides.add(present)]) print(terminal, line)
   })
   const played = { seed, every: once ? 20 : 35, instance: api.url, events: true }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
   const sender = new WebhookSender({ url: webhooks, token, instance: api.url })
   closers.push(() => sender.close())
-  for (const delivery of bygone) await sender.send(delivery)
+  await sender.sendAll(bygone)
   const platform = new LivePlatform({
     ...played,
     url: webhooks,

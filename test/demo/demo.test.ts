@@ -84,6 +84,14 @@ describe('pipespan demo', () => {
     const metrics = async () => (await fetch(`${pages}metrics`)).text()
     await expect.poll(metrics).toMatch(/^brightwater_pipeline_duration_p50\{.*main/m)
     await expect.poll(metrics).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
+    // Its past is there at once: a period before to compare with, usual durations, and what it all cost.
+    const page = async (path: string) => (await fetch(pages + path)).text()
+    await expect
+      .poll(async () => page('trends'), { timeout: 60_000 })
+      .toMatch(/Arrows compare with the previous 30 days/)
+    expect(await page('trends')).toMatch(/class="delta (better|worse)"/)
+    await expect.poll(async () => page('pipelines'), { timeout: 60_000 }).toMatch(/usually [\d.]+ [ms]/)
+    await expect.poll(async () => page('cost'), { timeout: 60_000 }).toMatch(/\d EUR/)
     stop.abort()
     expect(await run.code).toBe(0)
     expect(await run.output).toContain('\u001b[32m')

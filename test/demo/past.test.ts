@@ -5,8 +5,11 @@ import { openHouse, until, type House } from '../pages/house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { playPast } from '../../src/demo/platform/past.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { figures, projects } from '../../src/demo/platform/world.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { usualRule } from '../../src/regressions/rule.ts'
+import type { ListedRun } from '../../src/pages/run-usual.ts'
+import type { Trends } from '../../src/pages/trend-figures.ts'
 
 let house: House
 beforeAll(async () => {
@@ -14,13 +17,31 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-it('the past of the demo has one regression, with its cause', async () => {
-  const past = playPast({ state: new PlatformState(), instance: 'https://git.brightwater.example', until: Date.now() })
-  expect(past).toHaveLength(36)
+it('the past of the demo has usual durations, a period before to compare with, and one regression with its cause', async () => {
+  const state = new PlatformState()
+  const past = playPast({ state, instance: 'https://git.brightwater.example', until: Date.now() })
+  // Each one delays the start of the demo.
+  expect(past.length).toBeLessThan(220)
   await house.deliver(past)
   const { views, repositories, runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0)
   while ((await views.trends.takeIn(100)) > 0);
+
+  const { total, before, jobs } = await api<Pick<Trends, 'total' | 'before' | 'jobs'>>('trends?span=30d')
+  // Two months: as many pipelines in each, and a change in both directions.
+  expect(before?.runs).toBeGreaterThan(total.runs * 0.6)
+  const changeOf = (name: string): number => {
+    const job = jobs.find(one => one.job === name)
+    return (job?.p50 ?? NaN) / (job?.before?.p50 ?? NaN)
+  }
+  expect(changeOf('integration tests')).toBeLessThan(0.9)
+  expect(changeOf('unit tests 2/3')).toBeGreaterThan(1.05)
+  const { pipelines } = await api<{ pipelines: ListedRun[] }>('pipelines?limit=100')
+  for (const project of Object.values(projects)) {
+    const usual = pipelines.filter(one => one.project === project.path).map(one => one.usual?.runs ?? 0)
+    expect(Math.max(...usual), project.path).toBeGreaterThan(2)
+  }
+
   const judge = createJudge({
     ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: 'none' as const },
     lease: { isMine: async () => true, release: async () => undefined },
@@ -30,6 +51,11 @@ it('the past of the demo has one regression, with its cause', async () => {
   const [found, ...more] = await repositories.regressions.all()
   expect(more).toEqual([])
   expect(found).toMatchObject({ kind: 'slower', job: 'aggregate', branch: 'default' })
-  expect(found?.first.pipelineId).toBe(past.at(-8)?.pipelineId)
+  const ofFigures = past.filter(one => state.pipelines.get(one.pipelineId)?.project === figures)
+  expect(found?.first.pipelineId).toBe(ofFigures.at(-8)?.pipelineId)
   expect(found?.cause).toMatch(/^Since then it runs on instance runners; before mostly on group runners\. /)
 })
+
+async function api<T>(path: string): Promise<T> {
+  return (await (await fetch(`${house.url}/api/${path}`)).json()) as T
+}

@@ -1,16 +1,37 @@
-// The simulated company's past days: three pipelines a day of one project, of which one job became slower two days ago. So the pages have
-// usual durations, and a regression.
+// The simulated company's past two months, so that the pages have usual durations, a period before to compare with, and a regression.
+// Every kind of pipeline comes in the same ratio as in the present: only what is planted here is a change.
+import { allScenarios, scenarios } from './scenarios.ts'
 import { deliveryOf, type Delivery } from './delivery.ts'
+import { figures, users } from './world.ts'
 import { isOver, type PlatformState } from './state.ts'
 import { Lifecycle } from './lifecycle.ts'
-import { projects, users } from './world.ts'
 import { Random } from './random.ts'
 import { Timeline } from './timeline.ts'
-import type { PipelinePlan } from './plan.ts'
+import type { JobPlan, PipelinePlan } from './plan.ts'
 
 const hour = 3_600_000
-/** A pipeline every eight hours; the last eight of them are slow. */
-const pipelines = { every: 8 * hour, all: 36, slow: 8 }
+const day = 24 * hour
+
+/**
+ * As few as show all of it: each pipeline delays the start of the demo. Two periods of 30 days; the first pipeline is from the day before, as
+ * trends count whole days.
+ */
+const past = { days: 61, every: 20 * hour, recent: 30 * day }
+/** Of `figures`: one a day, and for the last `days` more. The last `slow` of all are slow. */
+const often = { days: 12, perDay: 3, slow: 8 }
+
+/**
+ * How long these jobs took until 30 days ago, compared with today. None became slower by as much as a rule flags: the one regression is
+ * that of `figures`.
+ */
+const tookOnce: Readonly<Record<string, number>> = {
+  'integration tests': 1.45,
+  image: 1.25,
+  'build android': 1.3,
+  'unit tests 1/3': 0.85,
+  'unit tests 2/3': 0.85,
+  'unit tests 3/3': 0.85,
+}
 
 export interface PastOptions {
   readonly state: PlatformState
@@ -19,30 +40,63 @@ export interface PastOptions {
   readonly until: number
 }
 
-/** The webhooks of their ends, in order. They do not depend on what else is simulated. */
+/** The webhooks of their last ends, in order. They do not depend on what else is simulated. */
 export function playPast({ state, instance, until }: PastOptions): Delivery[] {
-  const random = new Random(3)
-  const deliveries: Delivery[] = []
-  for (let left = pipelines.all; left > 0; left -= 1) {
-    const timeline = new Timeline(until - left * pipelines.every)
-    const lifecycle = new Lifecycle(state, timeline, random, news => {
-      if (news.kind === 'pipeline' && isOver(news.pipeline.status)) {
-        deliveries.push(deliveryOf(news, { instance, newest: true }, random))
-      }
-    })
-    lifecycle.create(figures(left <= pipelines.slow))
-    timeline.runAll()
+  const random = new Random(4)
+  const start = until - past.days * day
+  const timeline = new Timeline(start)
+  const ends = new Map<number, Delivery>()
+  const lifecycle = new Lifecycle(state, timeline, random, news => {
+    if (news.kind === 'job' || !isOver(news.pipeline.status)) return
+    // The end of a pipeline that is retried is that of its last attempt.
+    ends.delete(news.pipeline.id)
+    ends.set(news.pipeline.id, deliveryOf(news, { instance, newest: true }, random))
+  })
+  for (const { at, plan } of planned(start, until, random)) {
+    timeline.after((at - start) / 1_000, () => lifecycle.create(plan))
   }
-  return deliveries
+  timeline.runUntil(until)
+  return [...ends.values()]
+}
+
+interface Planned {
+  readonly at: number
+  readonly plan: PipelinePlan
+}
+
+function planned(start: number, until: number, random: Random): Planned[] {
+  const mixed = Array.from({ length: Math.floor((past.days * day) / past.every) }, (_, count): Planned => {
+    const name = allScenarios[count % allScenarios.length] ?? allScenarios[0]
+    const at = start + count * past.every + random.whole(0, hour)
+    const plan = scenarios[name](random)
+    return { at, plan: at < until - past.recent ? asOnce(plan) : plan }
+  })
+  const daily = Array.from({ length: past.days - often.days }, (_, count) => start + count * day)
+  const runs = often.days * often.perDay
+  const recent = Array.from({ length: runs }, (_, count) => until - (runs - count) * (day / often.perDay))
+  const ofFigures = [...daily, ...recent].map((at, count, all): Planned => {
+    return { at, plan: figuresPlan(count >= all.length - often.slow) }
+  })
+  return [...mixed, ...ofFigures]
+}
+
+/** The plan as it was before the durations changed. */
+function asOnce(plan: PipelinePlan): PipelinePlan {
+  const jobs = plan.jobs.map((job): JobPlan => {
+    const [least, most] = job.seconds
+    const factor = tookOnce[job.name] ?? 1
+    return { ...job, seconds: [least * factor, most * factor] }
+  })
+  return { ...plan, jobs }
 }
 
 /** It is slow since somebody removed the tag of the large runner. */
-function figures(isSlow: boolean): PipelinePlan {
+function figuresPlan(isSlow: boolean): PipelinePlan {
   return {
-    project: projects.reports,
+    project: figures,
     source: 'push',
     name: 'Figures',
-    ref: projects.reports.defaultBranch,
+    ref: figures.defaultBranch,
     user: users[isSlow ? 3 : 2] ?? users[0],
     commitMessage: isSlow ? 'Any runner will do' : 'Count returns, too',
     stages: ['build', 'test', 'deploy'],
