@@ -15,7 +15,7 @@ import { after } from '../lib/timer.ts'
 import { openSockets } from './open-sockets.ts'
 import { onceAtATime } from './once-at-a-time.ts'
 import { strangersInTurn } from './strangers-in-turn.ts'
-import { closeWhatIsUnread, wasRefusedUnread } from './unread-body.ts'
+import { createUnreadBodies, wasRefusedUnread, type Lingering } from './unread-body.ts'
 
 export interface Limits {
   /** Timeout for the headers, ms. A sender needs one round trip; a slower one only occupies a connection. */
@@ -59,6 +59,8 @@ export interface ListenerOptions {
   readonly limits?: Partial<Limits> | undefined
   /** Connections and addresses that have shown the secret, which routes report. */
   readonly peers?: ProvenPeers | undefined
+  /** What senders of refused bodies may cost. */
+  readonly lingering?: Lingering | undefined
 }
 
 /** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path. Bodies are only parsed if the plugin adds a parser. */
@@ -93,11 +95,12 @@ export function createListener(options: ListenerOptions): Listener {
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
   const app = createApp(options, server, peers)
+  const unread = createUnreadBodies(peers, options.lingering)
   let stopping = false
   app.addHook('onSend', (request, reply, payload, done) => {
     // A connection that stays open after its answer would delay the stop.
     if (stopping) void reply.header('connection', 'close')
-    done(null, closeWhatIsUnread(request, reply, payload))
+    done(null, unread.close(request, reply, payload))
   })
   void app.register(options.health.routes)
   if (basePath !== '') void app.register(options.health.routes, { prefix: basePath })
@@ -127,6 +130,7 @@ export function createListener(options: ListenerOptions): Listener {
     },
     stop: async withinMs => {
       stopping = true
+      unread.stop()
       sockets.closeUnused()
       const cut = after(withinMs, () => server.closeAllConnections(), failed)
       try {

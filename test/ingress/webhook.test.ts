@@ -1,10 +1,12 @@
 // What the ingress answers, and what is then in the inbox.
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/lib/fault.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { announce, exchange, openRaw } from '../web/raw-exchange.ts'
+import { announce, exchange, openRaw, pour } from '../web/raw-exchange.ts'
 import { byToken, open, pipelineBody, runIngress, token } from './running-ingress.ts'
 
 const withToken = { 'x-service-token': token }
@@ -228,6 +230,27 @@ describe('what is refused', () => {
     )
     expect(ingress.counts.refused.size).toBe(1)
     expect((await store.inbox.state()).waiting).toBe(0)
+    expect((await post(pipelineBody, withToken)).status).toBe(202)
+  })
+
+  test('30 MB that are sent to the end: every ordinary client reads the 413', async () => {
+    const { port, url, post } = await runIngress()
+    const refusal = /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/
+    // One that reads nothing before it has sent all, with the token and without.
+    expect(await pour(port, 30_000_000, withToken)).toMatch(refusal)
+    expect(await pour(port, 30_000_000, {})).toMatch(/^HTTP\/1\.1 401 [^]*}$/)
+    const headers = { ...withToken, 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }
+    const body = Buffer.alloc(30_000_000, 0x20)
+    const fetched = await fetch(`${url}/webhooks`, { method: 'POST', headers, body })
+    expect([fetched.status, await fetched.json()]).toEqual([413, { message: 'The body is too large.' }])
+    const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`])
+    // It does not ask first.
+    const curl = spawn('curl', ['--silent', '--header', 'Expect:', ...given, '--data-binary', '@-', `${url}/webhooks`])
+    const failed = new Promise(resolve => curl.once('error', resolve))
+    curl.stdin.on('error', () => undefined).end(body)
+    const said = await Promise.race([failed, text(curl.stdout)])
+    // A machine without curl is no failure.
+    if (typeof said === 'string') expect(said).toBe('{"message":"The body is too large."}')
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 

@@ -12,7 +12,7 @@ import { createProvenPeers } from '../../src/lib/proven-peers.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createHealth } from '../../src/web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type Routes } from '../../src/web/listener.ts'
-import { exchange, openRaw } from './raw-exchange.ts'
+import { exchange, openRaw, type RawConnection } from './raw-exchange.ts'
 
 const health = createHealth({
   proveWritable: async () => undefined,
@@ -92,6 +92,37 @@ describe('answers that no route gives', () => {
     connection.socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 25000000\r\n\r\n')
     expect(await connection.until(/nothing/)).toMatch(/^HTTP\/1\.1 404 [^]*connection: close/)
     await connection.closed()
+  })
+
+  test('what is sent after a refusal is read to its end, for a limited number of connections, bytes and seconds', async () => {
+    // Nobody's patience ends in this test, however slow the machine.
+    const lingering = { known: 0, strangers: 1, bytes: 3_000_000, ms: 600_000, silentMs: 300_000 }
+    const { port, listener } = await run({ lingering })
+    const head = (length: number): string => `POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`
+    const refused = async (length: number): Promise<RawConnection> => {
+      const connection = await openRaw(port)
+      connection.socket.write(head(length))
+      expect(await connection.until(/}$/)).toMatch(/^HTTP\/1\.1 404 [^]*connection: close/)
+      return connection
+    }
+    const large = Buffer.alloc(20_000_000)
+    const isReset = async (connection: RawConnection): Promise<boolean> => {
+      connection.socket.write(large)
+      await connection.closed()
+      return connection.socket.errored !== null
+    }
+    // The first has the only place, and waits; the next one is read a little of.
+    const first = await refused(2_000_000)
+    expect(await isReset(await refused(20_000_000))).toBe(true)
+    // The first sends all, and is closed in order: its place is free again, for so many bytes.
+    first.socket.write(large.subarray(0, 2_000_000))
+    expect(await first.closed()).toMatch(/}$/)
+    expect(first.socket.errored).toBe(null)
+    const second = await refused(20_000_000)
+    expect(await isReset(second)).toBe(true)
+    // A listener that stops waits for nobody.
+    const third = await refused(2_000_000)
+    await Promise.all([listener.stop(300_000), third.closed()])
   })
 
   test('a request that was refused before its body does nothing, also when its sender goes away at once', async () => {

@@ -44,8 +44,7 @@ export async function exchange(port: number, text: string): Promise<string> {
 }
 
 /**
- * Announces a JSON body of `length` bytes for /webhooks, sends the first 100,000, and resolves with the answer. Whoever sends all of a body that is
- * refused may have the connection reset before having read why.
+ * Announces a JSON body of `length` bytes for /webhooks, sends the first 100,000, and resolves with the answer.
  */
 export async function announce(
   port: number,
@@ -59,4 +58,21 @@ export async function announce(
   const answer = await connection.until(/}$/)
   connection.socket.destroy()
   return answer
+}
+
+/** Sends all of such a body before it reads a byte of the answer, as simple clients do. Resolves with all that came once the other side has closed. */
+export async function pour(port: number, length: number, headers: Readonly<Record<string, string>>): Promise<string> {
+  const connection = await openRaw(port)
+  const { socket } = connection
+  socket.pause()
+  const all = { host: 'localhost', 'content-type': 'application/json', 'content-length': length, ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  const sent = new Promise<void>(resolve => {
+    socket.once('close', resolve)
+    socket.write(`POST /webhooks HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+    socket.write(Buffer.alloc(length, 0x20), () => resolve())
+  })
+  await sent
+  socket.resume()
+  return connection.closed()
 }
