@@ -17,7 +17,7 @@ import { DemoReceiver } from '../demo/receiver.ts'
 import { WebhookSender } from '../demo/platform/sender.ts'
 import { figures, projects } from '../demo/platform/world.ts'
 import { waterfall } from '../terminal/waterfall.ts'
-import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { complain, exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { statusOfSpan, type WaterfallSpan } from '../terminal/waterfall-span.ts'
 import type { ReceivedLogRecord } from '../demo/otlp-logs.ts'
 
@@ -210,11 +210,11 @@ function healed(platform: LivePlatform, { statuses }: TraceBook, reported: Repor
 
 function drawer(
   { color }: DemoOptions,
-  { stdout, env }: Terminal,
+  terminal: Terminal,
   reported: ReportedEnds,
 ): (spans: readonly WaterfallSpan[]) => void {
-  const isTerminal = stdout.isTTY === true
-  const colored = color ?? (isTerminal && (env.NO_COLOR ?? '') === '')
+  const { stdout } = terminal
+  const colored = color ?? isColored(terminal)
   return spans => {
     const width = Math.min(stdout.columns ?? 100, 140)
     stdout.write(`\n${waterfall(spans, { width, color: colored })}\n`)

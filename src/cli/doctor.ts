@@ -4,6 +4,7 @@ import { checkAudit } from './doctor/audit.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations } from './doctor/destinations.ts'
 import { checkEnforcement } from './doctor/tokens.ts'
+import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
@@ -67,6 +68,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     ['daemon', async () => checkDaemon(config)],
     ['platform', async () => checkPlatform(config, client)],
     ['hooks', async () => checkHooks(config, client)],
+    ['events', async () => checkEvents(config, client, store)],
     ['clock', async () => checkClock(config)],
     ['instances', async () => (store === undefined ? [] : checkInstances(config, store))],
     ['budget', async () => checkBudget(config, store)],

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createPriceTable } from '../processing/price-table.ts'
-import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { complain, exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { observedRun, type Run } from '../model/run.ts'
 import { eventChunk, type EventChunk } from '../model/event.ts'
@@ -68,8 +68,8 @@ export async function mapFile(
     return exitCode.failed
   }
   if (parsed.outcome === 'ignored') {
-    print(terminal, `${name}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`)
-    return exitCode.done
+    const said = `${name}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`
+    return nothing(terminal, json, said)
   }
   if (parsed.outcome === 'event') {
     const chunk = eventChunk(parsed.event, Date.now(), config.platform.profile)
@@ -84,22 +84,36 @@ export async function mapFile(
     const jobs = [...run.jobs.values()].map(
       ({ id, record }) => `job ${id} ${record.facts.name ?? ''} ${record.facts.status}`,
     )
-    print(terminal, `${name}: update of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`)
-    print(terminal, 'It is exported with its pipeline, once a pipeline event arrives.')
-    return exitCode.done
+    const said = `${name}: update of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`
+    return nothing(terminal, json, `${said}\nIt is exported with its pipeline, once a pipeline event arrives.`)
   }
   const chunk = snapshot(run, config)
   if (json) {
     print(terminal, tracesAsJson([chunk], telemetry))
+    if (parsed.dropped > 0) complain(terminal, leftOut(parsed.dropped))
     return exitCode.done
   }
-  const color = terminal.stdout.isTTY === true && terminal.env.NO_COLOR === undefined
+  const color = isColored(terminal)
   const width = terminal.stdout.columns ?? 100
   print(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
   const { status } = chunk.pipeline.facts
   if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon waits for the pipeline to end.`)
-  if (parsed.dropped > 0) print(terminal, `\n${parsed.dropped} jobs without a usable id or status were left out.`)
+  if (parsed.dropped > 0) print(terminal, `\n${leftOut(parsed.dropped)}`)
   return exitCode.done
+}
+
+/** Says why nothing is exported. For scripts the output is an empty export, and the sentence is no part of it. */
+function nothing(terminal: Terminal, json: boolean, said: string): number {
+  if (!json) print(terminal, said)
+  else {
+    print(terminal, '{"resourceSpans":[]}')
+    complain(terminal, said)
+  }
+  return exitCode.done
+}
+
+function leftOut(jobs: number): string {
+  return `${jobs} jobs without a usable id or status were left out.`
 }
 
 function snapshot(run: Run, { traceIds, platform, costs }: Config<ProfileName>): Chunk {

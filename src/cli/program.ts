@@ -97,7 +97,7 @@ See what a webhook becomes:
     program
       .command('top')
       .description(
-        'live view of a running daemon: what is running, waiting and failing; printed once when not in a terminal',
+        'live view of a running daemon: what is running, waiting and failing; q ends it; printed once when not in a terminal',
       )
       .option('--url <url>', 'the address of its pages (default: from the configuration)', webAddress)
       .addOption(new Option('--every <duration>', 'how often to refresh').argParser(durationMs).default(1_000, '1s'))

@@ -1,7 +1,11 @@
 // The streams and the environment of a command, passed in so that tests can replace them; exit codes, and printing.
 
 export interface Terminal {
-  readonly stdin?: NodeJS.ReadableStream
+  readonly stdin?: NodeJS.ReadableStream & {
+    readonly isTTY?: boolean
+    /** Only of a terminal: single keys arrive at once, and are not shown. */
+    setRawMode?(raw: boolean): unknown
+  }
   readonly stdout: NodeJS.WritableStream & {
     readonly isTTY?: boolean
     readonly columns?: number
@@ -20,6 +24,11 @@ export function print(terminal: Terminal, text: string): void {
 
 export function complain(terminal: Terminal, text: string): void {
   terminal.stderr.write(`${text}\n`)
+}
+
+/** Whether to print colours: in a terminal, unless NO_COLOR has a value. */
+export function isColored({ stdout, env }: Terminal): boolean {
+  return stdout.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
 }
 
 /** Columns padded to their widest cell, two spaces between. The first row is the heading. */

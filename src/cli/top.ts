@@ -1,9 +1,8 @@
 // `pipespan top`: a live view of a running daemon in a terminal: what runs, waits and fails. It reads the JSON API of the admin
-// listener. If standard output is not a terminal, it prints one picture and ends.
-import { once } from 'node:events'
+// listener. If standard output is not a terminal that can be drawn on, it prints one picture and ends.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { exitCode, print, type Terminal } from './terminal.ts'
+import { exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import { liveView, type LiveState } from '../terminal/live-view.ts'
 import { localAddress } from './local-address.ts'
@@ -40,36 +39,45 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
       print(terminal, JSON.stringify(await ask()))
       return exitCode.done
     }
-    const { stdout } = terminal
-    if (stdout.isTTY !== true) {
+    const { stdout, env } = terminal
+    if (stdout.isTTY !== true || env.TERM === 'dumb') {
       print(terminal, liveView(await ask(), { from, now: Date.now(), width: Infinity, height: Infinity, color: false }))
       return exitCode.done
     }
     return await follow(terminal, from, options.every, ask)
   } finally {
-    await dispatcher.close()
+    // Not `close`: whoever ends it need not wait for an answer.
+    await dispatcher.destroy()
   }
 }
 
-/** Draws until Ctrl-C. If the daemon stops answering, it says so and keeps trying. */
+/** Draws until q or Ctrl-C is pressed, and anew when the size changes. If the daemon stops answering, it says so and keeps trying. */
 async function follow(terminal: Terminal, from: string, every: number, ask: () => Promise<LiveState>): Promise<number> {
   const { stdout } = terminal
-  const color = terminal.env.NO_COLOR === undefined
+  const color = isColored(terminal)
   let state = await ask()
   let failure: string | undefined
+  const draw = (): void => {
+    const [width, rows] = [stdout.columns ?? 80, stdout.rows ?? 24]
+    const said = failure === undefined ? [] : (failure.match(new RegExp(`.{1,${width}}`, 'gu')) ?? [])
+    const picture = liveView(state, { from, now: Date.now(), width, height: rows - 1 - said.length, color })
+    stdout.write(`\x1b[H${[...said, picture].join('\n').replaceAll('\n', '\x1b[K\n')}\x1b[J`)
+  }
   const ending = new AbortController()
-  const ended = once(process, 'SIGINT', { signal: ending.signal }).then(() => ending.abort())
+  const { signal } = ending
+  const ended = new Promise<'ended'>(resolve => signal.addEventListener('abort', () => resolve('ended')))
+  const release = endsBy(terminal, () => ending.abort())
+  stdout.on('resize', draw)
   // The terminal's alternate screen: leaving it restores what was there before.
   stdout.write('\x1b[?1049h\x1b[?25l')
   try {
-    while (!ending.signal.aborted) {
-      const size = { width: stdout.columns ?? 80, height: (stdout.rows ?? 24) - (failure === undefined ? 1 : 2) }
-      const picture = liveView(state, { from, now: Date.now(), ...size, color })
-      const lines = failure === undefined ? picture : `${failure}\n${picture}`
-      stdout.write(`\x1b[H${lines.replaceAll('\n', '\x1b[K\n')}\x1b[J`)
-      await Promise.race([sleep(every, undefined, { signal: ending.signal }).catch(() => undefined), ended])
+    while (!signal.aborted) {
+      draw()
+      await sleep(every, undefined, { signal }).catch(() => undefined)
       try {
-        state = await ask()
+        const answer = await Promise.race([ask(), ended])
+        if (answer === 'ended') break
+        state = answer
         failure = undefined
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error
@@ -77,11 +85,36 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
       }
     }
   } finally {
-    ending.abort()
-    await ended.catch(() => undefined)
+    stdout.off('resize', draw)
     stdout.write('\x1b[?25h\x1b[?1049l')
+    release()
   }
   return exitCode.done
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** Ctrl-C and Ctrl-D arrive as characters where keys are read. */
+const endingKeys = /[qQ\x03\x04]/
+
+/** Calls `end` at these keys and signals. Returns the function that stops listening. */
+function endsBy({ stdin }: Terminal, end: () => void): () => void {
+  const onKeys = (keys: Buffer | string): void => {
+    if (endingKeys.test(String(keys))) end()
+  }
+  for (const name of signals) process.on(name, end)
+  const readsKeys = stdin?.isTTY === true && stdin.setRawMode !== undefined
+  if (readsKeys) {
+    stdin.setRawMode?.(true)
+    stdin.on('data', onKeys)
+  }
+  return () => {
+    for (const name of signals) process.off(name, end)
+    if (!readsKeys) return
+    stdin.off('data', onKeys)
+    stdin.setRawMode?.(false)
+    // Otherwise the open terminal would keep the process running.
+    stdin.pause()
+  }
 }
 
 /** Throws Unanswered, which says who answers there instead. */

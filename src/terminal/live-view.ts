@@ -87,7 +87,11 @@ export function liveView(state: LiveState, { from, now, width, height, color }: 
     [['dim', 'LAST FINISHED']],
     ...(ended.length === 0 ? [['  none yet']] : ended.map(one => pipelineLine(one, now))),
   ]
-  return lines.map(line => drawn(line, width, color)).join('\n')
+  // A screen that is too small for notices and queues shows the first lines.
+  return lines
+    .slice(0, height)
+    .map(line => drawn(line, width, color))
+    .join('\n')
 }
 
 const marks: Readonly<Record<string, readonly [Paint, string]>> = {

@@ -9,11 +9,15 @@ import { runProgram } from '../../src/cli/program.ts'
 
 const payload = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', 'pipeline-failed.json')
 
-async function map(file: string, stdin: Readable): Promise<{ code: number; out: string; complaint: string }> {
+async function map(
+  file: string,
+  stdin: Readable,
+  ...more: string[]
+): Promise<{ code: number; out: string; complaint: string }> {
   const stdout = new PassThrough()
   const stderr = new PassThrough()
   const env = { PIPESPAN_WEBHOOK_TOKEN: 'x' }
-  const code = await runProgram(['map', file], { stdin, stdout, stderr, env })
+  const code = await runProgram(['map', file, ...more], { stdin, stdout, stderr, env })
   stdout.end()
   stderr.end()
   return { code, out: await text(stdout), complaint: await text(stderr) }
@@ -45,6 +49,26 @@ it('shows what becomes of an event that is about no pipeline, and says where it 
   const push = await map('-', Readable.from([eventFile('push').text]))
   expect(push.out).toContain('(when it was received)')
   expect(push.out).toContain('Not exported with this configuration: PIPESPAN_EVENTS does not include push.')
+})
+
+it('prints JSON and nothing else for scripts, also where nothing is exported', async () => {
+  const fixture = (name: string): string => path.join(import.meta.dirname, '..', 'fixtures', name)
+  for (const [file, says] of [
+    ['webhooks/pipeline-failed.json', ''],
+    ['events/deployment.json', ''],
+    ['webhooks/job-failed.json', 'once a pipeline event arrives.\n'],
+    ['webhooks/unknown', 'nothing is exported.\n'],
+  ] as const) {
+    const isUnknown = file === 'webhooks/unknown'
+    const { code, out, complaint } = await map(
+      isUnknown ? '-' : fixture(file),
+      Readable.from(['{"object_kind":"sponge"}']),
+      '--json',
+    )
+    const { resourceSpans, resourceLogs } = JSON.parse(out) as Record<string, unknown[] | undefined>
+    expect([file, code, (resourceSpans ?? resourceLogs)?.length]).toEqual([file, 0, says === '' ? 1 : 0])
+    expect(complaint.endsWith(says) && (complaint === '') === (says === '')).toBe(true)
+  }
 })
 
 it('says what is wrong with the standard input', async () => {

@@ -85,4 +85,33 @@ it('cuts every line to the terminal, and lists to its height', () => {
   expect(lines.join('')).not.toMatch(/\p{C}/u)
   expect(lines).toContain('! A destination does not answer. Look at it.')
   expect(lines).toContain('  default traces: open, 3 pending, 0 delivered, 1 dead lette')
+  expect(liveView(state, { from: 'here', now: 0, width: 60, height: 4, color: false }).split('\n')).toHaveLength(4)
+})
+
+it('ends at q, draws anew when the size changes, and leaves the terminal as it was', async () => {
+  const screen = { isTTY: true, columns: 80, rows: 24 }
+  const modes: boolean[] = []
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (raw: boolean) => modes.push(raw) })
+  const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), screen)
+  let out = ''
+  stdout.on('data', (chunk: string) => (out += chunk))
+  const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_ADMIN_TOKEN: adminToken }
+  const args = ['top', '--url', house.url, '--every', '1h']
+  const ending = runProgram(args, { stdin, stdout, stderr: new PassThrough(), env })
+  await expect.poll(() => out, { timeout: 60_000 }).toContain('LAST FINISHED')
+  expect(out).toContain('\x1b[1mPipespan')
+  out = ''
+  Object.assign(stdout, { columns: 40, rows: 15 })
+  stdout.emit('resize')
+  await expect.poll(() => out).toContain('\x1b[J')
+  const lines = out.replace(/\x1b\[[?\d]*[a-zA-Z]/g, '').split('\n')
+  expect(lines.length).toBeLessThan(15)
+  expect(Math.max(...lines.map(line => line.length))).toBe(40)
+  expect(modes).toEqual([true])
+  stdin.write('x')
+  stdin.write('q')
+  expect(await ending).toBe(0)
+  expect(modes).toEqual([true, false])
+  await expect.poll(() => out.endsWith('\x1b[?25h\x1b[?1049l')).toBe(true)
+  expect(stdout.listenerCount('resize')).toBe(0)
 })
