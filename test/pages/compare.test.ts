@@ -1,7 +1,9 @@
 // Two runs of a pipeline side by side.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, launch, openContext } from './browser.ts'
+import { costPage } from '../../src/pages/cost.ts'
 import { openHouse, until, type House } from './house.ts'
+import type { Costs } from '../../src/pages/cost-figures.ts'
 
 const begun = Date.now() - 6 * 3_600_000
 
@@ -180,6 +182,28 @@ it('sorts tables by the column that is asked for, in both directions, by links w
   for (const page of ['/tests', '/tests/costly', '/environments', '/sources', '/changes', '/timeline', '/tokens']) {
     expect((await fetch(`${house.url}${page}?sort=-nothing`)).status).toBe(200)
   }
+})
+
+it('says over which stored pipelines exact branches and runners were counted, and where that was cut off', async () => {
+  const page = await read('/cost?span=7d')
+  expect(page).toContain('Counted over 5 stored pipelines, with 100 % of the job time of this period.')
+  expect(page).toMatch(/The oldest stored pipeline was created 20[-\d]+ [\d:]+ UTC/)
+  expect(page).toContain('href="/pipelines?project=acme%2Fshop&amp;ref=other"')
+  const costs = JSON.parse(await read('/api/cost?span=7d')) as Costs
+  expect(costs.retained).toMatchObject({ pipelines: 5, storedSince: begun, total: { runs: 12 } })
+  expect(costs.retained.branches.map(({ name, runs: jobs }) => [name, jobs])).toEqual([
+    ['main', 11],
+    ['other', 1],
+  ])
+  const shown = (retained: Partial<Costs['retained']>): string => {
+    const reader = { base: '', address: '/cost', query: new URLSearchParams(), now: begun, form: '', session: false }
+    return costPage({ ...costs, retained: { ...costs.retained, ...retained } }, reader).content.toString()
+  }
+  const { total } = costs.retained
+  expect(shown({ backTo: begun, total: { ...total, totalMs: total.totalMs / 4 } })).toMatch(
+    /with 25 % of the job time of this period\. There are more: only the newest were counted, back to 20[-\d]+ [\d:]+ UTC\./,
+  )
+  expect(shown({ pipelines: 0 })).toContain('No pipeline of this period is stored any more.')
 })
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {

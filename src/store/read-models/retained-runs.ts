@@ -11,8 +11,8 @@ import type { Millis } from '../../model/instant.ts'
 
 /** UTF-16 units of the chunks that are read for one answer: a quarter of a second. */
 const mostText = 24 * 1024 * 1024
-/** How many are read before the event loop gets its turn. */
-const runsAtOnce = 50
+/** How much is read before the event loop gets its turn: some milliseconds. Runs may be large, so the first are few. */
+const atOnce = { first: 20, runs: 200, text: 512 * 1024 }
 
 export interface RetainedRuns {
   /** Created at or after. */
@@ -60,12 +60,14 @@ export async function readRetained(
   const runs = isCounted === undefined ? walked : walked.filter(({ project }) => isCounted(project))
   let read = 0
   let characters = 0
-  for (; read < runs.length && characters < mostText; read += runsAtOnce) {
-    const ids = runs.slice(read, read + runsAtOnce).map(({ id }) => id)
+  while (read < runs.length && characters < mostText) {
+    const fitting = read === 0 ? atOnce.first : Math.floor((atOnce.text * read) / Math.max(1, characters))
+    const ids = runs.slice(read, read + Math.min(atOnce.runs, Math.max(1, fitting))).map(({ id }) => id)
     const rows = await ask(
       `SELECT id, run_id, content FROM chunks WHERE run_id IN (${places(ids)}) AND inside IS NULL ORDER BY run_id, id`,
       ids,
     )
+    read += ids.length
     characters += rows.reduce((sum, row) => sum + String(row.content).length, 0)
     for (const [, its] of Map.groupBy(rows, runOf)) countRun(its, count, damaged)
     await breathe()
