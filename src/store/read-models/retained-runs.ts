@@ -12,7 +12,7 @@ import type { Millis } from '../../model/instant.ts'
 /** UTF-16 units of the chunks that are read for one answer: a quarter of a second. */
 const mostText = 24 * 1024 * 1024
 /** How much is read before the event loop gets its turn: some milliseconds. Runs may be large, so the first are few. */
-const atOnce = { first: 20, runs: 200, text: 512 * 1024 }
+const atOnce = { first: 20, runs: 100, text: 512 * 1024 }
 
 export interface RetainedRuns {
   /** Created at or after. */
