@@ -10,6 +10,7 @@ import {
   type Versioned,
 } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
+import { onePerson, oneRunner } from './recurring.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
@@ -104,7 +105,9 @@ export function viewJob(job: Job): JobView {
     }
   }
   const runner = view.runner as Runner | undefined
-  if (runner !== undefined && runner.id === runnerTags?.runner) view.runner = { ...runner, tags: runnerTags.tags }
+  if (runner !== undefined)
+    view.runner = oneRunner(runner.id === runnerTags?.runner ? { ...runner, tags: runnerTags.tags } : runner)
+  if (facts.user !== undefined) view.user = onePerson(facts.user)
   const runsAgain = second(finishedAt) < second(startedAt)
   view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !runsAgain) ? finishedAt : undefined
   if (facts.failureReason !== undefined && facts.status !== 'failed') view.failureReason = undefined

@@ -55,8 +55,9 @@ export function observedPipeline(observation: Observation): Pipeline | undefined
 
 function newestSecond({ pipeline, origin, jobs }: Observation): number {
   const { createdAt, finishedAt, updatedAt } = pipeline?.times ?? {}
-  const jobTimes = jobs.flatMap(({ times }) => [times.createdAt, times.startedAt, times.finishedAt])
-  return second(latest([createdAt, finishedAt, origin === 'rest' ? updatedAt : undefined, ...jobTimes]))
+  let newest = latest([createdAt, finishedAt, origin === 'rest' ? updatedAt : undefined])
+  for (const { times } of jobs) newest = later(newest, later(times.createdAt, later(times.startedAt, times.finishedAt)))
+  return second(newest)
 }
 
 /** True if the newest observation of a pipeline is an answer of REST. */

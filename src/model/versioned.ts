@@ -19,12 +19,11 @@ export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
 /** Joins the parts of a version, the most important first; numbers are padded so that they sort as numbers. */
 export function versionOf(...parts: readonly (number | string)[]): Version {
-  let version = ''
-  for (const [at, part] of parts.entries()) {
-    const text = typeof part === 'number' ? padded(part) : part
-    version = at === 0 ? text : `${version}:${text}`
-  }
-  return version
+  return parts.map(textOf).join(':')
+}
+
+function textOf(part: number | string): string {
+  return typeof part === 'number' ? padded(part) : part
 }
 
 /** `String(number).padStart(12, '0')`, cached for small numbers: they are most of them. */
@@ -38,7 +37,13 @@ const small: string[] = []
 
 /** The first part of a version: the newest time in the observation, in seconds of Unix time. */
 export function newestSecondOf(version: Version): number {
-  return Number(version.slice(0, 12))
+  let second = 0
+  for (let at = 0; at < 12; at += 1) {
+    const digit = version.charCodeAt(at) - 0x30
+    if (!(digit >= 0 && digit <= 9)) return Number(version.slice(0, 12))
+    second = second * 10 + digit
+  }
+  return second
 }
 
 /** The version of the observation that this field came from; undefined when the field is unknown. */

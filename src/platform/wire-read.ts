@@ -62,7 +62,7 @@ export const readTime: Read<number> = parseWireTime
 export const readTexts: Read<readonly string[]> = shaped(value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
-  for (const item of value.slice(0, longestList)) {
+  for (const item of value.length > longestList ? value.slice(0, longestList) : value) {
     const text = readText(item)
     if (text !== undefined) texts.push(text)
   }

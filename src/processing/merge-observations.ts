@@ -63,10 +63,11 @@ export function mergeIntoRun(
 ): RunChange | undefined {
   const run = known === undefined ? observed : mergeRun(known.run, observed)
   if (run === known?.run) return undefined
-  const jobs = [...observed.jobs.keys()].flatMap(id => {
+  const jobs: Job[] = []
+  for (const id of observed.jobs.keys()) {
     const job = run.jobs.get(id)
-    return job === undefined || job === known?.run.jobs.get(id) ? [] : [job]
-  })
+    if (job !== undefined && job !== known?.run.jobs.get(id)) jobs.push(job)
+  }
   return {
     run,
     jobs,

@@ -101,7 +101,9 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
         const decision = decide({ run: merged.run, timing: merged.timing, firstSeenBy: {} }, undefined, now)
         if ('unread' in decision) return merged
         did.push(...decision.did)
-        const jobs = new Map([...merged.jobs, ...decision.change.jobs].map(job => [job.id, job]))
+        const jobs = new Map<number, Job>()
+        for (const job of merged.jobs) jobs.set(job.id, job)
+        for (const job of decision.change.jobs) jobs.set(job.id, job)
         return { ...merged, ...decision.change, jobs: [...jobs.values()] }
       },
     }),

@@ -85,6 +85,9 @@ function pipelineSpan(
   }
 }
 
+/** One empty list for all spans. */
+const none: readonly never[] = []
+
 /** `pipeline`: the context of the pipeline's span, in this chunk or an earlier one. */
 function jobSpan(subject: JobSubject, times: SpanTimes, pipeline: SpanContext, style: AttributeStyle): Span {
   const { chunk, job, outcome } = subject
@@ -98,10 +101,10 @@ function jobSpan(subject: JobSubject, times: SpanTimes, pipeline: SpanContext, s
     endTimeUnixNano: times.end,
     attributes: attributesOf(jobAttributes, subject, style),
     droppedAttributesCount: 0,
-    events: [],
+    events: none,
     droppedEventsCount: 0,
     status: statusOf(job.status, outcome.reason),
-    links: linksOfJob(chunk, job).map(link => toLink(link, style)),
+    links: job.salt === undefined ? none : linksOfJob(chunk, job).map(link => toLink(link, style)),
     droppedLinksCount: 0,
     flags: flagsOf(pipeline),
   }

@@ -20,7 +20,7 @@ export interface RecentChunks {
   recallOfRun(id: number): Chunk | undefined
 }
 
-/** UTF-16 units of JSON in the cache: some 600 chunks of twenty jobs; in memory they take three times as much. */
+/** UTF-16 units of JSON in the cache: some 600 chunks of twenty jobs, which take about as much in memory. */
 export const mostText = 8 * 1024 * 1024
 /** Larger chunks, in UTF-16 units, are not cached: a few of them would displace all others. */
 const largest = 128 * 1024
