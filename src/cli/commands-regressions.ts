@@ -9,7 +9,7 @@ export function addRegressionCommands({ program, terminal, file, answer }: Comma
       .command('regressions')
       .description('pipelines and jobs that became slower or less reliable, with the first bad run')
       .option('--all', 'also those that are resolved', false)
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: RegressionOptions) =>
           withStore(terminal, file(), async store =>

@@ -98,7 +98,7 @@ it('ends at q, draws anew when the size changes, and leaves the terminal as it w
   const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_ADMIN_TOKEN: adminToken }
   const args = ['top', '--url', house.url, '--every', '1h']
   const ending = runProgram(args, { stdin, stdout, stderr: new PassThrough(), env })
-  await expect.poll(() => out, { timeout: 60_000 }).toContain('LAST FINISHED')
+  await expect.poll(() => out).toContain('LAST FINISHED')
   expect(out).toContain('\x1b[1mPipespan')
   out = ''
   Object.assign(stdout, { columns: 40, rows: 15 })
