@@ -74,7 +74,7 @@ function whyNone({ with: wanted, pipeline }: ComparedRuns): string {
 
 function found(compared: ComparedRuns, comparison: Comparison, reader: Reader): Html {
   const { pipeline, other } = compared
-  return html`${card('The two runs', runsTable(compared, comparison, reader), { aside: inAll(comparison) })}
+  return html`${card(other === undefined ? 'The run and its usual' : 'The two runs', runsTable(compared, comparison, reader), { aside: inAll(comparison) })}
   ${other !== undefined && card('What explains the difference', explanation(comparison, compared))}
   ${other !== undefined && card('Both on one time axis', bothWaterfalls(pipeline, other, reader))}
   ${card('Job by job', jobsTable(compared, comparison, reader), { aside: changes(comparison), id: 'jobs' })}`
@@ -98,7 +98,7 @@ function bothWaterfalls(pipeline: RunCard, other: RunCard, reader: Reader): Cont
 
 function inAll({ deltaMs }: Comparison): Content {
   if (deltaMs === undefined) return ''
-  if (deltaMs === 0) return 'Both took as long.'
+  if (deltaMs === 0) return 'Both took equally long.'
   return `${duration(Math.abs(deltaMs))} ${deltaMs > 0 ? 'longer' : 'shorter'} in all`
 }
 
@@ -160,7 +160,7 @@ function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Compari
 }
 
 function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: ComparedRuns): Content {
-  if (parts.length === 0) return empty('Their critical paths took as long, or one of them has none: no job ran.')
+  if (parts.length === 0) return empty('Their critical paths took equally long, or one of them has none: no job ran.')
   const shown = parts.slice(0, mostParts)
   const rest = deltaMs - shown.reduce((sum, part) => sum + part.deltaMs, 0)
   const figure = (content: Content): Content => html`<span class="figure">${content}</span>`
@@ -174,8 +174,8 @@ function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: Co
   const heads = ['On the critical path', `#${pipeline.pipelineId}`, `#${other?.pipelineId}`, 'Difference']
   return html`${table('What explains the difference', heads, rows)}
     <p class="dim">
-      The critical path is the chain of jobs that the pipeline took as long as. What is on the path of one run alone ran
-      beside something longer in the other.
+      The critical path is the chain of jobs that decided how long the pipeline took. What is on the path of only one
+      run was outlasted by something else in the other.
     </p>`
 }
 
@@ -196,9 +196,11 @@ const columns: Readonly<Record<string, Column<ComparedJob>>> = {
   queue: { head: 'Difference', of: job => job.queuedDeltaMs },
 }
 
+const besideUsual = { other: { head: 'Usual', of: (job: ComparedJob) => job.there?.ranMs } }
+
 function jobsTable({ pipeline, other, with: wanted }: ComparedRuns, { jobs }: Comparison, reader: Reader): Content {
   if (jobs.length === 0) return empty('No jobs yet.')
-  const { heads, rows: sorted } = sorting(columns, jobs, {
+  const { heads, rows: sorted } = sorting(other === undefined ? { ...columns, ...besideUsual } : columns, jobs, {
     sort: reader.query.get('sort'),
     href: sort => `${compareAddress(reader.base, pipeline, wanted, reader)}&sort=${sort}#jobs`,
     otherwise: (a, b) => rank(a) - rank(b) || Math.abs(b.ranDeltaMs ?? 0) - Math.abs(a.ranDeltaMs ?? 0),
