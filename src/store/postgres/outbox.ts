@@ -1,7 +1,7 @@
 // The outbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
-import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
+import { chunkOf, deadLetters, entryOf, selectQueues, settledValues } from '../sql/outbox.ts'
 import { postgresStatements } from './statements.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { idOf } from './run-rows.ts'
@@ -10,6 +10,7 @@ import type { Database, Session } from './database.ts'
 import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
 
 export function postgresOutbox(db: Database): Outbox {
+  const sql = postgresStatements(db)
   return {
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
@@ -32,7 +33,7 @@ export function postgresOutbox(db: Database): Outbox {
         queue.destination,
         queue.signal,
       ]),
-    ...deadLetters(postgresStatements(db)),
+    ...deadLetters(sql, async () => sql.all(selectQueues)),
   }
 }
 

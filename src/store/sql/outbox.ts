@@ -1,5 +1,5 @@
 // The SQL of the outbox that both databases share: settling, queues and dead letters.
-import { number, optional, record, text, word } from './columns.ts'
+import { number, optional, record, text, word, type Row } from './columns.ts'
 import { signals } from '../ports/runs.ts'
 import { longestPutOff } from './too-far-ahead.ts'
 import { places, type Statements, type Value } from './statements.ts'
@@ -8,28 +8,46 @@ import { storedAny, type DamagedRows } from './stored-json.ts'
 import type { AnyChunk } from '../../model/event.ts'
 import type { ExportQueueState, Outbox, Settlement } from '../ports/outbox.ts'
 
+/** `countQueues`: as `selectQueues` returns them. */
 export function deadLetters(
   sql: Statements,
+  countQueues: () => Promise<readonly Row[]>,
 ): Pick<Outbox, 'makeDue' | 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
   let counted: { readonly queues: readonly ExportQueueState[]; readonly until: number } | undefined
+  /** Set while a large backlog is counted: all who ask meanwhile get that count. */
+  let counting: Promise<readonly ExportQueueState[]> | undefined
+  let wasLarge = false
+  const forget = (): void => {
+    counted = undefined
+    counting = undefined
+  }
+  const count = async (): Promise<readonly ExportQueueState[]> => {
+    const queues = (await countQueues()).map(queue)
+    const pending = queues.reduce((sum, one) => sum + one.pending, 0)
+    wasLarge = pending >= large
+    if (wasLarge) counted = { queues, until: performance.now() + pending * believedMs }
+    return queues
+  }
   const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {
     if (ids.length === 0) return 0
-    counted = undefined
+    forget()
     const which = ids === 'all' ? '' : `AND id IN (${places(ids, 1)})`
     const values: Value[] = [await sql.now(), ...(ids === 'all' ? [] : ids)]
     return sql.change(`UPDATE outbox SET ${set} WHERE state = 'dead' ${which}`, values)
   }
   return {
     makeDue: async ({ destination, signal }) => {
-      counted = undefined
+      forget()
       return sql.change(makeDue, [await sql.now(), destination, signal])
     },
     queues: async () => {
       if (counted !== undefined && performance.now() < counted.until) return counted.queues
-      const queues = (await sql.all(selectQueues)).map(queue)
-      const pending = queues.reduce((sum, one) => sum + one.pending, 0)
-      counted = pending < large ? undefined : { queues, until: performance.now() + pending * believedMs }
-      return queues
+      if (counting !== undefined) return counting
+      const own = count().finally(() => {
+        if (counting === own) counting = undefined
+      })
+      if (wasLarge) counting = own
+      return own
     },
     deadLetters: async limit => (await sql.all(`${selectDead} ORDER BY o.id DESC LIMIT ?1`, [limit])).map(letter),
     deadLetter: async id => {

@@ -1,6 +1,7 @@
 // The outbox on SQLite. Leases are in memory, so that leasing writes nothing.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
+import { countBacklog } from './backlog.ts'
 import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
 import { createLeases, type Leases } from './leases.ts'
 import { number, record, text } from '../sql/columns.ts'
@@ -11,6 +12,7 @@ import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue } from 
 
 export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
   const leases = createLeases()
+  const sql = sqliteStatements(db)
   return {
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
@@ -43,7 +45,7 @@ export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
       const pauses = rows.map(due).map(entry => Math.max(entry.at - now, leases.until(entry.id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
-    ...deadLetters(sqliteStatements(db)),
+    ...deadLetters(sql, async () => countBacklog(sql.all)),
   }
 }
 
