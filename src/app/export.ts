@@ -81,7 +81,16 @@ export function startExporter(
   meters: ExportMeters,
 ): Started<Exporter> {
   const exporter = createExporter({
-    ...{ destinations, outbox: store.outbox, note: store.underWay.encoding, encode, clock, log, meters },
+    ...{
+      destinations,
+      outbox: store.outbox,
+      tries: store.repositories.tryRequests,
+      note: store.underWay.encoding,
+      encode,
+      clock,
+      log,
+      meters,
+    },
   })
   events.pending.on(() => exporter.wake())
   exporter.start()
@@ -106,6 +115,7 @@ export function startMetricFlush(
   const flush = createMetricFlush({
     ...{ destinations, totals, recentRuns, gaugeReadings, leases, settings, interval, clock, log, meters },
     profile: config.platform.profile,
+    tries: repositories.tryRequests,
     changes: settings.vcsMetrics ? store.changes : undefined,
   })
   flush.start()

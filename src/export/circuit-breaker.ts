@@ -49,6 +49,8 @@ export interface QueueBreaker {
   readonly cause: TripCause | undefined
   /** When the next probe is due, by `elapsed`; undefined while it is closed. */
   readonly nextTry: Millis | undefined
+  /** When it left the closed state, by `elapsed`; undefined while it is closed. */
+  readonly trippedSince: Millis | undefined
   /** True once the destination has accepted anything since start. */
   readonly hasAccepted: boolean
   /** True when several batches may be under way at a time: it is closed, and this endpoint has accepted something. */
@@ -130,6 +132,9 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
       },
       get nextTry() {
         return decisive().probeAt
+      },
+      get trippedSince() {
+        return decisive().trippedSince
       },
       get hasAccepted() {
         return hasAccepted
@@ -219,6 +224,10 @@ class Circuit {
 
   get probeAt(): Millis | undefined {
     return this.cause === undefined ? undefined : this.#until
+  }
+
+  get trippedSince(): Millis | undefined {
+    return this.cause === undefined ? undefined : this.#since
   }
 
   /** What is left of the pause, ms. */

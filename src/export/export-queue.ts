@@ -16,6 +16,7 @@ import type { CircuitState, QueueBreaker, TripCause } from './circuit-breaker.ts
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sender } from './sender.ts'
+import type { TryWatch } from './try-requests.ts'
 
 export interface QueueLimits {
   /** Entries in one lease. */
@@ -39,6 +40,8 @@ export interface ExportQueueOptions {
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
   readonly breaker: QueueBreaker
+  /** Undefined: no other replica is asked to try now. */
+  readonly tries?: TryWatch | undefined
   readonly limits: QueueLimits
   readonly clock: Clock
   readonly log: Log
@@ -62,8 +65,8 @@ export interface RunningQueue {
   start(): void
   /** Something new is pending, or the circuit breaker closed. */
   wake(): void
-  /** Ends the pause of its circuit breaker, and makes entries due that were put off. */
-  tryNow(): Promise<{ readonly due: number; readonly wasOpen: boolean }>
+  /** Ends the pause of its circuit breaker, and makes entries due that were put off. `asked`: when, by the store's clock. */
+  tryNow(asked?: Millis): Promise<{ readonly due: number; readonly wasOpen: boolean }>
   /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
   rest(): Promise<void>
   /** Leases no more; resolves when what is in flight is settled. After `deadlineMs` requests are cut. */
@@ -79,7 +82,7 @@ const shortestRest = 100
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
-  const { queue, outbox, encode, encodeNoted, sender, breaker, limits, clock, timeoutMs } = options
+  const { queue, outbox, encode, encodeNoted, sender, breaker, tries, limits, clock, timeoutMs } = options
   const log = options.log.child({ destination: queue.destination, signal: queue.signal })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
@@ -124,7 +127,13 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     if (unsettled > 0) return shortestRest
     if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return longestRest
     const admission = await breaker.admit()
-    if (admission.may === 'wait') return Math.min(admission.ms, longestRest)
+    if (admission.may === 'wait') {
+      const { trippedSince } = breaker
+      if (trippedSince === undefined || (await tries?.isAsked(trippedSince)) !== true)
+        return Math.min(admission.ms, longestRest)
+      log.info('somebody asked another replica to try now: the circuit breaker lets a probe through')
+      return breaker.tryNow() ? 0 : shortestRest
+    }
     const isProbe = admission.may === 'probe'
     const size = Math.min(admission.items, limits.batchItems)
     const leaseEnd = elapsed(clock) + leaseMs
@@ -165,7 +174,8 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     queue,
     start: () => loop.start(),
     wake: () => loop.wake(),
-    tryNow: async () => {
+    tryNow: async asked => {
+      if (asked !== undefined) tries?.heeded(asked)
       const due = await outbox.makeDue(queue)
       const wasOpen = breaker.tryNow()
       loop.wake()

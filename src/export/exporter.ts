@@ -14,10 +14,13 @@ import type { Log } from '../lib/log.ts'
 import { nothingNoted, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
+import { noteTry, watchTries, type TryRequests } from './try-requests.ts'
 
 export interface ExporterOptions {
   readonly destinations: readonly Destination[]
   readonly outbox: Outbox
+  /** How replicas that share the store learn that somebody asked one of them to try now. Undefined: there are no others. */
+  readonly tries?: TryRequests | undefined
   /** By signal: for each that any destination takes. */
   readonly encode: Readonly<Partial<Record<Signal, Encode>>>
   /** What is being encoded. */
@@ -51,7 +54,10 @@ export interface Exporter {
   flush(deadlineMs: number): Promise<void>
   /** Leases no more and finishes what is in flight; after `deadlineMs` requests are cut and their entries stay pending. */
   stop(deadlineMs: number): Promise<void>
-  /** Called when somebody knows that the backend is back: entries that were put off are due now, and open circuit breakers probe at once. */
+  /**
+   * Called when somebody knows that the backend is back: entries that were put off are due now, and open circuit breakers probe
+   * at once; those of other replicas within a second or so.
+   */
   tryNow(destination?: string): Promise<TriedNow>
   status(): Promise<readonly ExportQueueStatus[]>
 }
@@ -101,7 +107,12 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     tryNow: async destination => {
       const chosen = queues.filter(({ queue }) => destination === undefined || queue.destination === destination)
-      const tried = await Promise.all(chosen.map(async queue => queue.tryNow()))
+      const { tries } = options
+      const names = [...new Set(chosen.map(({ queue }) => queue.destination))]
+      const noted = new Map(
+        tries && (await Promise.all(names.map(async name => [name, await noteTry(tries, name)] as const))),
+      )
+      const tried = await Promise.all(chosen.map(async one => one.tryNow(noted.get(one.queue.destination))))
       return {
         due: tried.reduce((sum, { due }) => sum + due, 0),
         probes: tried.filter(({ wasOpen }) => wasOpen).length,
@@ -112,7 +123,7 @@ export function createExporter(options: ExporterOptions): Exporter {
 }
 
 function queuesOf(destination: Destination, options: ExporterOptions, encodeNoted: EncodeNoted): RunningQueue[] {
-  const { outbox, encode, clock, log, meters, probes = defaultProbes } = options
+  const { outbox, tries: requests, encode, clock, log, meters, probes = defaultProbes } = options
   const { name, bearer, proxy } = destination
   const limits = { ...defaultLimits, ...options.limits }
   const queues: RunningQueue[] = []
@@ -129,9 +140,23 @@ function queuesOf(destination: Destination, options: ExporterOptions, encodeNote
     const queue = { destination: name, signal }
     const { timeoutMs } = endpoint
     const breaker = breakerOf(signal)
+    const tries = requests && watchTries(requests, name, clock)
     queues.push(
       createExportQueue({
-        ...{ queue, outbox, encode: encoder, encodeNoted, sender, timeoutMs, breaker, limits, clock, log, meters },
+        ...{
+          queue,
+          outbox,
+          encode: encoder,
+          encodeNoted,
+          sender,
+          timeoutMs,
+          breaker,
+          tries,
+          limits,
+          clock,
+          log,
+          meters,
+        },
       }),
     )
   }

@@ -22,6 +22,8 @@ import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
+import type { Millis } from '../model/instant.ts'
+import { watchTries, type TryRequests } from './try-requests.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
 export interface MetricFlushOptions {
@@ -33,6 +35,8 @@ export interface MetricFlushOptions {
   /** Undefined: the number of changes is not exported. */
   readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
   readonly leases: Leases
+  /** As of the exporter, which notes the requests. */
+  readonly tries?: TryRequests | undefined
   readonly settings: TelemetrySettings
   /** The platform's profile. */
   readonly profile: string
@@ -65,6 +69,11 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
   /** If a replica dies, another one takes over after two intervals. */
   const leaseMs = 2 * interval + 10_000
   const targets = options.destinations.flatMap(destination => targetOf(destination, options) ?? [])
+  const watches = targets.map(target => ({
+    target,
+    watch: options.tries && watchTries(options.tries, target.name, clock),
+  }))
+  let flushedAt: Millis = elapsed(clock)
   const hasLease = async (): Promise<boolean> => leases.take(leaseName, holder, leaseMs)
 
   async function flush(): Promise<void> {
@@ -72,6 +81,11 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     const active = await readActive({ totals, recentRuns, profile, maxSeries: settings.maxSeries })
     const now = clock.now()
     const at = elapsed(clock)
+    for (const { target, watch } of watches) {
+      // Asked on another replica since the last flush, after which this target had to wait.
+      if (target.nextTry > at && (await watch?.isAsked(flushedAt)) === true) target.nextTry = at
+    }
+    flushedAt = at
     const running = active.map(one => ({
       project: nameOf(one),
       bytes: encodeResourceMetrics([toActive(one, now, settings)]),

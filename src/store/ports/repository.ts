@@ -13,6 +13,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from './recent-runs.ts'
 import type { StoreCopy } from './tables.ts'
 import type { StoredSession } from './session.ts'
+import type { TryRequest } from './try-documents.ts'
 
 /** `Key` are the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {
@@ -74,6 +75,8 @@ export interface Repositories {
   readonly regressions: Repository<Regression, 'instance' | 'projectId' | 'id'>
   /** Written by the pages. */
   readonly sessions: Repository<StoredSession, 'digest'>
+  /** Written by "Try now". */
+  readonly tryRequests: Repository<TryRequest, 'destination'>
   /** Written by the metric flush; a single document. */
   readonly recentRuns: Repository<RecentRuns, never>
   /** Written by `pipespan store copy`; a single document. */

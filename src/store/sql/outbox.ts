@@ -17,15 +17,18 @@ export function deadLetters(
   /** Set while a large backlog is counted: all who ask meanwhile get that count. */
   let counting: Promise<readonly ExportQueueState[]> | undefined
   let wasLarge = false
+  let changes = 0
   const forget = (): void => {
+    changes += 1
     counted = undefined
     counting = undefined
   }
   const count = async (): Promise<readonly ExportQueueState[]> => {
+    const before = changes
     const queues = (await countQueues()).map(queue)
     const pending = queues.reduce((sum, one) => sum + one.pending, 0)
     wasLarge = pending >= large
-    if (wasLarge) counted = { queues, until: performance.now() + pending * believedMs }
+    if (wasLarge && changes === before) counted = { queues, until: performance.now() + pending * believedMs }
     return queues
   }
   const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {

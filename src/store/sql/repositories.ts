@@ -12,6 +12,7 @@ import { reportedNames } from '../ports/report-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
 import { storeCopy } from '../ports/tables.ts'
 import { storedSession } from '../ports/session.ts'
+import { tryRequest } from '../ports/try-documents.ts'
 import * as tokens from '../ports/token-documents.ts'
 import { storedDocument, type DamagedRows } from './stored-json.ts'
 import type { KeyValue } from './key-value.ts'
@@ -81,6 +82,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     rotations: repository('rotation/record', tokens.rotationRecord, ['id']),
     regressions: repository('regression', regression, ['instance', 'projectId', 'id']),
     sessions: repository('session', storedSession, ['digest']),
+    tryRequests: repository('try-now', tryRequest, ['destination']),
     recentRuns: repository('metrics/recent-runs', recentRuns, []),
     copy: repository('store-copy', storeCopy, []),
   }

@@ -2,13 +2,13 @@
 //
 // A backlog of one slice is counted at one moment. Over several, an export that is sent and put off meanwhile may be counted twice.
 import { setImmediate as breathe } from 'node:timers/promises'
-import { text, type Row } from '../sql/columns.ts'
+import { optional, text, type Row } from '../sql/columns.ts'
 import type { Ask } from '../read-models/ask.ts'
 import type { Value } from '../sql/statements.ts'
 
 interface Walk {
   readonly where: string
-  /** The columns of the index that is walked. */
+  /** The columns of the index that is walked. A slice ends with all rows that equal its last in these: they are never walked again. */
   readonly by: readonly string[]
   readonly counts: string
 }
@@ -16,12 +16,12 @@ interface Walk {
 const walks: readonly Walk[] = [
   {
     where: `state = 'pending'`,
-    by: ['destination', 'signal', 'due_at', 'id'],
+    by: ['destination', 'signal', 'due_at'],
     counts: 'count(*) AS pending, min(id) AS first, 0 AS dead, NULL AS error, 0 AS put_off',
   },
   {
     where: `state = 'pending' AND error IS NOT NULL`,
-    by: ['destination', 'signal', 'error', 'id'],
+    by: ['destination', 'signal', 'error'],
     counts: '0 AS pending, NULL AS first, 0 AS dead, max(error) AS error, count(*) AS put_off',
   },
   {
@@ -33,6 +33,7 @@ const walks: readonly Walk[] = [
 
 const destination = text('destination')
 const signal = text('signal')
+const error = optional(text, 'error')
 
 /** As `selectQueues` returns them. `slice`: rows of an index that one statement walks, some milliseconds. */
 export async function countBacklog(ask: Ask, slice = 20_000): Promise<Row[]> {
@@ -42,7 +43,7 @@ export async function countBacklog(ask: Ask, slice = 20_000): Promise<Row[]> {
   for (const [, rows] of Map.groupBy(counted, row => `${destination(row)}\n${signal(row)}`)) {
     const sum = (name: string): number => rows.reduce((total, row) => total + Number(row[name]), 0)
     const firsts = rows.flatMap(row => (row.first === null ? [] : Number(row.first)))
-    const errors = rows.flatMap(row => (row.error === null ? [] : String(row.error)))
+    const errors = rows.flatMap(row => error(row) ?? [])
     const [oldest] =
       firsts.length === 0 ? [] : await ask('SELECT pending_since FROM outbox WHERE id = ?1', [Math.min(...firsts)])
     queues.push({

@@ -45,7 +45,7 @@ export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
       const pauses = rows.map(due).map(entry => Math.max(entry.at - now, leases.until(entry.id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
-    ...deadLetters(sql, async () => countBacklog(sql.all)),
+    ...deadLetters(sql, async () => countBacklog(async (statement, values) => sql.all(statement, values))),
   }
 }
 
