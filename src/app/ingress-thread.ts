@@ -10,12 +10,14 @@ import { createListener, type Listener, type ListenerOptions, type TlsFiles } fr
 import { createProvenPeers } from '../lib/proven-peers.ts'
 import { createWebhookIngress } from '../ingress/webhook.ts'
 import { openInboxWriter, walPositions, type StoreLocation } from '../store/open-store.ts'
+import { collectAfterStart } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { Secret } from '../lib/secret.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import type { InboxWriter } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
+import type { Timer } from '../lib/timer.ts'
 
 /** All that the thread needs, as values: threads share no objects. */
 export interface IngressSettings {
@@ -57,6 +59,7 @@ export type IngressNews =
 interface OpenIngress {
   readonly store: InboxWriter
   readonly listener: Listener
+  readonly collecting: Timer
 }
 
 /** Follows the orders that come over the port: opened once, stopped once. */
@@ -115,7 +118,10 @@ function serveIngress(port: MessagePort): void {
       ...{ tls: settings.tls, health, log, limits, peers },
     })
     listener.register(routes)
-    ingress = { store, listener }
+    const collecting = collectAfterStart(error =>
+      log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
+    )
+    ingress = { store, listener, collecting }
     const { url } = await listener.start()
     outliveErrors(log)
     report({ news: 'open', url })
@@ -123,6 +129,7 @@ function serveIngress(port: MessagePort): void {
 
   async function stop(withinMs: number): Promise<void> {
     stopping = true
+    ingress?.collecting.stop()
     await ingress?.listener.stop(withinMs)
     await ingress?.store.close()
     report({ news: 'stopped' })

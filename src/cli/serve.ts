@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { createLog, type Log } from '../lib/log.ts'
-import { Fault } from '../lib/fault.ts'
+import { Fault, reasonOf } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
-import { keepHeapsSmall } from '../lib/small-heap.ts'
+import { collectAfterStart, keepHeapsSmall } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
@@ -51,9 +51,13 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
   outliveErrors(log)
   keepHeapsSmall()
+  const collecting = collectAfterStart(error =>
+    log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
+  )
   onHangup = () => reload(daemon, loaded, loading, log)
   const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
   onHangup = () => undefined
+  collecting.stop()
   log.info({ signal }, 'stopping; send a second signal to exit immediately')
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(exitCode.failed))
   await daemon.stop()
