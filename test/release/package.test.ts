@@ -1,4 +1,4 @@
-// The package as npm would publish it: it installs into an empty folder and runs there.
+// The package as npm would publish it: it installs into an empty folder and runs there. In the long form, as npm takes its time.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { emptyFolder, installPacked, repository, run, type Folder } from './inst
 
 const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { version: string }
 
-describe('the package', () => {
+describe.runIf(isFull)('the package', () => {
   let folder: Folder
   beforeAll(() => {
     folder = emptyFolder()
@@ -30,8 +30,7 @@ describe('the package', () => {
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is valid')
   })
 
-  // As `test/demo/demo.test.ts` does with the same bundle.
-  it.runIf(isFull)('runs the demo to its end', () => {
+  it('runs the demo to its end', () => {
     const said = run(folder.path, 'npx', '--no-install', 'pipespan', 'demo', '--once')
     expect(said).toMatch(/10 pipelines with \d+ jobs drawn/)
   })

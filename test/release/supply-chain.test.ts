@@ -64,7 +64,7 @@ describe('the lock file', () => {
 })
 
 describe('a production install', () => {
-  it('holds no package, and so runs no script: all that ships is in the bundle', () => {
+  it.runIf(isFull)('holds no package, and so runs no script: all that ships is in the bundle', () => {
     const production = Object.entries(lock.packages).filter(([place, { dev, link }]) => place !== '' && !dev && !link)
     expect(production).toEqual([])
     using folder = emptyFolder()
