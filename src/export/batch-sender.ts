@@ -90,7 +90,6 @@ export class BatchSender {
   async #deliverPacked(entries: readonly OutboxEntry[]): Promise<boolean> {
     for (const pack of packed(await this.#encoded(entries), this.#context.batchBytes)) {
       if (!(await this.#deliver(pack))) return false
-      for (const { bytes } of pack) giveBack(bytes)
     }
     return true
   }
@@ -124,6 +123,8 @@ export class BatchSender {
       case 'delivered':
         breaker.accepted(began)
         this.#failedSuspects = 0
+        // One that is alone is the body itself, which a socket may still have: a backend may answer before it has read all.
+        if (items.length > 1) for (const { bytes } of items) giveBack(bytes)
         await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
         return true
       case 'unauthorized':
