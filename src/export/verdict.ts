@@ -13,7 +13,8 @@ import { retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
-// An import of node:http reads all of its names, and one of them loads Node's own copy of undici: 13 MiB that nothing here uses.
+// An import of node:http reads all of its names, and one of them loads Node's own copy of undici, which nothing here uses: a process that does
+// nothing else takes 58 MiB with it and 44 without.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** What came of one POST. */
