@@ -1,8 +1,9 @@
 // A backend and a platform that repeat what they were sent, encoded: no secret comes back out in the log, on a page, of a command, in the store.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { storedBytes } from '../support/stored-bytes.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { Daemon, temporaryFolder } from './daemon.ts'
@@ -103,7 +104,7 @@ it('what a backend and a platform repeat in whatever encoding stays with them', 
     const { stdout, stderr } = await daemon.command(...command)
     said.push(stdout, stderr)
   }
-  const places = { log: daemon.output, said: said.join('\n'), files: bytesOf(path.dirname(daemon.storeFile)) }
+  const places = { log: daemon.output, said: said.join('\n'), files: storedBytes(path.dirname(daemon.storeFile)) }
   for (const content of Object.values(places)) expect(content).toContain('[secret]')
   const looked = { ...secrets, password: secrets.user.slice(8), credentials: basic.slice(6) }
   const found = Object.entries(places).flatMap(([place, content]) =>
@@ -116,10 +117,3 @@ it('what a backend and a platform repeat in whatever encoding stays with them', 
   )
   expect(found).toEqual([])
 })
-
-function bytesOf(folder: string): string {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'latin1'))
-    .join('\n')
-}

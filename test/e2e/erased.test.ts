@@ -1,10 +1,11 @@
 // Pipeline variables of deliveries that come into the store another way than by the ingress: fetched anew from the platform, or restored with a
 // backup. While the daemon runs, no file of the store holds one any more once its delivery is taken in.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { storedBytes } from '../support/stored-bytes.ts'
 import { Daemon } from './daemon.ts'
 
 const variable = 'planted-value-of-a-variable'
@@ -39,8 +40,5 @@ it('what was restored with a backup is gone from every file of the store soon af
 })
 
 function holdsVariable({ storeFile }: Daemon): boolean {
-  const folder = path.dirname(storeFile)
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .some(({ parentPath, name }) => readFileSync(path.join(parentPath, name)).includes(variable))
+  return storedBytes(path.dirname(storeFile)).includes(variable)
 }

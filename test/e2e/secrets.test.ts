@@ -1,9 +1,10 @@
 // Secrets planted wherever one may come in: none of them comes out in a log, an answer, an export, a command, or the store.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { storedBytes } from '../support/stored-bytes.ts'
 import { Daemon, temporaryFolder } from './daemon.ts'
 
 const secrets = {
@@ -100,7 +101,13 @@ it('a planted secret appears nowhere, at the most talkative log level, with ever
   const bigint = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
   const exported = JSON.stringify([receiver.spans, second.requests.map(({ spans }) => spans)], bigint)
   const stored = rowsOf(daemon.storeFile)
-  const places = { log: daemon.output, answers: said.join('\n'), exported, stored, files: bytesOf(daemon.folder) }
+  const places = {
+    log: daemon.output,
+    answers: said.join('\n'),
+    exported,
+    stored,
+    files: storedBytes(path.join(daemon.folder, 'store')),
+  }
   expect(places.log).toContain('pipespan starts')
   expect(places.stored).toContain('23904')
   const found = Object.entries(places).flatMap(([place, content]) =>
@@ -121,14 +128,4 @@ function rowsOf(file: string): string {
   } finally {
     database.close()
   }
-}
-
-/** Every byte of the store's files: what was erased is overwritten. */
-function bytesOf(folder: string): string {
-  const store = path.join(folder, 'store')
-  expect(existsSync(store)).toBe(true)
-  return readdirSync(store, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'latin1'))
-    .join('\n')
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { barriersOf, boxOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -205,7 +205,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       ),
     ).toEqual(['prepare_executor', 'step_script failed here', 'Install <b>all</b>', 'unit failed here'])
     const left = async (label: string): Promise<number> =>
-      (await page.locator('.row.section', { hasText: label }).locator('.name').boundingBox())?.x ?? 0
+      (await boxOf(page.locator('.row.section', { hasText: label }).locator('.name'))).x
     expect(await left('unit')).toBeGreaterThan(await left('step_script'))
     await page.getByText('At least 3 more sections are left out').waitFor()
     await page.locator('#failure', { hasText: 'in the section unit' }).waitFor()

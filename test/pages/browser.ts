@@ -1,7 +1,14 @@
 // Debian's Chromium, driven by Playwright: nothing is downloaded. Tests say so plainly where there is none.
 import { existsSync } from 'node:fs'
 import { AxeBuilder } from '@axe-core/playwright'
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+} from 'playwright-core'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -61,4 +68,9 @@ export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Pro
   const builder = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
   const { violations } = await (what === 'all' ? builder : builder.withRules(ofLooks)).analyze()
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
+}
+
+/** Where an element is on the page, px. It has no place for a moment when a live page is brought up to date. */
+export async function boxOf(element: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
+  return (await element.boundingBox()) ?? boxOf(element)
 }

@@ -1,6 +1,6 @@
 // Pipelines and names of unusual size: nothing is left out without a word, and every link leads where it says.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, launch, openContext, showAs } from './browser.ts'
+import { boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { Page } from 'playwright-core'
 
@@ -161,18 +161,15 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(isOpen[6]).toBe(true)
     expect(isOpen.filter(one => !one).length).toBeGreaterThan(3)
     await page.locator('.row.job.warn').scrollIntoViewIfNeeded()
-    const axis = await page.locator('.axis-line').boundingBox()
-    expect([axis!.y >= 0, axis!.y < 100]).toEqual([true, true])
+    const { y } = await boxOf(page.locator('.axis-line'))
+    expect([y >= 0, y < 100]).toEqual([true, true])
   })
 
   it('zooms and pans by keys, by buttons and by dragging; what is zoomed stays so when the page is brought up to date, in the middle of a drag, too', async () => {
     await open('/pipelines/3/5002', 1_440)
     const waterfall = page.locator('.waterfall').first()
     const bar = waterfall.locator('.row.job .bar').first()
-    const [wide, ticks] = [
-      async () => (await bar.boundingBox())!,
-      async () => waterfall.locator('.axis-line text').allTextContents(),
-    ]
+    const [wide, ticks] = [async () => boxOf(bar), async () => waterfall.locator('.axis-line text').allTextContents()]
     const before = [await wide(), await ticks()] as const
     await waterfall.focus()
     await page.keyboard.press('+')
@@ -183,7 +180,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.keyboard.press('ArrowRight')
     await expect.poll(async () => (await wide()).x).toBeLessThan(zoomed.x)
     const panned = await wide()
-    const { x, y, width } = (await waterfall.locator('.row.job .track').first().boundingBox())!
+    const { x, y, width } = await boxOf(waterfall.locator('.row.job .track').first())
     await page.mouse.move(x + width / 2, y + 4)
     await page.mouse.down()
     await page.mouse.move(x + width / 2 + 20, y + 4)

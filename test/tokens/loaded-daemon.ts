@@ -1,6 +1,6 @@
 // The shipped daemon under a steady load of pipelines, with an instance that enforces tokens behind it, and the shipped
 // token commands beside it.
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
@@ -11,6 +11,7 @@ import { Daemon, ProgramProcess, temporaryFolder, webhookToken } from '../e2e/da
 import { ResendingSender } from '../e2e/resending-sender.ts'
 import { complete, differences } from '../e2e/truth.ts'
 import { isFull } from '../full.ts'
+import { storedBytes } from '../support/stored-bytes.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
 /** Waits for a condition; the error names it. */
@@ -125,11 +126,7 @@ export class LoadedDaemon {
   expectNoSecrets(): void {
     const { apiKey, issued } = this.instance
     const folders = [path.dirname(this.file), path.dirname(this.daemon.storeFile)]
-    const files = folders
-      .flatMap(folder => readdirSync(folder, { recursive: true, withFileTypes: true }))
-      .filter(entry => entry.isFile())
-      .map(({ parentPath, name }) => path.join(parentPath, name))
-    const kept = files.filter(file => file !== this.file).map(file => readFileSync(file, 'latin1'))
+    const kept = folders.map(folder => storedBytes(folder, this.file))
     const everything = [this.said, this.daemon.output, ...kept].join('\n')
     expect([apiKey, ...issued].filter(secret => everything.includes(secret))).toEqual([])
   }
