@@ -9,7 +9,7 @@ import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
 import { headerOf, type Profile } from '../platform/profile.ts'
 import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
-import { traceparentAlone } from '../platform/rest/variables.ts'
+import { readVariablesAlone } from '../platform/rest/variables.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { Delivery, Inbox } from '../store/ports/inbox.ts'
@@ -164,7 +164,7 @@ function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string
     event: event.trim(),
     instance: headerOf(requestHeaders, 'Instance', profile),
     source: 'redelivery',
-    body: Buffer.from(JSON.stringify(requestData, traceparentAlone)),
+    body: Buffer.from(JSON.stringify(requestData, readVariablesAlone)),
   }
 }
 

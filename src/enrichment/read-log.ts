@@ -55,6 +55,11 @@ export function createLogReading(options: LogReadingOptions): LogReading {
     const slow = asksSlow && (await isSlow(chunk, job))
     const wants = { sections: isChosen(options.sections, job, slow), lines: isChosen(options.lines, job, slow) }
     if (!wants.sections && !wants.lines) return { as: 'needless' }
+    const isTraced = chunk.pipeline.facts.isDebugTraced === true
+    if (!wants.sections && isTraced) {
+      counters.debugTraces += 1
+      return { as: 'needless' }
+    }
 
     const log = new OpenLog(job, wants.lines ? linesMax : 0)
     const { bytes, isWhole } = await client.jobLog(chunk.project.id, job.id, {
@@ -77,7 +82,7 @@ export function createLogReading(options: LogReadingOptions): LogReading {
       counters.sections += sections.length
       counters.sectionsOmitted += log.sections.omitted
     }
-    if (wants.lines && log.isTraced) counters.debugTraces += 1
+    if (wants.lines && (isTraced || log.isTraced)) counters.debugTraces += 1
     else if (wants.lines) {
       const exported = wants.sections ? sections : []
       insides.push(...lineInsides({ job: owner, lines: log.lines, sections, exported, redactText, readMax, isWhole }))

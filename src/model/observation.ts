@@ -133,6 +133,8 @@ export interface PipelineFacts {
   readonly coverage?: number | undefined
   /** Why the pipeline's configuration is invalid. */
   readonly yamlErrors?: string | undefined
+  /** It was started with the variable that has all logs of its jobs show their variables, so no line of them is exported or shown. */
+  readonly isDebugTraced?: true | undefined
   /** A validated W3C traceparent the pipeline was started with (only under `PIPESPAN_TRACEPARENT=true`). */
   readonly traceparent?: string | undefined
 }

@@ -32,7 +32,9 @@ export async function jobLogOf(
   if (stored === undefined) return undefined
   const pipeline = runCard(stored)
   const job = pipeline.jobs.find(({ id }) => id === asked.jobId)
-  return job && { pipeline, job, read: await readLog(jobLog, pipeline, job, now()) }
+  if (job === undefined) return undefined
+  const isTraced = stored.run.pipeline?.record.facts.isDebugTraced === true
+  return { pipeline, job, read: isTraced ? { as: 'traced' } : await readLog(jobLog, pipeline, job, now()) }
 }
 
 /** Whether the job has a log to link to. */

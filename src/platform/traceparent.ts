@@ -1,4 +1,4 @@
-// The W3C traceparent: the only pipeline variable that is read, and only if the configuration allows it.
+// The W3C traceparent among a pipeline's variables, which is read only if the configuration allows it.
 import { readItems } from './webhook/wire-items.ts'
 import { readObject } from './wire-read.ts'
 

@@ -102,6 +102,7 @@ describe('redelivery', () => {
     const variables = [
       { key: 'DEPLOY_PASSWORD', value: 'planted-value' },
       { key: 'TRACEPARENT', value: traceparent },
+      { key: 'CI_DEBUG_TRACE', value: 'TRUE' },
     ]
     const body = JSON.stringify({
       object_kind: 'pipeline',
@@ -114,7 +115,13 @@ describe('redelivery', () => {
     expect(items.map(one => JSON.parse(Buffer.from(one.body).toString()) as unknown)).toEqual([
       {
         object_kind: 'pipeline',
-        object_attributes: { id: 1, variables: [{ key: 'TRACEPARENT', value: traceparent }] },
+        object_attributes: {
+          id: 1,
+          variables: [
+            { key: 'TRACEPARENT', value: traceparent },
+            { key: 'CI_DEBUG_TRACE', value: 'true' },
+          ],
+        },
         variables: [],
       },
     ])

@@ -114,6 +114,23 @@ describe('a log', () => {
     expect(reading.counters).toMatchObject({ debugTraces: 1, lines: 0 })
   })
 
+  it('of a pipeline that was started with a debug trace sends no line, and is not fetched for its lines alone', async () => {
+    const traced = {
+      ...chunk,
+      pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, isDebugTraced: true } },
+    } as const
+    const log = `section_start:${t0 / 1_000}:step_script${erase}\nsecret\n`
+    platform.reply = answer(200, log)
+    const lines = readingOf()
+    expect(await lines.read({ ...asked, chunk: traced }, job, { priority: 'inside' })).toEqual({ as: 'needless' })
+    expect([platform.asked, lines.counters.debugTraces]).toEqual([[], 1])
+    const both = readingOf({ sections: ['all'] })
+    const found = await both.read({ ...asked, chunk: traced }, job, { priority: 'inside' })
+    expect(found).toMatchObject({ as: 'read', insides: [{ sections: [{ name: 'step_script' }] }] })
+    expect(JSON.stringify(found)).not.toContain('secret')
+    expect(both.counters).toMatchObject({ debugTraces: 1, lines: 0 })
+  })
+
   it('is read of slow jobs where these are chosen, and asked for of no other', async () => {
     const isSlow = { value: false }
     const reading = readingOf({ sections: ['slow'], lines: [], isSlow: async () => isSlow.value })

@@ -46,6 +46,7 @@ beforeAll(async () => {
   for (const [id, project] of [
     [7, { id: 3, path: 'acme/shop' }],
     [8, { id: 301, path: 'acme/vault/keys' }],
+    [9, { id: 3, path: 'acme/shop' }],
   ] as const) {
     const at = (seconds: number): string => new Date((start + seconds) * 1_000).toISOString()
     const web = `${platform.url}/${project.path}`
@@ -53,7 +54,10 @@ beforeAll(async () => {
     const job = { id: id * 10, stage: 'test', name: 'unit', status: 'failed', failure_reason: 'script_failure' }
     const body = JSON.stringify({
       object_kind: 'pipeline',
-      object_attributes: { id, ref: 'main', status: 'failed', ...times, url: `${web}/-/pipelines/${id}` },
+      object_attributes: {
+        ...{ id, ref: 'main', status: 'failed', ...times, url: `${web}/-/pipelines/${id}` },
+        variables: id === 9 ? [{ key: 'CI_DEBUG_TRACE', value: 'true' }] : [],
+      },
       project: { id: project.id, name: 'x', path_with_namespace: project.path, web_url: web },
       builds: [{ ...job, started_at: at(1), finished_at: at(50) }],
     })
@@ -64,7 +68,7 @@ beforeAll(async () => {
     }
     expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
   }
-  await until(async () => (await house.daemon.store.runs.count()).runs === 2)
+  await until(async () => (await house.daemon.store.runs.count()).runs === 3)
 })
 afterAll(async () => {
   await house.close()
@@ -156,6 +160,9 @@ describe('the log of a job', () => {
     it('says which log is left out, and why', async () => {
       trace(`CI_DEBUG_TRACE="true"\n${log}`)
       expect(await asJson(json)).toEqual({ as: 'traced' })
+      const asked = traces()
+      expect(await asJson(json.replace('/7/jobs/70', '/9/jobs/90'))).toEqual({ as: 'traced' })
+      expect(traces()).toBe(asked)
       trace('{}', 403)
       expect(await asJson(json)).toMatchObject({ as: 'refused' })
     })

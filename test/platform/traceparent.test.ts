@@ -1,5 +1,6 @@
-// The one variable that may pass, and all that is refused in its place.
+// What is read of a pipeline's variables, and all that is refused in its place.
 import { describe, expect, it } from 'vitest'
+import { isDebugTraced } from '../../src/platform/debug-variable.ts'
 import { traceparentOf, validTraceparent } from '../../src/platform/traceparent.ts'
 
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -42,6 +43,19 @@ describe('the variables of a pipeline event', () => {
     [undefined, undefined],
   ])('%j tell the traceparent %s', (variables, reported) => {
     expect(traceparentOf({ object_attributes: { variables } })).toBe(reported)
+  })
+
+  it.each([
+    [[{ key: 'CI_DEBUG_TRACE', value: 'true' }], true],
+    [[null, 7, { key: 'OTHER', value: 'true' }, { key: 'CI_DEBUG_TRACE', value: ' True\n' }], true],
+    [[{ key: 'CI_DEBUG_TRACE', value: true }], true],
+    [[{ key: 'CI_DEBUG_TRACE', value: 'false' }], false],
+    [[{ key: 'CI_DEBUG_TRACE', value: {} }], false],
+    [[{ key: 'ci_debug_trace', value: 'true' }], false],
+    [{ CI_DEBUG_TRACE: 'true' }, false],
+    [undefined, false],
+  ])('%j say that a debug trace is on: %s', (variables, isOn) => {
+    expect(isDebugTraced(variables)).toBe(isOn)
   })
 
   it.each([null, 7, 'text', [], {}, { object_attributes: null }])('a body like %j has none', body => {

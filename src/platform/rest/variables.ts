@@ -1,14 +1,18 @@
-// A pipeline's variables. They may be secrets, so only the traceparent is read.
+// A pipeline's variables. They may be secrets, so only the traceparent is read, and whether a debug trace is on.
 import { z } from 'zod'
+import { debugVariable, isDebugTraced } from '../debug-variable.ts'
 import { validTraceparent } from '../traceparent.ts'
 
 const traceparentVariable = z.object({ key: z.literal('TRACEPARENT'), value: z.string() })
 
-/** A replacer for `JSON.stringify`: of any `variables` it keeps only a valid traceparent, so that others are never stored. */
-export function traceparentAlone(key: string, value: unknown): unknown {
+/** A replacer for `JSON.stringify`: of any `variables` it keeps only what is read of them, so that others are never stored. */
+export function readVariablesAlone(key: string, value: unknown): unknown {
   if (key !== 'variables') return value
   const traceparent = Array.isArray(value) ? traceparentIn(value) : undefined
-  return traceparent === undefined ? [] : [{ key: 'TRACEPARENT', value: traceparent }]
+  return [
+    ...(traceparent === undefined ? [] : [{ key: 'TRACEPARENT', value: traceparent }]),
+    ...(isDebugTraced(value) ? [{ key: debugVariable, value: 'true' }] : []),
+  ]
 }
 
 /** The valid W3C traceparent in a list of variables; undefined if there is none. */

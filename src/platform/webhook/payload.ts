@@ -1,5 +1,6 @@
 // Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
-// indispensable fields are required. snake_case ends here. Pipeline variables are not read.
+// indispensable fields are required. snake_case ends here. Of pipeline variables only is read whether they switch on a debug trace.
+import { isDebugTraced } from '../debug-variable.ts'
 import { instanceOfPayload } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { listedJobShape, readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
@@ -159,6 +160,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
     ...(mergeRequest && { mergeRequest }),
     ...(sourcePipeline && { sourcePipeline }),
     ...(bridgesAreListed && { bridgesAreListed }),
+    ...(isDebugTraced(attributes.variables) && { isDebugTraced: true }),
     ...(traceparent !== undefined && { traceparent }),
   }
   return {
