@@ -1,7 +1,9 @@
 // Tests run in a few forked processes, file after file.
+import path from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { defineConfig } from 'vitest/config'
-import { compiled } from './test/shipped.ts'
+import { defineConfig, type Plugin } from 'vitest/config'
+import { compiled, shippedModules } from './test/shipped.ts'
+import { isFull } from './test/full.ts'
 
 /** What takes longest, the longest first; then whole daemons, packages and browsers, and what waits for time to pass; then all others. */
 const longest = [
@@ -21,10 +23,23 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/**
+ * Daemons within a test's own process begin the ingress thread that ships, with a third of the processor time of one that loads all of its sources.
+ * The long form runs the sources.
+ */
+const shippedThread: Plugin = {
+  name: 'shipped-ingress-thread',
+  transform: (code, id) =>
+    id.endsWith('/src/app/ingress-thread-handle.ts')
+      ? code.replace(/new URL\(`\.\/ingress-thread[^)]*\)/, `'${path.join(shippedModules, 'ingress-thread.js')}'`)
+      : undefined,
+}
+
 // Of the processes of tests and of all that they start.
 process.env.NODE_COMPILE_CACHE = compiled
 
 export default defineConfig({
+  plugins: isFull ? [] : [shippedThread],
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/before-all.ts',

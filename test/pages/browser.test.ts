@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { barriersOf, boxOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { barriersOf, boxOf, chromiumPath, complaintsOf, launch, openContext, showAs, type Look } from './browser.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -9,13 +9,12 @@ import type { Browser, Page } from 'playwright-core'
 const day = 24 * 3_600_000
 /** The shadows at the edges of tables are images, before which no contrast can be measured. */
 const withoutShadows = `for (const table of document.querySelectorAll('.scroll')) table.style.background = 'none'`
+/** Pixels that a page is wider than its window. */
+const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+const ground = 'getComputedStyle(document.body).backgroundColor'
 
-interface View {
-  readonly colorScheme: 'light' | 'dark'
-  readonly page: Page
-  /** Since it was emptied. */
-  readonly complaints: string[]
-}
+const wide = { colorScheme: 'light', width: 1_280 } as const
+const narrow = { colorScheme: 'dark', width: 400 } as const
 
 let browser: Browser
 beforeAll(async () => {
@@ -27,8 +26,9 @@ afterAll(async () => {
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   let house: House
-  /** Light and wide; dark and narrow. Kept for all tests: each new one is a process of its own. */
-  let views: readonly [View, View]
+  /** Kept for all tests: each new one is a process of its own. */
+  let page: Page
+  let complaints: string[]
   let pipeline: string
   let letter: string
   /** One that failed, with sections. */
@@ -36,7 +36,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
 
   beforeAll(async () => {
     house = await openHouse()
-    views = [await view('light', 1_280), await view('dark', 400)]
+    page = await (await openContext(browser)).newPage()
+    complaints = complaintsOf(page)
     const start = Date.now() - day
     await house.live(['family', 'nightly', 'retried', 'release', 'mergeRequest', 'canceled', 'blocked'], {
       start,
@@ -61,20 +62,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await withTests(house.daemon.store)).toBe(job)
   })
   afterAll(async () => {
-    for (const { page } of views) await page.context().close()
+    await page.context().close()
     await house.close()
   })
 
-  async function view(colorScheme: 'light' | 'dark', width: number): Promise<View> {
-    const context = await openContext(browser, { colorScheme, viewport: { width, height: 900 } })
-    const page = await context.newPage()
-    return { colorScheme, page, complaints: complaintsOf(page) }
-  }
-
-  async function open(path: string): Promise<Page> {
-    const [{ page }] = views
+  async function open(path: string, look: Look = wide): Promise<void> {
+    await showAs(page, look)
     await page.goto(house.url + path)
-    return page
   }
 
   const addresses: readonly (readonly [name: string, path: () => string, shows: string])[] = [
@@ -102,38 +96,35 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   it.each(addresses.map(([name, path, shows], at) => ({ name, path, shows, at })))(
     'shows $name: without a complaint, readable to all, light and dark, wide and narrow',
     async ({ path, shows, at }) => {
-      for (const { colorScheme, page, complaints } of views) {
-        complaints.length = 0
-        await page.goto(house.url + path())
+      complaints.length = 0
+      for (const look of [wide, narrow]) {
+        // A page that turns dark and narrow looks as one that came so: only the long form loads each twice.
+        if (look === wide || isFull) await open(path(), look)
+        else await showAs(page, look)
         await page.getByText(shows).first().waitFor()
         await page.evaluate(withoutShadows)
+        await expect.poll(async () => page.evaluate(beyond)).toBe(0)
+        await expect.poll(async () => brightness(await page.evaluate<string>(ground)) > 128).toBe(look === wide)
         // What all pages have is looked at in the dark on some of them.
-        if (colorScheme === 'light' || isFull || at % 3 === 0)
-          expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
-        const beyond = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        )
-        expect(beyond).toBe(0)
-        const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
-        expect(brightness(ground) > 128).toBe(colorScheme === 'light')
+        if (look === wide || isFull || at % 3 === 0)
+          expect(await barriersOf(page, look === wide ? 'all' : 'looks')).toEqual([])
         expect(complaints).toEqual([])
       }
     },
   )
 
   it('draws the whole family, with the critical path and links to each pipeline', async () => {
-    const page = await open(pipeline)
+    await open(pipeline)
     const waterfall = page.locator('.waterfall')
     expect(await waterfall.locator('.row.pipeline').count()).toBe(4)
     expect(await waterfall.locator('.row.critical .bar').count()).toBeGreaterThan(3)
     await waterfall.locator('.row.pipeline:not(.asked) a').first().click()
-    await page.waitForURL(/\/pipelines\/\d+\/\d+$/)
-    expect(page.url()).not.toBe(house.url + pipeline)
+    await page.waitForURL(({ href }) => /\/pipelines\/\d+\/\d+$/.test(href) && href !== house.url + pipeline)
     expect(await page.locator('.waterfall .row.pipeline').count()).toBe(4)
   })
 
   it('sorts sources, exports and dead letters by column, with the keyboard', async () => {
-    const page = await open('/sources')
+    await open('/sources')
     const projects = async (): Promise<string[]> => page.locator('#projects tbody td:first-child').allInnerTexts()
     const names = (await projects()).toSorted()
     expect(names.length).toBeGreaterThan(1)
@@ -156,8 +147,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('keeps durations within their column and clear of the status, wide and narrow; attributes are stacked where it is narrow', async () => {
-    for (const { page } of views) {
-      await page.goto(house.url)
+    for (const look of [wide, narrow]) {
+      await open('/', look)
       const outside = await page.evaluate<string[]>(`[...document.querySelectorAll('.run')].flatMap(run => {
         const [status, time] = ['.run-status', '.run-time'].map(name => run.querySelector(name))
         const of = element => { const range = document.createRange(); range.selectNodeContents(element); return range.getBoundingClientRect() }
@@ -166,8 +157,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       })`)
       expect(outside).toEqual([])
     }
-    const [, { page }] = views
-    await page.goto(house.url + pipeline)
+    await open(pipeline, narrow)
     await page.locator('.span-attributes summary').first().click()
     await page.locator('.span-attributes .scroll').first().waitFor()
     const table = `document.querySelector('.span-attributes .scroll')`
@@ -175,7 +165,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('shows what was exported of a job', async () => {
-    const page = await open(pipeline)
+    await open(pipeline)
     await page.locator('#jobs td a').first().click()
     const span = page.locator('#attributes details').first()
     const row = span.locator('tr', { hasText: 'cicd.pipeline.task.run.id' })
@@ -194,7 +184,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('shows the sections of a job, one within the other, and in which it failed', async () => {
-    const page = await open(job)
+    await open(job)
     const labels = await page.locator('.waterfall .row.section .label').allTextContents()
     expect(
       labels.map(text =>
@@ -234,7 +224,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const [running] = (await daemon.store.views.inStatus(['running'], 5)).filter(
       one => one.run.key.pipelineId === 90_000_001,
     )
-    const page = await open(`/pipelines/${running?.run.project.facts.id}/90000001`)
+    await open(`/pipelines/${running?.run.project.facts.id}/90000001`)
     const badge = page.locator('.head-badge .badge')
     expect(await badge.innerText()).toBe('running')
     await page.evaluate('window.unloaded = false; addEventListener("pagehide", () => { window.unloaded = true })')
@@ -245,7 +235,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('finds by filters, and keeps them in the address', async () => {
-    const page = await open('/pipelines')
+    await open('/pipelines')
     await page.getByLabel('Status').selectOption('canceled')
     await page.getByRole('button', { name: 'Filter' }).click()
     await page.waitForURL(/status=canceled/)
@@ -257,7 +247,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('says which filters say nothing, and how many there are in all', async () => {
-    const page = await open('/pipelines?since=yesterday&status=done&project=acme')
+    await open('/pipelines?since=yesterday&status=done&project=acme')
     const hints = await page.locator('.notice.hint').allInnerTexts()
     expect(hints.map(text => text.split(' ', 1)[0])).toEqual(['“yesterday”', '“done”', 'No'])
     await page.goto(`${house.url}/pipelines?status=canceled`)
@@ -273,7 +263,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('opens trends where the data is, sorts them by a column, and keeps that when they are filtered', async () => {
-    const page = await open('/trends')
+    await open('/trends')
     await page.locator('.choice a[aria-current]', { hasText: '30 days' }).waitFor()
     await page.getByRole('link', { name: 'Total', exact: true }).first().click()
     await page.waitForURL(/jobs=total/)
@@ -286,7 +276,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('sorts the jobs of a pipeline by a column, and the other way round', async () => {
-    const page = await open(pipeline)
+    await open(pipeline)
     const names = async (): Promise<string[]> => page.locator('#jobs td .name a').allInnerTexts()
     await page.locator('#jobs').getByRole('link', { name: 'Job', exact: true }).click()
     await page.waitForURL(/sort=name/)
@@ -299,7 +289,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('sends a dead letter again, after a question', async () => {
-    const page = await open('/exports')
+    await open('/exports')
     const before = house.receiver.counts.requests
     const [letter] = await house.daemon.store.outbox.deadLetters(1)
     await page.getByRole('link', { name: `Send again dead letter ${letter?.id}` }).click()
@@ -320,7 +310,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('can be used by the keyboard alone', async () => {
-    const page = await open('/')
+    await open('/')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     expect(await page.evaluate('document.activeElement.id')).toBe('main')
