@@ -13,7 +13,7 @@ import { SteadyFeed } from './steady-feed.ts'
 
 const rounds = isFull ? 10 : 1
 const patience = 900_000
-const share = isFull ? 200 : 4
+const share = isFull ? 200 : 2
 
 it(
   'leaves to the daemon what is the daemon’s',

@@ -9,7 +9,7 @@ import { repeated as junit } from '../platform/reports/junit-samples.ts'
 /** `tested`: jobs with a JUnit report, the last of them; `reporting`: the very last, with the other reports and spans of their own. */
 export const size = isFull
   ? { pipelines: 1_000, jobs: 20, failed: 2, tested: 2, reporting: 1 }
-  : { pipelines: 25, jobs: 4, failed: 2, tested: 2, reporting: 1 }
+  : { pipelines: 20, jobs: 4, failed: 2, tested: 2, reporting: 1 }
 /** The details of every tenth pipeline, or every fifth of few, come after its export. */
 export const deadline = 1_000
 const late = { every: isFull ? 10 : 5, by: 2_500 }

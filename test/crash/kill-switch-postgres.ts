@@ -1,28 +1,47 @@
-// The kill switch for a daemon on PostgreSQL: it watches the package `pg` too, and so the daemon must have been started from its sources.
-import pg from 'pg'
+// The kill switch for a daemon on PostgreSQL: it watches the clients of the package `pg` too, which it finds in the files of the bundle as they
+// are loaded.
+import { registerHooks } from 'node:module'
 import { committed, pass, wrap, type Method } from './kill-switch.ts'
 
-wrap(
-  pg.Client.prototype,
-  'query',
-  query =>
-    function (...args) {
-      const [config, values] = args
-      const sql = typeof config === 'string' ? config : String((config as { text?: unknown }).text)
-      const event = committed(this, sql, Array.isArray(values) ? values : [])
-      if (event === undefined) return query.apply(this, args)
-      pass(event, 'before')
-      const last = args.at(-1)
-      if (typeof last === 'function') {
-        const reported = (...outcome: unknown[]): unknown => {
-          if (outcome[0] == null) pass(event, 'after')
-          return (last as Method).apply(this, outcome)
-        }
-        return query.apply(this, [...args.slice(0, -1), reported])
+/** Where `pg` gives out its client; undici has one of the same name, without `query`. */
+const givesOut = 'module.exports = Client;'
+
+declare global {
+  /** Called by the bundle. */
+  var watchClient: (client: { readonly prototype: object }) => void
+}
+
+globalThis.watchClient = ({ prototype }) => {
+  if ('query' in prototype) wrap(prototype, 'query', watched)
+}
+
+registerHooks({
+  load: (url, context, next) => {
+    const loaded = next(url, context)
+    if (!url.includes('/dist/modules/')) return loaded
+    const text = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source)
+    if (!text.includes(givesOut)) return loaded
+    return { ...loaded, source: text.replaceAll(givesOut, `globalThis.watchClient(Client); ${givesOut}`) }
+  },
+})
+
+const watched = (query: Method): Method =>
+  function (...args) {
+    const [config, values] = args
+    const sql = typeof config === 'string' ? config : String((config as { text?: unknown }).text)
+    const event = committed(this, sql, Array.isArray(values) ? values : [])
+    if (event === undefined) return query.apply(this, args)
+    pass(event, 'before')
+    const last = args.at(-1)
+    if (typeof last === 'function') {
+      const reported = (...outcome: unknown[]): unknown => {
+        if (outcome[0] == null) pass(event, 'after')
+        return (last as Method).apply(this, outcome)
       }
-      return (query.apply(this, args) as Promise<unknown>).then(result => {
-        pass(event, 'after')
-        return result
-      })
-    },
-)
+      return query.apply(this, [...args.slice(0, -1), reported])
+    }
+    return (query.apply(this, args) as Promise<unknown>).then(result => {
+      pass(event, 'after')
+      return result
+    })
+  }

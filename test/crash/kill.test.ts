@@ -12,7 +12,7 @@ import { arrivals, nameLife } from './arrivals.ts'
 import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
-const size = isFull ? { pipelines: 2_000, webhooks: 40_000, kills: 40 } : { pipelines: 30, webhooks: 500, kills: 1 }
+const size = isFull ? { pipelines: 2_000, webhooks: 40_000, kills: 40 } : { pipelines: 15, webhooks: 200, kills: 1 }
 const patience = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 5
 

@@ -16,7 +16,7 @@ import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
-const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 15, webhooks: 250, rounds: 2 }
+const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 10, webhooks: 150, rounds: 1 }
 const patience = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 

@@ -9,7 +9,7 @@ import { webhookToken } from '../e2e/daemon.ts'
 
 const senders = 4
 /** Of each sender between two deliveries, ms. */
-const pause = isFull ? 1 : 40
+const pause = isFull ? 1 : 80
 
 export class SteadyFeed {
   readonly acknowledged = new Set<number>()

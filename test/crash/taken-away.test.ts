@@ -15,7 +15,7 @@ import { SteadyFeed } from './steady-feed.ts'
 const rounds = isFull ? 10 : 1
 const patience = isFull ? 1_200_000 : 900_000
 /** Deliveries between two blows. */
-const share = isFull ? 400 : 15
+const share = isFull ? 400 : 8
 
 interface Blow {
   readonly what: string

@@ -49,7 +49,7 @@ const killSwitchOf = (storeUrl: string | undefined): string =>
 const firstRefused = 900_000_000
 const senders = 6
 /** Of each sender between two deliveries, ms. */
-const pause = isFull ? 5 : 20
+const pause = isFull ? 5 : 80
 
 /** Lives and dies as ordered, then lives on, and holds what arrived against what happened. */
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {

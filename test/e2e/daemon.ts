@@ -13,8 +13,8 @@ import { compiled, shipped } from '../shipped.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
 const sources = path.join(root, 'src', 'main.ts')
-/** What is loaded before the program and watches packages, or knows files by their names: a bundle has neither. */
-const watchesSources = /\/(kill-switch-postgres|starving)\.ts$/
+/** What is loaded before the program and knows its files by their names, which a bundle has not. */
+const knowsSources = /\/starving\.ts$/
 
 export interface LogLine {
   readonly level: number
@@ -59,7 +59,7 @@ export class ProgramProcess {
 
   /** `openFiles`: as many as it may open, where that is not left to the system. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
-    const main = nodeArgs.some(arg => watchesSources.test(arg)) ? sources : shipped
+    const main = nodeArgs.some(arg => knowsSources.test(arg)) ? sources : shipped
     const [command, before] =
       openFiles === undefined
         ? [process.execPath, []]
