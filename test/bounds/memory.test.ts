@@ -96,9 +96,9 @@ it.skipIf(!isFull)('needs as much memory for many stored runs as for few', { tim
 })
 
 const burst = isFull ? 1_500 : 1_000
-const burstJobs = isFull ? 40 : 10
+const burstJobs = isFull ? 40 : 5
 
-/** MiB, as docs/operating.md says; the long form has bodies four times as large, and more of them. */
+/** MiB, as docs/operating.md says; the long form has bodies eight times as large, and more of them. */
 const most = isFull ? 400 : 290
 
 it('takes no more memory than it is said to in a burst over a thousand connections, and little before', async () => {
@@ -116,7 +116,7 @@ it('takes no more memory than it is said to in a burst over a thousand connectio
 })
 
 /** Bytes of a body, how many are on their way at once, which is more than the 64 MiB that bodies in flight may hold, and how often. */
-const large = isFull ? { bytes: 25_000_000, abreast: 6, rounds: 6 } : { bytes: 4_000_000, abreast: 20, rounds: 1 }
+const large = isFull ? { bytes: 25_000_000, abreast: 6, rounds: 6 } : { bytes: 4_000_000, abreast: 18, rounds: 1 }
 const budget = 64 * 2 ** 20
 
 /** MiB, as docs/operating.md says. */

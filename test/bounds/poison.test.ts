@@ -1,18 +1,13 @@
 // What no backend and no parser can be expected to swallow, in the midst of usual pipelines, on the shipped daemon: nothing
 // else is delayed or lost.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
 const usual = Array.from({ length: 20 }, (_, index) => index + 100)
-
-async function start(): Promise<{ daemon: Daemon; receiver: OtlpReceiver }> {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  return { receiver, daemon: await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }) }
-}
+const others = usual.map(id => id + 100)
 
 async function post(daemon: Daemon, body: string): Promise<void> {
   const { status } = await daemon.post(body, { 'x-service-event': 'Pipeline Hook' })
@@ -30,8 +25,23 @@ function pipelines(spans: readonly ReceivedSpan[]): number[] {
 const spanIds = (spans: readonly ReceivedSpan[]): Set<string> => new Set(spans.map(span => span.spanId))
 
 describe('poison', () => {
+  let receiver: OtlpReceiver
+  let daemon: Daemon
+  beforeAll(async () => {
+    receiver = await OtlpReceiver.start()
+    daemon = await Daemon.startForAll({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+    return async () => {
+      await daemon.dispose()
+      await receiver.close()
+    }
+  })
+  // Each has waited for all that it sent.
+  beforeEach(() => {
+    receiver.behave()
+    receiver.clear()
+  })
+
   it('of every kind delays and loses nothing else, and arrives as far as it can', async () => {
-    const { daemon, receiver } = await start()
     const limit = 1024 * 1024
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 1 MiB' },
@@ -56,20 +66,19 @@ describe('poison', () => {
   })
 
   it('that no split makes small enough ends alone, in the words of the backend; the rest arrives', async () => {
-    const { daemon, receiver } = await start()
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 64 KiB' },
       when: ({ plainSize }) => plainSize > 64 * 1024,
     })
-    for (const id of usual.slice(0, 10)) await post(daemon, pipelineEvent({ id }))
+    for (const id of others.slice(0, 10)) await post(daemon, pipelineEvent({ id }))
     await receiver.until(spans => spans.length === 30)
-    await post(daemon, pipelineEvent({ id: 1, jobs: 1_200 }))
-    for (const id of usual.slice(10)) await post(daemon, pipelineEvent({ id }))
-    await receiver.until(spans => spans.length >= usual.length * 3)
+    await post(daemon, pipelineEvent({ id: 3, jobs: 1_200 }))
+    for (const id of others.slice(10)) await post(daemon, pipelineEvent({ id }))
+    await receiver.until(spans => spans.length >= others.length * 3)
     await daemon.process.logged('dead letter')
     await expect
       .poll(async () => (await daemon.command('dead-letters', 'list')).stdout, { interval: 500 })
       .toMatch(/at most 64 KiB/)
-    expect(pipelines(receiver.spans)).toEqual(usual)
+    expect(pipelines(receiver.spans)).toEqual(others)
   })
 })

@@ -19,7 +19,7 @@ afterAll(async () => server.dispose())
 const seed = isFull ? Date.now() % 1_000_000 : 4
 const stops = isFull ? 20 : 2
 /** Pipelines that are posted around each stop. */
-const around = isFull ? 300 : 60
+const around = isFull ? 300 : 40
 
 /** Sends that a replica counted as of unknown outcome: each may bring its items once more. */
 async function repeatedBy(daemon: Daemon): Promise<number> {

@@ -4,17 +4,15 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { runProgram } from '../../src/cli/program.ts'
 import { compiled, shipped } from '../shipped.ts'
+import { runCommand, type Command } from './run-command.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
 const sources = path.join(root, 'src', 'main.ts')
 /** What is loaded before the program and knows its files by their names, which a bundle has not. */
-const knowsSources = /\/starving\.ts$/
+const knowsSources = '/starving.ts'
 
 export interface LogLine {
   readonly level: number
@@ -59,7 +57,7 @@ export class ProgramProcess {
 
   /** `openFiles`: as many as it may open, where that is not left to the system. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
-    const main = nodeArgs.some(arg => knowsSources.test(arg)) ? sources : shipped
+    const main = nodeArgs.some(arg => arg.endsWith(knowsSources)) ? sources : shipped
     const [command, before] =
       openFiles === undefined
         ? [process.execPath, []]
@@ -271,13 +269,9 @@ export class Daemon {
     await this.kill()
   }
 
-  /** Runs another command with this daemon's variables: in this process, which is quicker, and beside the daemon all the same. */
-  async command(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-    const code = await runProgram(args, { stdout, stderr, env: this.env })
-    stdout.end()
-    stderr.end()
-    return { code, stdout: await text(stdout), stderr: await text(stderr) }
+  /** Runs another command with this daemon's variables, beside the daemon all the same. */
+  async command(...args: string[]): Promise<Command> {
+    return runCommand(args, this.env)
   }
 
   /** Posts one delivery. */

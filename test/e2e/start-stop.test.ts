@@ -2,15 +2,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
+import { runCommand } from './run-command.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
-import { runProgram } from '../../src/cli/program.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
 const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
@@ -93,43 +91,18 @@ describe('serve', () => {
     await first.kill()
     await first.restart()
   })
+})
 
-  it('speaks HTTPS with the certificate given, and after SIGHUP with a renewed one', async () => {
+describe('SIGHUP', () => {
+  it('takes over a renewed certificate and changed secrets, says what needs a restart, and keeps what runs when the file is wrong', async () => {
     const folder = temporaryFolder()
+    const [file, token] = [path.join(folder, 'pipespan.yaml'), path.join(folder, 'token')]
     const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') }
     const install = (name: string): void => {
       writeFileSync(files.cert, readFileSync(tls(`${name}.cert.pem`)))
       writeFileSync(files.key, readFileSync(tls(`${name}.key.pem`)))
     }
-    const fetchWith = async (name: string, url: string): Promise<number> => {
-      const ca = readFileSync(tls(`${name}.cert.pem`))
-      const dispatcher = new Agent({ connect: { ca, checkServerIdentity: () => undefined } })
-      try {
-        const { statusCode, body } = await request(url, { dispatcher })
-        await body.dump()
-        return statusCode
-      } finally {
-        await dispatcher.destroy()
-      }
-    }
     install('first')
-    const daemon = await Daemon.start({ PIPESPAN_TLS_CERT_FILE: files.cert, PIPESPAN_TLS_KEY_FILE: files.key })
-    expect(daemon.url).toMatch(/^https:/)
-    expect(await fetchWith('first', `${daemon.url}/readyz`)).toBe(200)
-    await expect(fetchWith('second', `${daemon.url}/readyz`)).rejects.toThrow()
-    install('second')
-    daemon.signal('SIGHUP')
-    await daemon.process.logged('secrets reloaded')
-    // The ingress is on a thread of its own and gets the order a moment later.
-    await expect.poll(async () => fetchWith('second', `${daemon.url}/readyz`).catch(() => 0)).toBe(200)
-    await expect(fetchWith('first', `${daemon.url}/readyz`)).rejects.toThrow()
-  })
-})
-
-describe('SIGHUP', () => {
-  it('takes over changed secrets, says what needs a restart, and keeps what runs when the file is wrong', async () => {
-    const folder = temporaryFolder()
-    const [file, token] = [path.join(folder, 'pipespan.yaml'), path.join(folder, 'token')]
     writeFileSync(file, 'settle: 1s\n')
     writeFileSync(token, 'first-secret\n')
     const daemon = await Daemon.start({
@@ -137,58 +110,78 @@ describe('SIGHUP', () => {
       PIPESPAN_SETTLE: '',
       PIPESPAN_WEBHOOK_TOKEN: '',
       PIPESPAN_WEBHOOK_TOKEN_FILE: token,
+      PIPESPAN_TLS_CERT_FILE: files.cert,
+      PIPESPAN_TLS_KEY_FILE: files.key,
     })
-    const statusWith = async (secret: string): Promise<number> =>
-      (await daemon.post('{}', { ...pipelineHook, 'x-service-token': secret })).status
-    const statuses = async (): Promise<number[]> => Promise.all(['first-secret', 'second-secret'].map(statusWith))
-    expect(await statuses()).toEqual([202, 401])
+    expect(daemon.url).toMatch(/^https:/)
+    /** On a connection of its own to whom this certificate proves. */
+    const ask = async (name: string, url: string, options: Parameters<typeof request>[1] = {}): Promise<number> => {
+      const ca = readFileSync(tls(`${name}.cert.pem`))
+      const dispatcher = new Agent({ connect: { ca, checkServerIdentity: () => undefined } })
+      try {
+        const { statusCode, body } = await request(url, { ...options, dispatcher })
+        await body.dump()
+        return statusCode
+      } finally {
+        await dispatcher.destroy()
+      }
+    }
+    const ready = async (name: string): Promise<number> => ask(name, `${daemon.url}/readyz`)
+    const statusWith = async (name: string, secret: string): Promise<number> => {
+      const headers = { ...pipelineHook, 'content-type': 'application/json', 'x-service-token': secret }
+      return ask(name, daemon.webhooks, { method: 'POST', headers, body: '{}' })
+    }
+    const statuses = async (name: string): Promise<number[]> =>
+      Promise.all(['first-secret', 'second-secret'].map(async secret => statusWith(name, secret)))
+    expect(await ready('first')).toBe(200)
+    await expect(ready('second')).rejects.toThrow()
+    expect(await statuses('first')).toEqual([202, 401])
 
+    install('second')
     writeFileSync(token, 'second-secret\n')
     writeFileSync(file, 'settle: 2s\n')
     daemon.signal('SIGHUP')
     await daemon.process.logged('secrets reloaded')
     // The ingress is on a thread of its own and gets the order a moment later.
-    await expect.poll(statuses).toEqual([401, 202])
+    await expect.poll(async () => ready('second').catch(() => 0)).toBe(200)
+    await expect(ready('first')).rejects.toThrow()
+    await expect.poll(async () => statuses('second')).toEqual([401, 202])
     expect((await daemon.process.logged('needs a restart')).msg).toMatch(/^settle: 2s .* 1s stays in use/)
 
     writeFileSync(file, 'settle: never\n')
     writeFileSync(token, 'third-secret\n')
     daemon.signal('SIGHUP')
     await daemon.process.logged('was not reloaded')
-    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200)
+    expect(await ready('second')).toBe(200)
     expect(daemon.output).not.toMatch(/(first|second|third)-secret/)
   })
 })
 
 describe('a stop', () => {
-  it('finishes intake, takes the snapshots of it and sends them, then ends with 0', async () => {
-    const { deliveries, truths } = makeLoad({ seed: 50, pipelines: 20, webhooks: 0, scenarios: ['small'] })
-    const receiver = await startReceiver()
-    // What is merged at the very end is due by then, too.
-    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s' })
-    const answers = await Promise.all(deliveries.map(one => daemon.post(one.body, pipelineHookOf(one.kind))))
-    expect(answers.every(({ status }) => status === 202)).toBe(true)
-    daemon.signal('SIGTERM')
-    expect(await daemon.process.ended).toEqual({ code: 0, signal: null })
-    expect(complete(truths)(receiver.spans)).toBe(true)
-    expect(differences(truths, receiver.spans)).toEqual([])
-    expect(daemon.process.log.at(-1)?.msg).toBe('stopped')
-  })
-
-  it('leaves in the store what is not settled; the next start takes what is due meanwhile, and its stop sends it', async () => {
-    const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 5, webhooks: 0, scenarios: ['small'] })
+  it('leaves in the store what is not settled; the next start takes what is due meanwhile, and its stop sends it and finishes intake, takes the snapshots of it and sends them, then ends with 0', async () => {
+    const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 25, webhooks: 0, scenarios: ['small'] })
+    const earlyIds = new Set(truths.slice(0, 5).map(({ id }) => id))
+    const isEarly = ({ pipelineId }: Delivery): boolean => earlyIds.has(pipelineId)
+    const post = async (some: readonly Delivery[]): Promise<void> => {
+      const answers = await Promise.all(some.map(async one => daemon.post(one.body, pipelineHookOf(one.kind))))
+      expect(answers.every(({ status }) => status === 202)).toBe(true)
+    }
     const receiver = await startReceiver()
     const clock = path.join(temporaryFolder(), 'off')
     writeFileSync(clock, '0')
     const env = { CLOCK_OFF_BY: clock, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1h' }
     const daemon = await Daemon.start(env, ['--import', path.join(import.meta.dirname, 'set-clock.ts')])
-    await Promise.all(deliveries.map(one => daemon.post(one.body, pipelineHookOf(one.kind))))
+    await post(deliveries.filter(isEarly))
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(receiver.spans).toEqual([])
     writeFileSync(clock, String(2 * 3_600_000))
-    await daemon.restart()
+    // What is merged at the very end is due by then, too.
+    await daemon.restart({ PIPESPAN_SETTLE: '0s' })
+    await post(deliveries.filter(one => !isEarly(one)))
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    expect(complete(truths)(receiver.spans)).toBe(true)
     expect(differences(truths, receiver.spans)).toEqual([])
+    expect(daemon.process.log.at(-1)?.msg).toBe('stopped')
   })
 
   it('waits for a slow backend, outlives a SIGHUP meanwhile, and ends at once on a second signal', async () => {
@@ -219,16 +212,13 @@ describe('the command line', () => {
     [['--help'], 'Exit codes: 0 done; 1 failed; 2'],
     [['serve', '--help'], 'PIPESPAN_WEBHOOK_TOKEN'],
   ])('%j ends with 0', async (args, says) => {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-    const code = await runProgram(args, { stdout, stderr, env: {} })
-    stdout.end()
-    stderr.end()
-    expect([code, await text(stderr)]).toEqual([0, ''])
-    expect(await text(stdout)).toContain(says)
+    const { code, stdout, stderr } = await runCommand(args)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain(says)
   })
 
   it('that makes no sense ends with 2 and points to the help', async () => {
-    const ended = await run(['srve'])
+    const ended = await runCommand(['srve'])
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toContain('--help')
   })

@@ -15,7 +15,7 @@ describe('cumulative totals', () => {
     onTestFinished(async () => receiver.close())
     const env = {
       SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
-      PIPESPAN_METRICS_INTERVAL: '200ms',
+      PIPESPAN_METRICS_INTERVAL: '500ms',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       PIPESPAN_STORE_URL: await newDatabase(),
     }

@@ -30,7 +30,7 @@ const all = [
   'revoked',
   'over',
 ]
-const points = all.filter((_, at) => isFull || at % 4 === 0)
+const points = all.filter((_, at) => isFull || at % 6 === 0)
 
 let world: RotationWorld
 
