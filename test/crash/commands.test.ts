@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
-import { Daemon, temporaryFolder } from '../e2e/daemon.ts'
+import { Daemon, run, temporaryFolder } from '../e2e/daemon.ts'
 import { arrivals, nameLife } from './arrivals.ts'
 import { isFull } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
@@ -14,6 +14,15 @@ import { SteadyFeed } from './steady-feed.ts'
 const rounds = isFull ? 10 : 1
 const patience = 900_000
 const share = isFull ? 200 : 2
+/** It has a store of its own, and takes its time. */
+const long = ['demo', '--once']
+
+/** Every command that there is, such as `tokens list`, by what a shell would complete. */
+async function allCommands(daemon: Daemon): Promise<string[]> {
+  const { stdout } = await daemon.command('completion', 'bash')
+  const paths = [...stdout.matchAll(/^ {4}'([a-z -]+)'\)$/gm)].map(([, path = '']) => path)
+  return paths.filter(path => !paths.some(other => other.startsWith(`${path} `)))
+}
 
 it(
   'leaves to the daemon what is the daemon’s',
@@ -30,6 +39,12 @@ it(
     const payload = path.join(place, 'payload.json')
     writeFileSync(payload, pipelineEvent({ id: 1 }))
     const feed = new SteadyFeed(daemon.webhooks)
+    const tried: string[] = [long.join(' ')]
+    const next = async (...command: string[]): ReturnType<Daemon['command']> => {
+      tried.push(command.join(' '))
+      await feed.more(share)
+      return daemon.command(...command)
+    }
     for (let round = 0; round < rounds; round += 1) {
       // With the exit code that each must have here.
       const commands: readonly [code: number, ...command: string[]][] = [
@@ -43,6 +58,9 @@ it(
         [0, 'dead-letters', 'retry', '--all'],
         [0, 'dead-letters', 'drop', '--all'],
         [0, 'migrate'],
+        [0, 'regressions', '--all'],
+        [0, 'top', '--json', '--url', daemon.adminUrl],
+        [0, 'completion', 'bash'],
         [0, 'store', 'backup', path.join(place, `backup-${round}.db`)],
         [1, 'store', 'copy', 'configured', `sqlite:${path.join(place, `copy-${round}.db`)}`],
         [1, 'store', 'copy', `sqlite:${path.join(place, `backup-${round}.db`)}`, 'configured'],
@@ -50,16 +68,24 @@ it(
         [1, 'serve'],
       ]
       for (const [code, ...command] of commands) {
-        await feed.more(share)
-        const ended = await daemon.command(...command)
+        const ended = await next(...command)
         expect({ command, ...ended }).toMatchObject({ code })
       }
       // What they have to say depends on what is there to be asked; that they end is enough.
-      for (const command of [['doctor'], ['backfill', '--since', '1d'], ['hooks', 'list'], ['tokens', 'list']]) {
-        await feed.more(share)
-        expect([0, 1, 2, 5]).toContain((await daemon.command(...command)).code)
-      }
+      const others = [
+        ['doctor'],
+        ['backfill', '--since', '1d'],
+        ['hooks', 'ensure', '--project', '1', '--url', 'https://pipespan.example.com/webhooks'],
+        ...[['list'], ['create', 'a-name'], ['revoke', '1'], ['rotate']].map(command => ['tokens', ...command]),
+        ['enforcement', 'status'],
+        ['traceparent'],
+        ['setup', '--dry-run', '--folder', path.join(place, 'setup')],
+      ]
+      for (const command of others) expect([0, 1, 2, 5]).toContain((await next(...command)).code)
     }
+    if (isFull) expect(await run(long)).toMatchObject({ code: 0 })
+    const left = (await allCommands(daemon)).filter(path => !tried.some(one => `${one} `.startsWith(`${path} `)))
+    expect(left).toEqual([])
     await feed.more(share)
     await daemon.kill()
     await daemon.restart(nameLife(2))

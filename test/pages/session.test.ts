@@ -1,6 +1,8 @@
 // Sessions in real stores: what a cookie stands for can be taken back, by any replica.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSessions, mostSessions, sessionLife, type Sessions } from '../../src/pages/session.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { StoreError } from '../../src/lib/fault.ts'
 import { Secret } from '../../src/lib/secret.ts'
@@ -26,6 +28,22 @@ describe('a session', () => {
     expect(found).toEqual({ id: cookie })
     await two.end(token, found!)
     expect(await one.find(token, cookie)).toBeUndefined()
+  })
+
+  it('is known and ends likewise on replicas that share a PostgreSQL database', async () => {
+    const url = await newDatabase()
+    const stores = await Promise.all([1, 2].map(async () => openPostgres(url, { maxSize: 1e9 })))
+    try {
+      const [one, two] = stores.map(({ repositories }) => replica(repositories.sessions)) as [Sessions, Sessions]
+      const [cookie, other] = [await one.begin(token), await one.begin(token)]
+      const found = await two.find(token, cookie)
+      expect(found).toEqual({ id: cookie })
+      await two.end(token, found!)
+      expect(await one.find(token, cookie)).toBeUndefined()
+      expect(await two.find(token, other)).toBeDefined()
+    } finally {
+      for (const one of stores) await one.close()
+    }
   })
 
   it('ends with its time, and with the admin token', async () => {

@@ -1,44 +1,80 @@
 // A scrape of the whole daemon where nothing can be written, as on a full disk: the moment at which metrics are wanted most.
 import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { newDatabase } from '../store/new-database.ts'
 import { openHouse } from '../pages/house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 
-it('reads the metrics, runs under way and the budget of the platform among them, without writing anything', async () => {
-  const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
-  onTestFinished(async () => api.close())
-  const house = await openHouse({
-    PIPESPAN_PLATFORM_URL: api.url,
-    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
-    SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
-    PIPESPAN_METRICS_INTERVAL: '1h',
-  })
-  onTestFinished(async () => house.close())
-  await house.deliver(generatePipeline(5, 'release').deliveries.slice(0, 12))
-
-  const beside = new DatabaseSync(house.file)
-  onTestFinished(() => beside.close())
-  const tables = beside
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    .all()
-  const triggers = tables.flatMap(({ name }) =>
-    ['INSERT', 'UPDATE', 'DELETE'].map(verb => [String(name), verb] as const),
-  )
-  for (const [name, verb] of triggers) {
-    beside.exec(
-      `CREATE TRIGGER full_${name}_${verb} BEFORE ${verb} ON ${name} BEGIN SELECT RAISE(FAIL, 'disk full'); END`,
+/** Lets every write of the store fail; answers what ends that. */
+const forbidWrites = {
+  SQLite: async (file: string): Promise<() => Promise<void>> => {
+    const beside = new DatabaseSync(file)
+    const tables = beside
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+      .all()
+    const triggers = tables.flatMap(({ name }) =>
+      ['INSERT', 'UPDATE', 'DELETE'].map(verb => [String(name), verb] as const),
     )
-  }
-  onTestFinished(() => triggers.forEach(([name, verb]) => beside.exec(`DROP TRIGGER full_${name}_${verb}`)))
+    for (const [name, verb] of triggers) {
+      beside.exec(
+        `CREATE TRIGGER full_${name}_${verb} BEFORE ${verb} ON ${name} BEGIN SELECT RAISE(FAIL, 'disk full'); END`,
+      )
+    }
+    return async () => {
+      for (const [name, verb] of triggers) beside.exec(`DROP TRIGGER full_${name}_${verb}`)
+      beside.close()
+    }
+  },
+  PostgreSQL: async (url: string): Promise<() => Promise<void>> => {
+    const beside = new pg.Client(url)
+    await beside.connect()
+    await beside.query(
+      `CREATE FUNCTION full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'disk full' USING ERRCODE = '53100'; END $$`,
+    )
+    const { rows } = await beside.query<{ name: string }>(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
+    )
+    const each = async (statement: (name: string) => string): Promise<void> => {
+      for (const { name } of rows) await beside.query(statement(name))
+    }
+    await each(
+      name =>
+        `CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON ${name} FOR EACH STATEMENT EXECUTE FUNCTION full()`,
+    )
+    return async () => {
+      await each(name => `DROP TRIGGER full_disk ON ${name}`)
+      await beside.end()
+    }
+  },
+}
 
-  for (let scrape = 0; scrape < 2; scrape += 1) {
-    const answer = await fetch(`${house.url}/metrics`)
-    const text = await answer.text()
-    expect(answer.status).toBe(200)
-    expect(text).toMatch(/^pipeline_active\w*\{.*\} 1$|^cicd_pipeline_run_active\{.*\} 1$/m)
-    expect(text).toMatch(/^pipespan_platform_budget_available \d/m)
-    expect(text).toMatch(/^pipespan_inbox_size 0$/m)
-  }
-})
+it.each(['SQLite', 'PostgreSQL'] as const)(
+  'reads the metrics, runs under way and the budget of the platform among them, without writing anything, on %s',
+  async engine => {
+    const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+    onTestFinished(async () => api.close())
+    const storeUrl = engine === 'PostgreSQL' ? await newDatabase() : undefined
+    const house = await openHouse({
+      ...(storeUrl !== undefined && { PIPESPAN_STORE_URL: storeUrl }),
+      PIPESPAN_PLATFORM_URL: api.url,
+      PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+      SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
+      PIPESPAN_METRICS_INTERVAL: '1h',
+    })
+    onTestFinished(async () => house.close())
+    await house.deliver(generatePipeline(5, 'release').deliveries.slice(0, 12))
+    onTestFinished(await forbidWrites[engine](storeUrl ?? house.file))
+
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      const answer = await fetch(`${house.url}/metrics`)
+      const text = await answer.text()
+      expect(answer.status).toBe(200)
+      expect(text).toMatch(/^pipeline_active\w*\{.*\} 1$|^cicd_pipeline_run_active\{.*\} 1$/m)
+      expect(text).toMatch(/^pipespan_platform_budget_available \d/m)
+      expect(text).toMatch(/^pipespan_inbox_size 0$/m)
+    }
+  },
+)

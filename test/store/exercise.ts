@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
-import { blamedInHaste, type Delivery } from '../../src/store/ports/inbox.ts'
+import type { Delivery } from '../../src/store/ports/inbox.ts'
 import { proveRoom } from '../../src/store/maintenance/writable.ts'
 import { chunkOfRun, pipelineIdOf } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
@@ -148,7 +148,8 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       it('puts back once what an older version set aside when the store failed, of whatever version that was', async () => {
         await store.inbox.put([delivery('a'), delivery('b')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        const reasons = [`${blamedInHaste}terminating connection due to administrator command`, 'no id']
+        // Word for word: it is in their stores.
+        const reasons = ['It cannot be taken in: terminating connection due to administrator command', 'no id']
         for (const [index, { id }] of items.entries()) {
           const why = { reason: reasons[index] ?? '', body: Buffer.from('{}'), version: '1.0.0' }
           expect(await store.inbox.quarantine(token, id, why)).toBe(true)

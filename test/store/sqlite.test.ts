@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, statSync, existsSync, readFileSync } from 'node:fs'
+import fs, { mkdtempSync, rmSync, statSync, existsSync, readFileSync, readlinkSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
 import { sqliteBench } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
@@ -17,6 +18,9 @@ import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
+import { walFolder } from '../../src/store/sqlite/wal/segments.ts'
+import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { t0 } from '../flow/world.ts'
 
 exercise('SQLite', sqliteBench)
@@ -49,6 +53,31 @@ describe('an SQLite file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
     await store.close()
   })
+
+  it.runIf(process.platform === 'linux')(
+    'and its log of deliveries outlast a power cut: every new entry is synced',
+    async () => {
+      const synced = new Set<string>()
+      const { fsyncSync } = fs
+      fs.fsyncSync = descriptor => {
+        synced.add(readlinkSync(`/proc/self/fd/${descriptor}`))
+        fsyncSync(descriptor)
+      }
+      syncBuiltinESMExports()
+      onTestFinished(() => {
+        fs.fsyncSync = fsyncSync
+        syncBuiltinESMExports()
+      })
+      const positions = walPositions()
+      const store = openSqlite(file, options, positions)
+      const writer = openSqliteInboxWriter(file, options, positions)
+      await writer.put([delivery('a')])
+      // The store's folder in its parent, the log's folder in the store's, and the log's first file in the log's.
+      expect([folder, path.dirname(file), walFolder(file)].filter(one => !synced.has(one))).toEqual([])
+      await writer.close()
+      await store.close()
+    },
+  )
 
   it('of a much newer version is refused with what to do', async () => {
     await openSqlite(file, options).close()

@@ -133,6 +133,27 @@ it('a file that is nowhere any more is logged, and counted by its numbers', asyn
   expect(all.said).toMatchObject([{ deliveries: 2, from: 1, to: 2 }])
 })
 
+it('files that were swapped are counted and logged with their names, and nothing of them is taken for something else', async () => {
+  await all.put('a', 'b')
+  await all.close()
+  all.open()
+  await all.put('c')
+  const [first, second] = all.segments()
+  await all.close()
+  renameSync(first!, `${first}.away`)
+  renameSync(second!, first!)
+  renameSync(`${first}.away`, second!)
+  all.open()
+  await all.put('d')
+  expect(await all.workOff()).toEqual([])
+  await all.look()
+  expect((await all.workOff()).map(([, key]) => key)).toEqual(['d'])
+  // In the file that begins with 3 are two that cannot be read: nobody can tell that 4 was never given.
+  expect(await all.lost()).toBe(4)
+  const logged = all.said.flatMap(({ unread = [] }) => unread.map(({ file }) => file))
+  expect(new Set(logged)).toEqual(new Set([first, second]))
+})
+
 it('what is only away for the moment is waited for, and after a minute the daemon is not ready', async () => {
   await all.put('a')
   const here = all.folder

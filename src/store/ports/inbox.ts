@@ -4,7 +4,7 @@
 export const keyMemory = 7 * 24 * 3_600_000
 
 /** The beginning of reasons that earlier versions gave when in truth the store had failed: these deliveries are tried once more. */
-export const blamedInHaste = 'It cannot be decoded:  '
+export const blamedInHaste = 'It cannot be taken in: '
 
 /** One delivery from the ingress or redelivery: verified, not parsed. */
 export interface Delivery {
