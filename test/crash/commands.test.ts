@@ -13,7 +13,7 @@ import { SteadyFeed } from './steady-feed.ts'
 
 const rounds = isFull ? 10 : 1
 const patience = 900_000
-const share = isFull ? 200 : 2
+const share = isFull ? 120 : 2
 /** It has a store of its own, and takes its time. */
 const long = ['demo', '--once']
 

@@ -14,6 +14,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { promisify } from 'node:util'
+import { pbkdf2 } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { pino } from 'pino'
@@ -176,6 +178,20 @@ describe('a write-ahead log', () => {
     await wal.append([delivery('b')], 1)
     expect(reader.peek(2)?.record.delivery.key).toBe('b')
     reader.close()
+  })
+
+  it('is synced by the thread that writes it, and waits for nothing that keeps the pool of threads busy', async () => {
+    const wal = writer()
+    let finished = 0
+    // More than the pool has threads, as compressions of exports are.
+    const busy = Array.from({ length: 8 }, async () => {
+      await promisify(pbkdf2)('a secret', 'some salt', 10_000, 64, 'sha512')
+      finished += 1
+    })
+    await wal.append([delivery('a')], 1)
+    expect(finished).toBe(0)
+    await Promise.all(busy)
+    expect(keys(all())).toEqual(['a'])
   })
 
   it('goes on behind what a death cut off', async () => {
