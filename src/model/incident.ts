@@ -6,7 +6,8 @@ import type { ProjectFacts } from './observation.ts'
 
 /** What the newest report contains. */
 export interface IncidentFacts {
-  readonly state: 'opened' | 'closed'
+  /** `retyped`: it is another type of issue now, and so no longer an incident. */
+  readonly state: 'opened' | 'closed' | 'retyped'
   readonly at: Millis
   readonly severity?: string | undefined
 }
@@ -54,14 +55,14 @@ export interface ReportedIssue extends Pick<Incident, 'instance' | 'project' | '
 /** Undefined for an unknown state. */
 export function reportedIncident({ instance, project, iid, ...issue }: ReportedIssue): Incident | undefined {
   const { state, at, openedAt, closedAt } = issue
-  if (state !== 'opened' && state !== 'closed') return undefined
+  if (state !== 'opened' && state !== 'closed' && state !== 'retyped') return undefined
   const isClosed = state === 'closed'
-  // Some times come as whole seconds. Of two reports in the same second that of the closed incident is the newer one.
-  const version = versionOf(second(at), isClosed ? 1 : 0, Math.round(at))
+  // Some times come as whole seconds. Of two reports in the same second that of an open incident is the older one.
+  const version = versionOf(second(at), state === 'opened' ? 0 : 1, Math.round(at))
   return knownOf({
     ...{ instance, project, iid, openedAt },
     facts: versioned<IncidentFacts>(version, { state, at, severity: issue.severity?.toLowerCase() }),
-    lastOpenAt: isClosed ? undefined : at,
+    lastOpenAt: state === 'opened' ? at : undefined,
     closedAt: isClosed ? closedAt : undefined,
   })
 }

@@ -1,11 +1,16 @@
 // What doctor and config check report about the inventory: what asking costs, whether queries work, what is refused.
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { checkInsideJobs } from '../../src/cli/doctor/inside-jobs.ts'
 import { checkInventory } from '../../src/cli/doctor/inventory.ts'
 import { configCheck } from '../../src/cli/config-check.ts'
+import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { fileWith } from '../config/given.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { openInventoryWorld, type InventoryWorld } from '../inventory/world.ts'
 import { profiles } from '../../src/platform/profile.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {
@@ -74,5 +79,37 @@ it('The doctor says what the platform answers, what it refuses and what that tak
       remedy: expect.stringContaining('Reporter') as string,
     },
     { level: 'skipped', what: expect.stringContaining('policy store') as string },
+  ])
+})
+
+it('The doctor says that the policy store is on, and which commits are refused, also where nothing of an inventory or of jobs is read.', async () => {
+  const loaded = loadConfig({ env: {}, file: fileWith(platform()), profiles })
+  if (!loaded.ok) throw new Error('the configuration is wrong')
+  const client = { asking: () => world.ask }
+  const off = { level: 'skipped', what: expect.stringMatching(/ off/) as string }
+  expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([off])
+  world.api.misbehave = ({ path }) =>
+    path.endsWith('/policy_store/triggers') ? { status: 200, headers: {}, body: '[]' } : undefined
+  expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([
+    off,
+    { level: 'fine', what: expect.stringContaining('policy store is on') as string },
+  ])
+
+  const asked = createPlatformClient({
+    ...{ url: world.api.url, token: () => 'pat-1', tokenType: 'private', concurrency: 1, userAgent: 'test' },
+    ...{ budget: createMemoryBudget({ perMinute: 10 }, systemClock), clock: systemClock, log: silentLog() },
+  })
+  onTestFinished(async () => asked.close())
+  const { instance } = asked
+  const since = await world.store.now()
+  const refused = { instance, project: 3, path: 'acme/shop', times: 3, since, message: 'The token may not read this.' }
+  await world.store.repositories.refusedEndpoints.put({ ...refused, what: 'commits' })
+  await world.store.repositories.refusedEndpoints.put({ ...refused, what: 'log' })
+  expect(await checkInsideJobs(loaded.config, asked, world.store)).toMatchObject([
+    off,
+    {
+      level: 'warning',
+      what: 'Commits of deployments of acme/shop are not requested for a day: The token may not read this.',
+    },
   ])
 })

@@ -10,6 +10,7 @@ import {
 } from '../../src/enrichment/once-counter.ts'
 import { createIncidentPoller } from '../../src/discovery/incidents.ts'
 import { day, hour, instance, minute, t0 } from '../flow/world.ts'
+import { incidentOfEvent } from '../../src/model/incident-event.ts'
 import { isFull } from '../full.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { newDatabase } from '../store/new-database.ts'
@@ -20,6 +21,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { reportedIncident, viewIncident, type Incident, type ReportedIssue } from '../../src/model/incident.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import type { PlatformEvent } from '../../src/model/event.ts'
 import type { RestIssue } from '../../src/platform/rest/issues.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -35,7 +37,12 @@ interface Truth {
   readonly closedAt?: number
 }
 
-const issue = (truth: Truth, state: 'opened' | 'closed', at: number, more: Partial<ReportedIssue> = {}): Incident =>
+const issue = (
+  truth: Truth,
+  state: 'opened' | 'closed' | 'retyped',
+  at: number,
+  more: Partial<ReportedIssue> = {},
+): Incident =>
   reportedIncident({
     ...{ instance, project, iid: truth.iid, state, at, severity: truth.severity, openedAt: truth.openedAt },
     ...more,
@@ -150,6 +157,27 @@ describe.each([
     expect(await counted()).toEqual({ high: [1, 1, 3_660] })
   })
 
+  it('and one that became another type of issue is open no more, until it is an incident again; other issues are none', async () => {
+    const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
+    const shown = async (): Promise<unknown> => [
+      (await store.incidents.open({ limit: 10 })).map(({ incident }) => incident.iid),
+      (await store.incidents.opened({ since: 0, until: t0 + day, limit: 10 })).map(({ incident }) => incident.iid),
+    ]
+    await report(issue(one, 'opened', one.openedAt), issue({ ...one, iid: 8 }, 'retyped', t0))
+    expect(await shown()).toEqual([[7], [7]])
+    await report(issue(one, 'retyped', t0), issue(one, 'opened', one.openedAt))
+    expect(await shown()).toEqual([[], []])
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: [1, 0, 0] })
+    await report(issue(one, 'opened', t0 + minute))
+    expect(await shown()).toEqual([[7], [7]])
+    await report(issue(one, 'closed', t0 + hour, { closedAt: t0 + hour }))
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: [1, 1, 7_200] })
+  })
+
   it('not where it was there long before anybody looked, but its end is', async () => {
     const old: Truth = { iid: 1, severity: 'low', openedAt: t0 - 30 * day }
     const over: Truth = { iid: 2, severity: 'low', openedAt: t0 - 90 * day, closedAt: t0 - 89 * day }
@@ -224,4 +252,20 @@ it('an end that was taken back is none', () => {
   const closed = issue(one, 'closed', t0 + hour, { closedAt: t0 + hour })
   expect(viewIncident(closed)).toMatchObject({ state: 'closed', closedAt: t0 + hour })
   expect(viewIncident(issue(one, 'opened', t0 + hour)).closedAt).toBeUndefined()
+})
+
+it('an event of another type of issue says that it is no incident; one without a type says nothing', () => {
+  const event = (type?: string): PlatformEvent => ({
+    ...{ instance, project, kind: 'issue', name: 'platform.issue', at: t0, severity: 'info', body: '' },
+    ...{ object: '1', content: '1', key: '1' },
+    attributes: {
+      ...{ 'platform.issue.id': '7', 'platform.issue.state': 'opened', 'platform.issue.action': 'update' },
+      ...(type !== undefined && { 'platform.issue.type': type }),
+    },
+  })
+  const stateOf = (type?: string): unknown => incidentOfEvent(event(type), t0)?.facts.facts.state
+  expect([stateOf('Incident'), stateOf('Issue'), stateOf('Task'), stateOf()]).toEqual([
+    ...['opened', 'retyped', 'retyped'],
+    undefined,
+  ])
 })

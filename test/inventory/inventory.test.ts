@@ -112,6 +112,15 @@ describe('A bill of materials', () => {
     expect(world.events).toHaveLength(1)
   })
 
+  it('that older platforms answer with a bare number while it is made is waited for as well.', async () => {
+    let left = 3
+    const bare = { status: 202, headers: { 'content-type': 'application/json' }, body: '202' }
+    world.api.misbehave = ({ path }) => (/^\/dependency_list_exports\/\d+$/.test(path) && left-- > 0 ? bare : undefined)
+    await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
+    expect(left).toBeLessThan(0)
+    expect(world.events).toHaveLength(1)
+  })
+
   it('that is never ready is given up until the next day.', async () => {
     world.api.misbehave = ({ path }) =>
       /^\/dependency_list_exports\/\d+$/.test(path) ? refusal(202, { id: 1, has_finished: false }) : undefined

@@ -23,7 +23,10 @@ export async function checkInsideJobs(
   const types = artifactsOf(config)
   if (!readsLogs && types.length === 0) {
     const switches = 'PIPESPAN_JOB_SECTIONS, PIPESPAN_JOB_LOGS, PIPESPAN_TESTS, PIPESPAN_REPORTS, PIPESPAN_JOB_SPANS'
-    return [report('skipped', `Job logs and reports are off (${switches}).`)]
+    const off = report('skipped', `Job logs and reports are off (${switches}).`)
+    return client === undefined || store === undefined
+      ? [off]
+      : [off, ...(await refusedOf(store, client.instance, ['commits']))]
   }
   if (client === undefined) {
     const remedy = 'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
@@ -81,12 +84,14 @@ async function foundOf(store: SharedStore, instance: string, types: readonly str
   return report('warning', `No job of the last ${last.length} pipelines has a report of ${types.join(', ')}.`, remedy)
 }
 
-async function refusedOf(store: SharedStore, instance: string): Promise<Finding[]> {
+/** `whats`: only these; undefined: all that concern jobs and deployments. */
+async function refusedOf(store: SharedStore, instance: string, whats?: readonly string[]): Promise<Finding[]> {
   const report = reportOf('jobs')
   const now = await store.now()
   const all = await store.repositories.refusedEndpoints.all()
   return all
     .filter(one => one.instance === instance && !one.what.startsWith(auditEvents) && isInForce(one, now))
+    .filter(({ what }) => whats?.includes(what) !== false)
     .map(({ what, project, path, message }) => {
       const where = project === 0 ? 'of all projects' : `of ${path ?? `project ${project}`}`
       const asked =

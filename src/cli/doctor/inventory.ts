@@ -15,7 +15,10 @@ export async function checkInventory(
 ): Promise<Finding[]> {
   const report = reportOf('inventory')
   const things = inventoryOf(config)
-  if (things.length === 0) return [report('skipped', 'Inventory and queries are off.')]
+  if (things.length === 0) {
+    const found = await policyStore(client)
+    return [report('skipped', 'Inventory and queries are off.'), ...found.filter(({ level }) => level === 'fine')]
+  }
   const states = (await store?.repositories.inventoryStates.all()) ?? []
   const found = [...Map.groupBy(things, ({ kind }) => kind)].flatMap(([kind, some]) => {
     const known = some.map(({ of }) => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))

@@ -11,7 +11,8 @@ import { maybe, wireId, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../rest/platform-error.ts'
 
 const begun = z.object({ id: wireId })
-const state = z.object({ has_finished: maybe(z.boolean()), status: maybe(wireText) })
+/** Older platforms answer with a bare number (202) while it is made. */
+const state = z.union([z.object({ has_finished: maybe(z.boolean()), status: maybe(wireText) }), z.number()])
 /** CycloneDX 1.6 JSON; only its components are read. */
 const bill = z.object({
   components: maybe(
@@ -78,8 +79,8 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
   const { export: _, ...last } = memory
   const path = `/dependency_list_exports/${id}`
   try {
-    const { has_finished: hasFinished } = await ask.one(path, state)
-    if (hasFinished !== true) {
+    const answer = await ask.one(path, state)
+    if (typeof answer === 'number' || answer.has_finished !== true) {
       if (looks < mostLooks)
         return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
       return { points: [], memory: last, goesOnIn: nextDay }

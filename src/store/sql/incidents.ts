@@ -22,6 +22,7 @@ export function* writeIncidents(reported: readonly ReportedIncident[], now: Mill
     const { instance, project, iid } = incident
     const [row] = yield [selectOwn, [instance, project.id, iid]]
     if (row === undefined) {
+      if (viewIncident(incident).state === 'retyped') continue
       yield [insert, [instance, project.id, iid, ...valuesOf(incident), now + countIn, now]]
       continue
     }
@@ -93,7 +94,7 @@ export function incidentStatements(sql: Statements): Omit<Incidents, 'count'> {
     const own = project === undefined ? '' : `AND project = ?${values.length + 2}`
     const order = `ORDER BY opened_at DESC, id DESC LIMIT ?${values.length + 1}`
     const given = [...values, limit, ...(project === undefined ? [] : [project])]
-    return shown(await sql.all(`${selectAll} WHERE ${which} ${own} ${order}`, given))
+    return shown(await sql.all(`${selectAll} WHERE ${which} AND state <> 'retyped' ${own} ${order}`, given))
   }
   return {
     take: async (limit, leaseMs) => {

@@ -132,7 +132,7 @@ The \`vcs.change.…\` metrics of the semantic conventions are exported with \`P
 const incidents = `An incident is an issue of that type. It is known from its events (\`issue\` in \`PIPESPAN_EVENTS\`) and, if the platform's API is configured, from the list of incidents that have changed (one request
 every \`PIPESPAN_POLL_INTERVAL\`), so an incident is closed even if the webhook for its closing was lost. Its opening and its duration are counted once each, \`PIPESPAN_ENRICH_DEADLINE\` after they were first reported.
 
-- The duration is the time from its creation to its last closing that was known then. An incident that is reopened later is not counted again.
+- The duration is the time from its creation to its last closing that was known then. An incident that is reopened later is not counted again, and one that becomes another type of issue is no longer open.
 - What happened more than a week before an incident was first reported is not counted.
 - Incidents belong to a project, not to an environment. Incidents divided by deployments to production is one definition of the change failure rate; the other, failed deployments and rollbacks divided by
   all deployments, is in the metrics of deployments.`
