@@ -1,10 +1,14 @@
 // `pipespan setup` against a platform that keeps hooks and a real observability instance: the plan, what is made, what is left for people,
 // and what becomes of it when it is interrupted. No secret is ever said.
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
+import { spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { compiled, shipped } from '../shipped.ts'
+import { isFull } from '../full.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
 import { profiles } from '../../src/platform/profile.ts'
@@ -46,14 +50,15 @@ afterEach(async () => {
 const file = (name: string): string => path.join(folder, name)
 const read = (name: string): string => readFileSync(file(name), 'utf8').trim()
 
+const commandLine = (args: readonly string[]): string[] => [
+  ...['setup', '--platform-url', platform.url, '--group', 'team', '--public-url', 'https://pipespan.example.com'],
+  ...['--otlp-endpoint', instance.url, '--observability-url', instance.url, '--service-account', 'team'],
+  ...['--folder', folder, ...args],
+]
+
 async function setup(args: readonly string[], env: Record<string, string> = {}, stdin?: PassThrough) {
   const [stdout, stderr] = [Object.assign(new PassThrough(), { isTTY: stdin !== undefined }), new PassThrough()]
-  const given = [
-    ...['setup', '--platform-url', platform.url, '--group', 'team', '--public-url', 'https://pipespan.example.com'],
-    ...['--otlp-endpoint', instance.url, '--observability-url', instance.url, '--service-account', 'team'],
-    ...['--folder', folder, ...args],
-  ]
-  const code = await runProgram(given, { ...(stdin && { stdin }), stdout, stderr, env })
+  const code = await runProgram(commandLine(args), { ...(stdin && { stdin }), stdout, stderr, env })
   const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString()
   const out = text(stdout) + text(stderr)
   const made = ['webhook-token', 'ingest-token'].filter(name => existsSync(file(name))).map(read)
@@ -138,6 +143,57 @@ describe('The setup', () => {
     expect(instance.tokens).toContainEqual(other)
     expect(instance.tokens.at(-1)?.value).toBe(read('ingest-token'))
   })
+
+  // In the long form at each moment, until there is none left at which it could be killed.
+  it(
+    'that is killed between any two steps is finished by the next run, which makes nothing twice.',
+    { timeout: 600_000 },
+    async () => {
+      const some = [14, 28]
+      let kills = 0
+      for (let at = 1; isFull || kills < some.length; at += 1) {
+        if (!isFull && !some.includes(at)) continue
+        folder = path.join(temporaryFolder(), 'made')
+        accounts = []
+        platform.hooks['groups/team']?.splice(0)
+        for (const { id } of instance.tokens) instance.remove(String(id))
+        mkdirSync(folder, { mode: 0o700 })
+        writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o600 })
+        const killed = spawn(
+          process.execPath,
+          [
+            '--import',
+            new URL('kill-setup.ts', import.meta.url).href,
+            shipped,
+            ...commandLine(['--yes', '--kubernetes', 'ci']),
+          ],
+          { env: { ...process.env, ...owner(), KILL_AT: String(at), NODE_COMPILE_CACHE: compiled }, stdio: 'ignore' },
+        )
+        const [code, signal] = (await once(killed, 'exit')) as [number | null, string | null]
+        if (signal === null) {
+          expect([code, kills]).toEqual([0, at - 1])
+          break
+        }
+        kills += 1
+        expect(signal).toBe('SIGKILL')
+        expect(await setup(['--yes', '--kubernetes', 'ci'], owner()), `killed at moment ${at}`).toMatchObject({
+          code: 0,
+        })
+        expect([at, accounts.length, platform.hooks['groups/team']?.length, instance.tokens.length]).toEqual([
+          at,
+          1,
+          1,
+          1,
+        ])
+        expect(platform.hooks['groups/team']?.[0]?.token).toBe(read('webhook-token'))
+        expect(instance.tokens[0]?.value).toBe(read('ingest-token'))
+        expect(parse(read('secret.yaml'))).toMatchObject({ stringData: { 'ingest-token': read('ingest-token') } })
+        expect(loadConfig({ env: {}, file: file('pipespan.yaml'), profiles })).toMatchObject({ ok: true, warnings: [] })
+      }
+      expect(kills).toBeGreaterThanOrEqual(some.length)
+      if (isFull) console.log(`killed at ${kills} moments`)
+    },
+  )
 
   it.each([
     [401, 'does not accept the token'],

@@ -30,8 +30,11 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
     undo: '`pipespan tokens revoke` with its id.',
     byPerson: answers.apiKey === undefined,
     run: async ({ journal, instance }) => {
+      const facts = journal.of('ingest-token')?.facts ?? {}
       if ((await secretIn(answers, 'ingest')) !== undefined) {
-        await journal.note('ingest-token', 'done')
+        if (instance !== undefined && Array.isArray(facts.lost))
+          for (const id of facts.lost) await instance.revoke(String(id))
+        await journal.note('ingest-token', 'done', instance && { lost: [] })
         return { is: 'done', said: `The ingest token is in ${file}.` }
       }
       if (instance === undefined) {
@@ -41,14 +44,16 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
         }
       }
       // Only this setup uses the name. So a token of that name is from an interrupted run: nobody has its value, and it is revoked.
-      const begun = journal.of('ingest-token')?.facts.name
+      // Only once there is another one: the instance may refuse to revoke its last token.
+      const begun = facts.name
       const lost = typeof begun === 'string' ? (await instance.list()).filter(({ name }) => name === begun) : []
-      for (const { id } of lost) await instance.revoke(id)
       const name = typeof begun === 'string' ? begun : `pipespan-${randomBytes(4).toString('hex')}`
       await journal.note('ingest-token', 'begun', { name })
       const { value, id } = await instance.create(name)
+      await journal.note('ingest-token', 'begun', { lost: lost.map(one => one.id) })
       await replaceFile(file, `${value.reveal()}\n`)
-      await journal.note('ingest-token', 'done', { id: id ?? 'unknown' })
+      for (const one of lost) await instance.revoke(one.id)
+      await journal.note('ingest-token', 'done', { id: id ?? 'unknown', lost: [] })
       return { is: 'done', said: `The ingest token is in ${file}.` }
     },
   }
