@@ -13,7 +13,7 @@ import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
 import { chooser } from '../processing/selection.ts'
 import { jobReadRulesOf } from './processing.ts'
-import { jobReadsBy } from '../processing/job-reads.ts'
+import { isChosen, jobReadsBy } from '../processing/job-reads.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Platform } from './platform.ts'
@@ -47,6 +47,10 @@ export function startJobReader(
   })
   const jobTests = createTestReading({
     ...{ client, capabilities, runs, memory: tests, spans: config.testsSpans, redactText },
+    sections: ({ key }, job) =>
+      isChosen(rules.sections, job, true)
+        ? views.sections(key, 1, job.id).then(all => all.flatMap(({ sections = [] }) => sections))
+        : undefined,
     longestText: config.attributes.valueLengthLimit,
     onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })

@@ -107,7 +107,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       case 'early':
         counters.early += 1
         await queue.defer(read, reading.ms, true)
-        return capabilities.answered(asked)
+        return reading.isUnasked === true ? undefined : capabilities.answered(asked)
       case 'read': {
         await runs.transact([applyReading(read, reading.insides, options)])
         const isEmpty = reading.insides.length === 0

@@ -11,8 +11,8 @@ import type { ProjectIncrements } from '../model/totals.ts'
 export type Reading =
   /** What to export, in chunks that each fit one request; may be empty. */
   | { readonly as: 'read'; readonly insides: readonly JobInside[] }
-  /** Not complete yet: read it again after `ms`. */
-  | { readonly as: 'early'; readonly ms: number }
+  /** Not complete yet: read it again after `ms`. `isUnasked`: the platform was not asked. */
+  | { readonly as: 'early'; readonly ms: number; readonly isUnasked?: true }
   /** It need not be read, and the platform was not asked. */
   | { readonly as: 'needless' }
 

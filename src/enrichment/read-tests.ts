@@ -8,6 +8,7 @@ import { PlatformError } from '../platform/rest/platform-error.ts'
 import { readJunit, type ReadTests } from '../platform/reports/junit.ts'
 import { reportCaps } from '../platform/reports/caps.ts'
 import { ReportFault } from '../platform/reports/report-fault.ts'
+import { runsScript } from '../platform/job-log/runner-sections.ts'
 import { testArtifact } from '../model/observation.ts'
 import { testSpans } from '../model/test-layout.ts'
 import { cleanTests, longestSecret } from './clean-tests.ts'
@@ -20,6 +21,7 @@ import type { PlatformClient } from '../platform/rest/client.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
 import type { RestTestReport } from '../platform/reports/test-report-json.ts'
 import type { Run } from '../model/run.ts'
+import type { Section } from '../model/inside.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 
@@ -31,6 +33,8 @@ export interface TestReadingOptions {
   /** Called with the number of reports that were forgotten for lack of space. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
+  /** The sections of a job's log that were read; undefined: those of this job never are. */
+  readonly sections: (chunk: Chunk, job: JobSnapshot) => Promise<readonly Section[]> | undefined
   readonly redactText: RedactText
   /** Longest message or stack trace that is exported, UTF-16 units. */
   readonly longestText: number
@@ -58,6 +62,8 @@ export interface TestReading {
 /** Records of flaky tests of one job. */
 const mostFlaky = 100
 const mostSpans = 1_000
+/** The log of the same job is read at the same time: its sections say when the tests ran, ms. */
+const sectionsIn = 1_000
 
 export function createTestReading(options: TestReadingOptions): TestReading {
   const { client, capabilities, memory, runs, spans, redactText } = options
@@ -71,14 +77,16 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   /** The last pipeline's report: its jobs usually come one after the other. */
   let latest: { readonly name: string; readonly known: Promise<PlatformTests> } | undefined
 
-  const read: JobReading = async ({ chunk }, job, call) => {
+  const read: JobReading = async ({ chunk, tries }, job, call) => {
+    const sections = spans === 'none' ? undefined : await options.sections(chunk, job)
+    if (sections?.length === 0 && tries === 0) return { as: 'early', ms: sectionsIn, isUnasked: true }
     const found = await reportOf(chunk, job, call)
     if (found === undefined) return { as: 'read', insides: [] }
     const { report, outcomes } = cleanTests(found, redactText, options.longestText)
     const flaky = await remembered(chunk, job, outcomes)
     count(report, flaky)
     const { totals, dropped, fault, suites, failures } = report
-    const placed = spans === 'none' ? [] : testSpans(suites, job, undefined, mostSpans)
+    const placed = spans === 'none' ? [] : testSpans(suites, job, sections && scriptOf(sections), mostSpans)
     const summary = { totals, dropped, suiteSeconds: suites.map(({ seconds }) => seconds), ...(fault && { fault }) }
     const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
     return { as: 'read', insides: parts.map(tests => ({ job: ownerOf(job), tests })) }
@@ -165,6 +173,11 @@ interface PlatformTests {
   readonly report: RestTestReport
   /** By the name of parallel jobs: the first one with a report that was not retried. */
   readonly first: ReadonlyMap<string, number>
+}
+
+/** The section that ran the job's script. */
+function scriptOf(sections: readonly Section[]): Section | undefined {
+  return sections.findLast(({ kind, name }) => kind === 'runner' && runsScript(name))
 }
 
 function firstOfGroups(run: Run | undefined, attempt: number): PlatformTests['first'] {

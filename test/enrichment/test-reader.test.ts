@@ -24,6 +24,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { JobFacts, ObservedJob } from '../../src/model/observation.ts'
+import type { Section } from '../../src/model/inside.ts'
 import type { Signal } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -58,6 +59,7 @@ describe('the tests of jobs', () => {
   let client: PlatformClient
   let tests: TestReading
   let spans: 'none' | 'suites' | 'cases' = 'none'
+  let hasSections = false
   let { chunkSize } = rules
   const clock = { now: () => now, sleep: async () => undefined }
   const to = (['traces', 'logs'] as const).map(signal => ({ destination: 'default', signal }))
@@ -65,6 +67,7 @@ describe('the tests of jobs', () => {
   beforeEach(async () => {
     now = t0
     spans = 'none'
+    hasSections = false
     ;({ chunkSize } = rules)
     platform = await startPlatform((_, response) => response.writeHead(200).end(gzipSync(pytest)))
     store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
@@ -87,6 +90,10 @@ describe('the tests of jobs', () => {
     tests = createTestReading({
       ...{ client, runs, memory, spans, longestText: 4_096, redactText: createTextRedaction([/ACME-\d+/g]) },
       capabilities: createCapabilities(refusedEndpoints, client.instance),
+      sections: ({ key }, { id }) =>
+        hasSections
+          ? store.views.sections(key, 1, id).then(all => all.flatMap(({ sections = [] }) => sections))
+          : undefined,
       onForgotten: async () => undefined,
     })
     reader = createJobReader({
@@ -96,7 +103,18 @@ describe('the tests of jobs', () => {
         errors: createErrorThrottle(silentLog()),
         onRead: () => undefined,
       },
-      readings: { ...needlessReadings, tests: tests.read },
+      readings: {
+        ...needlessReadings,
+        tests: tests.read,
+        log: async (_, { id, kind, start, end, status }) => {
+          const own = { clock: 'line', kind: 'runner', parent: undefined } as const
+          const sections: Section[] = [
+            { ...own, ordinal: 1, name: 'get_sources', start, end: start + 9_000 },
+            { ...own, ordinal: 2, name: 'step_script', start: start + 9_000, end: end - 1_000 },
+          ]
+          return { as: 'read', insides: [{ job: { id, kind, start, end, status }, sections }] }
+        },
+      },
     })
   }
 
@@ -111,7 +129,14 @@ describe('the tests of jobs', () => {
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
         ...{ rules: { ...rules, chunkSize }, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({ sections: [], lines: [], tests: true, reports: [], spans: false, project: () => true }),
+        reads: jobReadsBy({
+          sections: hasSections ? ['failed'] : [],
+          lines: [],
+          tests: true,
+          reports: [],
+          spans: false,
+          project: () => true,
+        }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()
@@ -250,6 +275,22 @@ describe('the tests of jobs', () => {
     expect(all.map(span => attributesOf(span)['platform.test.time_estimated'])).toEqual([undefined, true, true, true])
     expect(all[1]?.parentSpanId).toBe(all[0]?.spanId)
     expect(all[2]?.parentSpanId).toBe(all[0]?.parentSpanId)
+  })
+
+  it('have estimated times within the section of the script, where the sections of the job are read', async () => {
+    spans = 'suites'
+    hasSections = true
+    begin()
+    const other =
+      '<testsuites><testsuite name="untimed" time="3"><testcase name="b" time="3"/></testsuite></testsuites>'
+    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(other))
+    await finish([tested(1)])
+    now += 1_000
+    await reader.drain()
+    expect(platform.asked).toHaveLength(1)
+    const chunks = await sent('traces')
+    const [suite] = chunks.flatMap(({ inside }) => inside?.tests?.spans ?? [])
+    expect(suite).toMatchObject({ name: 'untimed', start: t0 + 10_000, end: t0 + 13_000, estimated: true })
   })
 
   it('leave without secrets and e-mail addresses in any text', async () => {

@@ -157,7 +157,7 @@ report, and at most 100 failures and 100 flaky tests.`
 const faults = `If a report cannot be read to its end, \`platform.test.report.fault\` says why (${reportFaultReasons.map(code).join(', ')}), and what was read until then counts.`
 
 const testSpan = `Enabled by \`PIPESPAN_TESTS_SPANS\`. Span names: \`test suite: {name}\`, under the job's span, and \`test: {name}\`, under its suite's. Kind: INTERNAL. Status: ERROR for what failed, otherwise UNSET. A suite has its own times if they
-are within the job; otherwise suites are placed one after another. At most 1,000 spans per job, suites first.`
+are within the job; otherwise suites are placed one after another, within the section of the job's script if its sections are exported. At most 1,000 spans per job, suites first.`
 
 const reportRecords = `Enabled by \`PIPESPAN_REPORTS\`. Metrics, coverage and findings become [metrics](METRICS.md) only. The dotenv report of a job becomes one event, on the job's span and at the time of its end, with its name in the field \`event_name\`. Each key
 that \`PIPESPAN_DOTENV_KEYS\` allows is an attribute ${code(`${dotenvEvent}.{key}`)}, redacted; at most 100 keys per report.`
