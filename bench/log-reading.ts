@@ -7,7 +7,7 @@ import { createLogReading } from '../src/enrichment/read-log.ts'
 import { createTextRedaction } from '../src/platform/text-redaction.ts'
 import { keepHeapsSmall } from '../src/lib/small-heap.ts'
 import type { JobRead } from '../src/store/ports/job-reads.ts'
-import type { JobSnapshot } from '../src/model/chunk.ts'
+import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
 
 export interface LogReadingFigures {
   /** Of the log. */
@@ -71,8 +71,9 @@ const job = (id: number): JobSnapshot => ({
   ...{ start, end: start + 3_600_000 },
 })
 const large = job(2)
+const chunk = { project: { id: 3 }, pipeline: { facts: { status: 'success' } } } as Chunk
 const read = (one: JobSnapshot): Promise<unknown> =>
-  reading.read({ chunk: { project: { id: 3 } }, jobId: one.id, what: 'log', tries: 1 } as unknown as JobRead, one, {
+  reading.read({ chunk, jobId: one.id, what: 'log', tries: 1 } as JobRead, one, {
     priority: 'inside',
   })
 

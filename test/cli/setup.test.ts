@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { compiled, shipped } from '../shipped.ts'
-import { isFull } from '../full.ts'
+import { isFull, report } from '../e2e/load.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
 import { profiles } from '../../src/platform/profile.ts'
@@ -191,7 +191,7 @@ describe('The setup', () => {
         expect(loadConfig({ env: {}, file: file('pipespan.yaml'), profiles })).toMatchObject({ ok: true, warnings: [] })
       }
       expect(kills).toBeGreaterThanOrEqual(some.length)
-      if (isFull) console.log(`killed at ${kills} moments`)
+      if (isFull) report({ setup: 'killed', moments: kills })
     },
   )
 
