@@ -114,7 +114,7 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Time that jobs waited for a runner, by type and tags of the runner.' },
   { name: 'cicd.system.errors', ...counter, of: 'jobs', unit: '{error}', attributes: systemErrorAttributes, when: 'jobs that failed because of the CI system', measured: systemErrors,
     description: 'Failures of jobs by the CI system itself, by its component.' },
-  { name: 'platform.cicd.artifacts.size', ...counter, of: 'jobs', unit: 'By', attributes: artifactAttributes, when: 'known from the API', measured: artifacts,
+  { name: 'platform.cicd.artifacts.size', ...counter, of: 'jobs', unit: 'By', attributes: artifactAttributes, when: 'known from the API before the export of the job', measured: artifacts,
     description: 'Size of job artifacts, by type; `trace` is the log.' },
   { name: 'platform.cicd.pipeline.task.section.duration', ...histogram, of: 'inside', attributes: sectionMetricAttributes, when: 'sections of job logs are read', measured: sections,
     description: 'Duration of the sections of job logs, by name.' },
