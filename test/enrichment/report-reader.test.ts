@@ -517,8 +517,8 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(reader.counters.read + other.counters.read).toBe(1)
   })
 
-  it(`of ${isFull ? 100 : 40} MB are read in little memory`, async () => {
-    const size = isFull ? 100e6 : 40e6
+  it(`of ${isFull ? 100 : 25} MB are read in little memory`, async () => {
+    const size = isFull ? 100e6 : 25e6
     artifacts = { sast: scanOf(size) }
     const before = liveMemory()
     const live: number[] = []

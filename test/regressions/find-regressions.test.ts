@@ -44,9 +44,10 @@ describe('regressions of a year', () => {
   })
 
   it('of jobs that are noisy, cached, slow on Mondays or flaky are few and true', () => {
-    const figures = judged(isFull ? 20 : 2)
+    const seeds = isFull ? 20 : 1
+    const figures = judged(seeds)
     if (isFull) process.stdout.write(`${JSON.stringify(figures)}\n`)
-    expect(figures.planted).toBeGreaterThan(50)
+    expect(figures.planted).toBeGreaterThan(25 * seeds)
     expect(figures.found / figures.planted).toBeGreaterThan(0.9)
     expect(figures.found / (figures.found + figures.falseAlarms)).toBeGreaterThan(0.9)
     expect(figures.falseAlarms / figures.years).toBeLessThan(0.25)

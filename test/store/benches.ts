@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
+import { afterAll } from 'vitest'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { ownOrShared } from './own-or-shared.ts'
@@ -50,13 +51,24 @@ export async function sqliteBench(): Promise<BareBench> {
   }
 }
 
-/** One database for all benches, emptied before each: making one with its tables takes twenty times as long. */
+/**
+ * One database for all benches, emptied before each: making one with its tables takes twenty times as long. To be called by a test file, or by a
+ * `describe`: the connection that empties it, which knows all tables after the first time, is closed after its tests.
+ */
 export function postgresBenches(newDatabase: () => Promise<string>): () => Promise<BareBench> {
   let known: Promise<string> | undefined
+  let emptying: pg.Client | undefined
+  afterAll(async () => emptying?.end())
   return async () => {
     const isNew = known === undefined
     const url = await (known ??= newDatabase())
-    if (!isNew) await query(url, empty)
+    if (!isNew) {
+      if (emptying === undefined) {
+        emptying = new pg.Client(url)
+        await emptying.connect()
+      }
+      await emptying.query(empty)
+    }
     let now = t0
     return {
       open: async ({ maxSize = roomy, log } = {}) => openPostgres(url, { now: () => now, maxSize, log }),
