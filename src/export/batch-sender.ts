@@ -208,12 +208,13 @@ export class BatchSender {
   }
 
   async #reject(entry: OutboxEntry, status: number, error: string): Promise<void> {
-    const { log } = this.#context
-    log.error(
+    const lost = await this.#settle([{ id: entry.id, as: 'rejected', status, error }])
+    // Said once it is so: whoever reads this finds it in the list.
+    if (lost > 0) return
+    this.#context.log.error(
       { export: entry.id, ...entry.chunk.key, status, reason: error },
       'an export was refused; it is now a dead letter',
     )
-    await this.#settle([{ id: entry.id, as: 'rejected', status, error }])
   }
 
   async #putOff(items: readonly EncodedItem[], forMs: number, error: string, counted: boolean): Promise<void> {
@@ -222,11 +223,11 @@ export class BatchSender {
 
   /**
    * Retries while the lease lasts, and as long as the store does not answer: what was delivered but is not settled would be sent twice. All
-   * settlements are of one kind.
+   * settlements are of one kind. Returns how many another replica has taken over.
    */
-  async #settle(settlements: readonly Settlement[]): Promise<void> {
+  async #settle(settlements: readonly Settlement[]): Promise<number> {
     const [first] = settlements
-    if (first === undefined) return
+    if (first === undefined) return 0
     const { outbox, stats, clock, pauseLeasing, isStopping } = this.#context
     const { lease, leaseEnd } = this.#batch
     let resumeLeasing: (() => void) | undefined
@@ -238,7 +239,7 @@ export class BatchSender {
         stats.count('lost', lost)
         if (lost > 0) this.#lose(lost)
         if (first.as !== 'unsent') stats.count(first.as, settlements.length - lost)
-        return
+        return lost
       } catch (error) {
         resumeLeasing ??= pauseLeasing()
         const isOver = elapsed(clock) >= leaseEnd && tries >= leastTries
