@@ -47,8 +47,8 @@ export default defineConfig({
     // and all that they remember from one file to the next is which secrets to keep out of texts.
     pool: 'forks',
     isolate: false,
-    // Daemons under test wait as much as they work: four workers fill two processors.
-    maxWorkers: 4,
+    // Daemons under test wait as much as they work: five workers fill two processors.
+    maxWorkers: 5,
     // What is awaited may come late where others work: only what never comes fails.
     testTimeout: 900_000,
     hookTimeout: 900_000,
