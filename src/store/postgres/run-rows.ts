@@ -22,7 +22,7 @@ interface Wanted {
   readonly jobs: RunWork['jobs']
 }
 
-/** By the id of a run's row: decodes its jobs. Throws DataError if they are damaged. */
+/** By the id of a run's row: decodes its jobs, in the order of their ids as on SQLite. Throws DataError if they are damaged. */
 type LoadedJobs = ReadonlyMap<number, () => ReadonlyMap<number, Job>>
 
 export async function loadJobs(session: Session, wanted: readonly Wanted[]): Promise<LoadedJobs> {
@@ -32,7 +32,8 @@ export async function loadJobs(session: Session, wanted: readonly Wanted[]): Pro
     `SELECT * FROM jobs WHERE run_id = ANY ($1::bigint[])
      UNION ALL
      SELECT j.* FROM jobs j JOIN unnest($2::bigint[], $3::bigint[]) AS w (run_id, job_id)
-       ON j.run_id = w.run_id AND j.job_id = w.job_id`,
+       ON j.run_id = w.run_id AND j.job_id = w.job_id
+     ORDER BY run_id, job_id`,
     [whole, some.map(([run]) => run), some.map(([, job]) => job)],
   )
   const rowsOf = Map.groupBy(rows, runId)
