@@ -59,7 +59,9 @@ export function addCiCommands(line: CommandLine): void {
   example(
     hooks
       .command('ensure')
-      .description('create or repair them: URL, events, secret (PIPESPAN_WEBHOOK_TOKEN)')
+      .description(
+        'create or repair them: URL, events, secrets (PIPESPAN_WEBHOOK_TOKEN, PIPESPAN_WEBHOOK_SIGNING_TOKEN)',
+      )
       .option('--project <id>', 'a project, by its ID or full path; may be repeated', several, [])
       .option('--group <id>', 'a group, by its ID or full path; may be repeated', several, [])
       .option(
@@ -93,10 +95,10 @@ async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): 
   if (projects.length + groups.length === 0 && !allProjects) throw misuse('Give --project, --group or --all-projects.')
   const { withHooks } = await import('./hooks-configuration.ts')
   const { hooksEnsure } = await import('./hooks.ts')
-  return withHooks(terminal, file(), async ({ client, secret, events, ...configured }) => {
+  return withHooks(terminal, file(), async ({ client, secrets, events, ...configured }) => {
     const url = options.url ?? configured.url
     if (url === undefined) throw misuse('Give --url, or set PIPESPAN_PUBLIC_URL.')
-    return hooksEnsure(client, { ...options, projects, groups, url, secret, events }, terminal)
+    return hooksEnsure(client, { ...options, projects, groups, url, secrets, events }, terminal)
   })
 }
 

@@ -1,17 +1,17 @@
-// What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secret of the hooks.
+// What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secrets of the hooks.
 import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
 import { connectPlatform } from '../app/platform.ts'
 import { selectEvents, type EventSelection } from '../platform/webhook/event-selection.ts'
 import { systemClock } from '../lib/clock.ts'
+import type { HookSecrets } from './hooks.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
-import type { Secret } from '../lib/secret.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface HooksSetup {
   readonly client: PlatformClient
   /** The daemon's webhook URL, if it is configured. */
   readonly url: string | undefined
-  readonly secret: Secret
+  readonly secrets: HookSecrets
   /** The events that the daemon exports. */
   readonly events: EventSelection
 }
@@ -23,7 +23,8 @@ export async function withHooks(
   command: (setup: HooksSetup) => Promise<number>,
 ): Promise<number> {
   const { config } = requireConfig(terminal, file)
-  const [secret] = config.webhook.token.current() ?? []
+  const [token] = config.webhook.token.current() ?? []
+  const [signingToken] = config.webhook.signingToken.current() ?? []
   const log = commandLog(terminal, config)
   const store = await storeIfAny(config, log)
   try {
@@ -34,17 +35,17 @@ export async function withHooks(
         'Set PIPESPAN_PLATFORM_URL, and PIPESPAN_PLATFORM_TOKEN to a token that may edit hooks (scope api, role Maintainer).',
       )
     }
-    if (secret === undefined) {
+    if (token === undefined && signingToken === undefined) {
       throw new Misconfigured(
         'No webhook secret is configured.',
-        "Set PIPESPAN_WEBHOOK_TOKEN to the daemon's value; of several, the first is written.",
+        "Set PIPESPAN_WEBHOOK_TOKEN and PIPESPAN_WEBHOOK_SIGNING_TOKEN to the daemon's values; of several, the first is written.",
       )
     }
     const { client } = platform
     const { publicUrl } = config
     const url = publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, '')}/webhooks`
     try {
-      return await command({ client, url, secret, events: selectEvents(config.events) })
+      return await command({ client, url, secrets: { token, signingToken }, events: selectEvents(config.events) })
     } finally {
       await client.close()
     }

@@ -1,6 +1,6 @@
 // `pipespan hooks ensure`: makes the platform's webhooks what the daemon needs, for a project, a group or all projects.
 //
-//   no hook with the URL ─► create      events missing, no secret, the old URL, or --write-secret ─► edit      else ─► fine
+//   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
@@ -19,7 +19,7 @@ export interface HooksEnsureOptions {
   readonly url: string
   /** A hook with this URL is given the new one. */
   readonly oldUrl?: string | undefined
-  readonly secret: Secret
+  readonly secrets: HookSecrets
   /** What its hooks are to send besides pipeline and job events. */
   readonly events: Pick<EventSelection, 'flags'>
   /** Also replace existing secrets: the platform does not show them, so they cannot be compared. */
@@ -27,6 +27,13 @@ export interface HooksEnsureOptions {
   readonly dryRun: boolean
   /** One JSON document at the end instead of lines. */
   readonly json: boolean
+}
+
+/** At least one. With both the signature proves the body, and the token lets the daemon tell the platform from strangers before it has read it. */
+export interface HookSecrets {
+  readonly token?: Secret | undefined
+  /** `whsec_…` */
+  readonly signingToken?: Secret | undefined
 }
 
 /** What became of the hook of one project or group. */
@@ -106,7 +113,7 @@ async function ensureOne(
     }
     const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
     if (reasons.length === 0) return { outcome: 'fine', hook: hook.id }
-    if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, owner, secretFor(hook, options)), call)
+    if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, owner, secretsFor(hook, options)), call)
     return { outcome: 'repaired', hook: hook.id, reasons }
   } catch (error) {
     if (!(error instanceof Fault) && !(error instanceof RangeError)) throw error
@@ -123,7 +130,7 @@ async function create(
   const flags = flagsOf(options.events, owner).map(flag => flag.replaceAll('_', ' '))
   const reasons = ['pipeline events', 'job events', ...flags]
   if (options.dryRun) return { outcome: 'created', reasons }
-  const { id } = await client.createHook(owner, wishOf(options, owner, options.secret), call)
+  const { id } = await client.createHook(owner, wishOf(options, owner, options.secrets), call)
   return { outcome: 'created', hook: id, reasons }
 }
 
@@ -151,20 +158,32 @@ async function existing(
 }
 
 /** `flags`: the events that it needs besides pipeline and job events. */
-function whatIsWrong(hook: PlatformHook, { url, writeSecret }: HooksEnsureOptions, flags: readonly string[]): string[] {
+function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: readonly string[]): string[] {
+  const { url, writeSecret } = options
+  const lacks = missingSecrets(hook, options.secrets)
+  const all = Object.values(options.secrets).filter(secret => secret !== undefined)
   return [
     spelled(hook.url) === spelled(url) ? undefined : 'URL',
     hook.pipelineEvents ? undefined : 'pipeline events',
     hook.jobEvents ? undefined : 'job events',
     ...missingFlags(hook, flags),
-    hook.tokenPresent === false ? 'no secret' : undefined,
-    hook.tokenPresent !== false && writeSecret ? 'secret replaced' : undefined,
+    lacks.token === undefined ? undefined : 'no secret',
+    lacks.signingToken === undefined ? undefined : 'no signing token',
+    writeSecret && Object.values(lacks).length < all.length ? 'secret replaced' : undefined,
   ].filter(reason => reason !== undefined)
 }
 
-/** The secret to write. Also with a new URL: the platform forgets the secret when a hook's URL changes. */
-function secretFor(hook: PlatformHook, { url, secret, writeSecret }: HooksEnsureOptions): Secret | undefined {
-  return writeSecret || hook.tokenPresent === false || spelled(hook.url) !== spelled(url) ? secret : undefined
+/** The secrets to write. All with a new URL: the platform forgets them when a hook's URL changes. */
+function secretsFor(hook: PlatformHook, { url, secrets, writeSecret }: HooksEnsureOptions): HookSecrets {
+  return writeSecret || spelled(hook.url) !== spelled(url) ? secrets : missingSecrets(hook, secrets)
+}
+
+/** Of the daemon's secrets those that the hook has none of. */
+export function missingSecrets(hook: PlatformHook, { token, signingToken }: HookSecrets): HookSecrets {
+  return {
+    ...(token !== undefined && hook.tokenPresent === false && { token }),
+    ...(signingToken !== undefined && hook.signingTokenPresent === false && { signingToken }),
+  }
 }
 
 /** The events that are switched off, for people. A flag that the platform does not know cannot be switched on: it is not missing. */
@@ -176,8 +195,8 @@ export function flagsOf(events: Pick<EventSelection, 'flags'>, owner: HookOwner)
   return events.flags('group' in owner ? 'group' : 'project')
 }
 
-function wishOf({ url, events }: HooksEnsureOptions, owner: HookOwner, token: Secret | undefined): HookWish {
-  return { url, pipelineEvents: true, jobEvents: true, events: flagsOf(events, owner), token }
+function wishOf({ url, events }: HooksEnsureOptions, owner: HookOwner, secrets: HookSecrets): HookWish {
+  return { url, pipelineEvents: true, jobEvents: true, events: flagsOf(events, owner), ...secrets }
 }
 
 function spelled(url: string): string {

@@ -1,14 +1,17 @@
 // Limits the bytes that request bodies in flight hold together, so that many large deliveries cannot exhaust a small container.
 //
 // Received bytes count, not announced ones. A signature can only be verified once the body is whole, so unverified bodies share a fraction of the
-// budget. A body that needs room there takes it from those that count for less: from unknown senders before known ones, and among these from the
-// slowest. To push out an honest body, an attacker would have to fill the whole fraction faster than that body arrives. Verified bodies are never
+// budget. A body that needs room there takes it from those that count for less: from unknown senders before known ones, from both before those that
+// show the right token, and among equals from the slowest. To push out an honest body, an attacker would have to fill the whole fraction faster than that body arrives. Verified bodies are never
 // pushed out.
 //
 // While there is room, a body may be as slow as it likes.
 
-/** `known`: an earlier delivery over this connection or from this address was verified. `proven`: this delivery is verified. */
-export type Standing = 'stranger' | 'known' | 'proven'
+/**
+ * `known`: the secret was right before, on this connection or from this address, which may be a proxy's. `with token`: this delivery shows the right
+ * token, and a signature that can only be verified once the body is whole. `proven`: this delivery is verified.
+ */
+export type Standing = 'stranger' | 'known' | 'with token' | 'proven'
 
 /** One request's share. */
 export interface BodyClaim {
@@ -45,7 +48,7 @@ interface Claimed {
   readonly onTaken: () => void
 }
 
-const ranks: Readonly<Record<Standing, number>> = { stranger: 0, known: 1, proven: 2 }
+const ranks: Readonly<Record<Standing, number>> = { stranger: 0, known: 1, 'with token': 2, proven: 3 }
 
 export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): BodyBudget {
   let inFlight = 0

@@ -4,8 +4,8 @@
 // long that new connections, of which each turn accepts one, would be accepted too late. So bodies are read to their end, first come, first served.
 // One is interrupted only if little arrives while others wait.
 //
-// There is a queue for each class of announced sizes, so that 25 KB never wait for a thousand times 25 MiB, and a second set of queues for known
-// senders. Proven bodies do not wait.
+// There is a queue for each class of announced sizes, so that 25 KB never wait for a thousand times 25 MiB, and a set of such queues for each
+// standing: strangers behind the platform's own proxy are known by its address, but none of them shows the token. Proven bodies do not wait.
 import { setImmediate as later } from 'node:timers'
 import type { Standing } from './body-budget.ts'
 
@@ -43,7 +43,7 @@ const enough = { turns: 4, ms: 10, bytes: 16_384 }
 /** `now`: milliseconds of a monotonic clock. */
 export function createReadingTurns(now: () => number): ReadingTurns {
   const linesOf = (): Line[] => sizes.map(({ abreast }) => createLine(abreast, now))
-  const lines = { stranger: linesOf(), known: linesOf() }
+  const lines = { stranger: linesOf(), known: linesOf(), 'with token': linesOf() }
   return (standing, length = Infinity, reader) => {
     if (standing === 'proven') return atOnce(reader)
     return lines[standing].at(sizes.findIndex(({ bytes }) => length <= bytes))?.(reader) ?? atOnce(reader)

@@ -17,10 +17,13 @@ export interface WebhookPolicy {
 
 export type SecretFault = 'token' | 'signature' | 'timestamp'
 
-/** What the headers alone decide. `verify`: the signature covers the body, which must be read first. */
+/**
+ * What the headers alone decide. `verify`: the signature covers the body, which must be read first. `showsToken`: the right token is beside it, so
+ * its body is read before those of strangers.
+ */
 export type Admission =
   | { readonly admitted: 'by token' | 'without secret' }
-  | { readonly verify: (body: Buffer) => boolean }
+  | { readonly verify: (body: Buffer) => boolean; readonly showsToken: boolean }
   | { readonly refused: SecretFault }
 
 /** Seconds that a signature's timestamp may differ from this machine's clock; the library allows as many. */
@@ -32,7 +35,8 @@ const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
 /**
  * The rules, in order:
  * - No secret is configured: open. (The daemon allows that on loopback addresses only.)
- * - A signature decides alone, whatever the token is: a wrong one is a forgery or a wrong secret, and both must be noticed.
+ * - A signature decides alone, whatever the token is: a wrong one is a forgery or a wrong secret, and both must be noticed. A right token
+ *   beside it only says whose body is read first (decision 67).
  * - Except if no signing secret is configured here: then the token decides, as it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
  *
@@ -42,10 +46,19 @@ export function admit(headers: Headers, secrets: WebhookSecrets, policy: Webhook
   const { tokens, signing } = secrets
   const { requireSignature, profile } = policy
   if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: 'without secret' }
-  if (headers['webhook-signature'] !== undefined && signing.length > 0) return signatureOf(headers, signing, now)
-  if (requireSignature || tokens.length === 0) return { refused: 'signature' }
   const token = headerOf(headers, 'Token', profile)
-  return token !== undefined && isOneOf(tokens, token) ? { admitted: 'by token' } : { refused: 'token' }
+  const showsToken = token !== undefined && isOneOf(tokens, token)
+  if (headers['webhook-signature'] !== undefined && signing.length > 0) {
+    const found = signatureOf(headers, signing, now)
+    return 'refused' in found ? found : { ...found, showsToken }
+  }
+  if (requireSignature || tokens.length === 0) return { refused: 'signature' }
+  return showsToken ? { admitted: 'by token' } : { refused: 'token' }
+}
+
+/** Whether the token was right, by itself or beside a signature. */
+export function isTokenRight(admission: Admission): boolean {
+  return 'verify' in admission ? admission.showsToken : 'admitted' in admission && admission.admitted === 'by token'
 }
 
 /** Compares all tokens, even after a match, so that the time it takes reveals nothing. */
@@ -56,7 +69,11 @@ function isOneOf(tokens: readonly Secret[], header: string): boolean {
 }
 
 /** Refuses what the headers alone show to be wrong; the rest needs the body. */
-function signatureOf(headers: Headers, signing: readonly Secret[], now: number): Admission {
+function signatureOf(
+  headers: Headers,
+  signing: readonly Secret[],
+  now: number,
+): { readonly verify: (body: Buffer) => boolean } | { readonly refused: SecretFault } {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
   // "It's important that both the message id and the timestamp not […] include any `.`" (Signature scheme): what is signed
   // is "id.timestamp.body", and a full stop in the id could move the borders between the three.

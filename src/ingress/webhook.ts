@@ -14,7 +14,7 @@ import { looksLikeJsonObject } from './json-ends.ts'
 import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
 import { readBody } from './read-body.ts'
 import { createReadingTurns } from './reading-turns.ts'
-import { admit, type Admission, type WebhookPolicy, type WebhookSecrets } from './verify-delivery.ts'
+import { admit, isTokenRight, type Admission, type WebhookPolicy, type WebhookSecrets } from './verify-delivery.ts'
 import { countOne, readCounts, roomForCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
@@ -118,7 +118,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   }
 
   function standingOf(request: FastifyRequest, admission: Admission): Standing {
-    if ('admitted' in admission && admission.admitted === 'by token') return 'proven'
+    if (isTokenRight(admission)) return 'verify' in admission ? 'with token' : 'proven'
     return peers.knows(request.raw.socket, request.ip) ? 'known' : 'stranger'
   }
 
@@ -176,7 +176,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
         onRequest: async (request, reply) => {
           count('received')
           const admission = admit(request.headers, options.secrets(), options, now())
-          if ('admitted' in admission && admission.admitted === 'by token') peers.proved(request.raw.socket, request.ip)
+          if (isTokenRight(admission)) peers.proved(request.raw.socket, request.ip)
           const answer = answerToHeaders(request.headers, admission)
           if (answer !== undefined) return send(request, reply, answer)
           request.setDecorator('admission', admission)

@@ -1,11 +1,13 @@
 // A thousand strangers who pour forged signed bodies as fast as they are taken, over and over: from elsewhere, through the platform's
 // own proxy that names addresses, and through one that hides them. Every honest delivery of usual size is taken, within the memory of a
-// small container, and within the platform's patience as far as it can be observed from the others.
+// small container, and within the platform's patience as far as it can be observed from the others. Where the platform shows a token
+// beside its signature, it can be told from the others whatever proxy they come through, and deliveries of every size are taken.
 //
 // The strangers' process is nice (10): what is tried is whether the daemon takes from the honest sender, not who gets a processor.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
+import { webhookToken } from '../e2e/daemon.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
 import { smallHeap, startWithin } from './limited.ts'
 import { flood } from './strangers.ts'
@@ -36,12 +38,20 @@ interface Case extends Place {
   readonly connections: number
   readonly who: keyof typeof who
   readonly mebibytes: number
+  /** What honest deliveries show. */
+  readonly shown: 'a signature' | 'a token beside their signature'
   /** Nobody can tell the honest ones from the others: all are taken, and how late is reported, not promised. */
   readonly late?: true
 }
 
-const short: readonly Case[] = [{ ...hidden, connections: 100, who: 'pour all sizes', mebibytes: 512 }]
-const thousand = { connections: 1_000, mebibytes: 512 }
+const signature = { shown: 'a signature' } as const
+const both = { shown: 'a token beside their signature' } as const
+const few = { ...hidden, connections: 100, who: 'pour all sizes', mebibytes: 512 } as const
+const short: readonly Case[] = [
+  { ...few, ...signature },
+  { ...few, ...both },
+]
+const thousand = { connections: 1_000, mebibytes: 512, ...signature }
 const full: readonly Case[] = [
   ...[elsewhere, named, hidden].flatMap((place): Case[] => [
     { ...place, ...thousand, who: 'pour 25 MiB' },
@@ -51,14 +61,20 @@ const full: readonly Case[] = [
   { ...hidden, ...thousand, who: 'pour 25 kB' },
   { ...hidden, ...thousand, who: 'pour 25 MiB', mebibytes: 256 },
   { ...hidden, ...thousand, who: 'pour all sizes', mebibytes: 256, late: true },
+  ...[512, 256].flatMap((mebibytes): Case[] => [
+    { ...hidden, ...thousand, ...both, who: 'pour 25 MiB', mebibytes },
+    { ...hidden, ...thousand, ...both, who: 'pour all sizes', mebibytes },
+  ]),
 ]
+/** Bytes of larger deliveries, one after the other. */
+const larger = isFull ? [1_000_000, 8_000_000, 25_000_000] : [3_000_000]
 
 it.each(isFull ? [...short, ...full] : short)(
-  '$connections strangers $place, who $who, within $mebibytes MiB: all honest deliveries are taken',
-  async ({ place, from, forwarded = false, connections, who: which, mebibytes, late }) => {
+  '$connections strangers $place, who $who, within $mebibytes MiB: all honest deliveries with $shown are taken',
+  async ({ place, from, forwarded = false, connections, who: which, mebibytes, shown, late }) => {
     const settings = {
       PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
-      PIPESPAN_WEBHOOK_TOKEN: undefined,
+      PIPESPAN_WEBHOOK_TOKEN: shown === both.shown ? webhookToken : undefined,
       PIPESPAN_TRUST_PROXY: forwarded ? 'true' : undefined,
     }
     const { daemon, memory } = await startWithin(mebibytes, settings, mebibytes === 256 ? smallHeap : [])
@@ -67,8 +83,11 @@ it.each(isFull ? [...short, ...full] : short)(
     const deliver = async (bytes: number): Promise<void> => {
       id += 1
       const body = pipelineBody(id, bytes)
-      const via = forwarded ? { 'x-forwarded-for': '198.51.100.7' } : {}
-      const headers = { ...signedHeaders(body, `honest-${id}`), ...via }
+      const headers = {
+        ...signedHeaders(body, `honest-${id}`),
+        ...(forwarded && { 'x-forwarded-for': '198.51.100.7' }),
+        ...(shown === both.shown && { 'x-service-token': webhookToken }),
+      }
       const since = performance.now()
       // 0: cut off.
       const status = await post(daemon.webhooks, body, headers, { localAddress: platform }).catch(() => 0)
@@ -83,7 +102,7 @@ it.each(isFull ? [...short, ...full] : short)(
     for (let round = 0; round < (isFull ? 8 : 2); round += 1) {
       await Promise.all([deliver(25_000), deliver(25_000), deliver(200_000)])
     }
-    if (isFull) for (const bytes of [1_000_000, 8_000_000, 25_000_000]) await deliver(bytes)
+    if (isFull || shown === both.shown) for (const bytes of larger) await deliver(bytes)
     const { opened, sent, answers } = await strangers.figures()
     await strangers.end()
     const during = taken.slice(1)
@@ -94,11 +113,12 @@ it.each(isFull ? [...short, ...full] : short)(
       .filter(({ bytes }) => bytes > 200_000)
       .map(({ bytes, status, ms }) => `${bytes}: ${status} ${ms}`)
     report({
-      ...{ connections, place, who: which, mebibytes, opened, sentMb: Math.round(sent / 1e6) },
+      ...{ connections, place, who: which, mebibytes, shown, opened, sentMb: Math.round(sent / 1e6) },
       ...{ answers: JSON.stringify(answers), honest: id, slowest: slowest(25_000), slowest200: slowest(200_000) },
       ...{ large: large.join(', '), recovered: taken.at(-1)?.ms ?? 0, ...memory() },
     })
-    expect(taken.filter(({ bytes, status }) => bytes <= 200_000 && status !== 202)).toEqual([])
+    const promised = shown === both.shown ? Infinity : 200_000
+    expect(taken.filter(({ bytes, status }) => bytes <= promised && status !== 202)).toEqual([])
     if (isFull && late === undefined) expect(Math.max(slowest(25_000), slowest(200_000))).toBeLessThan(patience)
     expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
   },

@@ -32,6 +32,7 @@ interface Reported {
 }
 
 const project = '301'
+const signingToken = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 let folder: string
 let receiver: OtlpReceiver
 let platform: RestApi
@@ -296,6 +297,25 @@ it('5: a daemon that runs with another webhook secret', async () => {
   })
 })
 
+it('5: a daemon that verifies signatures, and has no token to tell the platform from strangers', async () => {
+  afterwardsAnew()
+  delete env.PIPESPAN_WEBHOOK_TOKEN
+  env.PIPESPAN_WEBHOOK_SIGNING_TOKEN = signingToken
+  await daemon.stop(0)
+  const loaded = loadConfig({ env, profiles })
+  if (!loaded.ok) throw new Error(loaded.faults.map(({ what }) => what).join())
+  daemon = await startDaemon({ config: loaded.config, log: silentLog() })
+  const { findings } = JSON.parse((await run('--json')).text) as { findings: Reported[] }
+  expect(findings.filter(({ check }) => check === 'daemon')).toEqual([
+    {
+      check: 'daemon',
+      level: 'fine',
+      what: `The daemon at ${daemon.url} is ready and accepts the webhook secret.`,
+      remedy: expect.stringContaining('Set PIPESPAN_WEBHOOK_TOKEN too, and both in the webhooks') as string,
+    },
+  ])
+})
+
 it('6: a platform that does not accept the token', async () => {
   answering(/./, restFaults.wrongToken)
   const { code, reported } = await examined()
@@ -372,6 +392,33 @@ it('9: a hook that the platform has switched off, and that lacks events', async 
     ],
   })
 })
+
+it.each([
+  [true, false, {}, 'warning', 'no signing token: its deliveries are accepted by their token alone'],
+  [
+    true,
+    false,
+    { PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE: 'true' },
+    'failure',
+    'no signing token: its deliveries are refused',
+  ],
+  [
+    ...([false, true, {}, 'warning'] as const),
+    'no secret token: nothing tells its deliveries from forged ones before they have been read',
+  ],
+  [false, false, {}, 'failure', 'no secret token and no signing token: its deliveries are refused'],
+  [false, undefined, {}, 'failure', 'no secret token: its deliveries are refused'],
+])(
+  '10: a hook with token %j and signing token %j, where the daemon has both (%j)',
+  async (token, signing, more, level, what) => {
+    Object.assign(env, { PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken, ...more })
+    const present = { token_present: token, signing_token_present: signing }
+    answering(/\/hooks$/, () => json([{ id: 17, url: hook.url, pipeline_events: true, job_events: true, ...present }]))
+    expect((await examined()).reported).toEqual([
+      { check: 'hooks', level, what: `Hook 17 of 301 has ${what}.`, remedy: 'Set it with `pipespan hooks ensure`.' },
+    ])
+  },
+)
 
 it('10: a hook with another secret', async () => {
   answering(/\/events$/, () =>

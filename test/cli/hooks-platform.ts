@@ -10,6 +10,7 @@ export interface KeptHook {
   push_events: boolean
   /** What no answer shows. */
   token?: string
+  signing_token?: string
   alert_status: string
   /** Flags of other events. */
   [flag: `${string}_events`]: boolean
@@ -64,8 +65,11 @@ export async function startHooksPlatform(owners: Record<string, Partial<KeptHook
     }
     const hook = kept.find(one => String(one.id) === id)
     if (hook === undefined) return void send(404, { message: '404 Not Found' })
-    // A changed URL loses the secret.
-    if (body.url !== undefined && body.url !== hook.url) delete hook.token
+    // A changed URL loses the secrets.
+    if (body.url !== undefined && body.url !== hook.url) {
+      delete hook.token
+      delete hook.signing_token
+    }
     send(200, shown(Object.assign(hook, body)))
   }
   /** Numbered projects only, as `GET /projects` shows them; with an access level those with an even number. */
@@ -89,6 +93,6 @@ export async function startHooksPlatform(owners: Record<string, Partial<KeptHook
   return platform
 }
 
-function shown({ token, ...hook }: KeptHook): unknown {
-  return { ...hook, token_present: token !== undefined }
+function shown({ token, signing_token: signing, ...hook }: KeptHook): unknown {
+  return { ...hook, token_present: token !== undefined, signing_token_present: signing !== undefined }
 }

@@ -11,6 +11,7 @@ import { runProgram } from '../../src/cli/program.ts'
 
 const url = 'https://pipespan.example.com/webhooks'
 const secret = 'webhook-secret-4f2a'
+const signingToken = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 const good = { url, pipeline_events: true, job_events: true, token: secret }
 
 async function ensure(platform: HooksPlatform, args: readonly string[], env: Record<string, string> = {}) {
@@ -33,6 +34,7 @@ async function ensure(platform: HooksPlatform, args: readonly string[], env: Rec
   stderr.end()
   const [out, err] = await Promise.all([text(stdout), text(stderr)])
   expect(out + err).not.toContain(secret)
+  expect(out + err).not.toContain(signingToken)
   expect(out + err).not.toContain(platformToken)
   return { code, out, err }
 }
@@ -89,6 +91,40 @@ describe('pipespan hooks ensure', () => {
     await ensure(platform, ['--project', '4', '--write-secret'])
     await ensure(platform, ['--project', '6', '--old-url', old])
     for (const hooks of Object.values(platform.hooks)) expect(hooks).toMatchObject([good])
+  })
+
+  it('gives a hook both secrets where both are configured, and one that has one the other, without touching the first', async () => {
+    const old = 'https://old.example.com/webhooks'
+    await using platform = await startHooksPlatform({
+      'projects/1': [],
+      'projects/2': [good],
+      'projects/4': [{ ...good, token: 'another', signing_token: 'whsec_b3RoZXI=' }],
+      'projects/6': [{ ...good, url: old, token: 'stale', signing_token: 'whsec_b2xk' }],
+    })
+    const env = { PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken }
+    const projects = ['1', '2', '4', '6'].flatMap(id => ['--project', id])
+    const { out } = await ensure(platform, [...projects, '--old-url', old], env)
+    expect(out).toContain('2: hook 100 repaired (no signing token)')
+    expect(out).toContain('4: hook 101 is fine')
+    const whole = { ...good, signing_token: signingToken }
+    expect(platform.hooks).toMatchObject({
+      'projects/1': [whole],
+      'projects/2': [whole],
+      'projects/4': [{ token: 'another', signing_token: 'whsec_b3RoZXI=' }],
+      'projects/6': [whole],
+    })
+    const rewritten = await ensure(platform, ['--project', '4', '--write-secret'], env)
+    expect(rewritten.out).toContain('4: hook 101 repaired (secret replaced)')
+    expect(platform.hooks['projects/4']).toMatchObject([whole])
+  })
+
+  it('with a signing token alone writes that', async () => {
+    await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [good] })
+    const env = { PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken }
+    expect((await ensure(platform, ['--project', '2', '--project', '4'], env)).code).toBe(0)
+    expect(platform.hooks['projects/2']).toMatchObject([{ url, signing_token: signingToken }])
+    expect(platform.hooks['projects/2']?.[0]).not.toHaveProperty('token')
+    expect(platform.hooks['projects/4']).toMatchObject([{ ...good, signing_token: signingToken }])
   })
 
   it('with --dry-run says all that and changes nothing', async () => {

@@ -61,6 +61,22 @@ test('a sender who was right before comes before a stranger however quick; a pro
   expect(known.taken).toBe(true)
 })
 
+test('a sender who shows the token comes before one who was right before, however quick; what is proven before both', () => {
+  const { sender, pass } = budgetOf()
+  const withToken = sender('with token')
+  pass(1_000)
+  expect(withToken.claim.grow(40, 1)).toBe(true)
+  const known = sender('known')
+  expect(known.claim.grow(21, 21)).toBe(false)
+  expect(known.claim.grow(20, 20)).toBe(true)
+  expect(withToken.claim.grow(60, 2)).toBe(true)
+  expect([withToken.taken, known.taken]).toEqual([false, true])
+  // It is not verified: its share is that of the others.
+  expect(withToken.claim.grow(61, 3)).toBe(false)
+  expect(sender('proven').claim.grow(90, 90)).toBe(true)
+  expect(withToken.taken).toBe(true)
+})
+
 test('nobody is turned out for nothing', () => {
   const { sender, pass } = budgetOf()
   expect(sender('proven').claim.grow(80, 80)).toBe(true)

@@ -38,15 +38,18 @@ async function pass(turns: number): Promise<void> {
   for (let at = 0; at < turns; at += 1) await turnOver()
 }
 
-test('25 KB wait for no 25 MiB, those who were right before for no stranger, and what is proven for nobody', () => {
+test('25 KB wait for no 25 MiB, those who were right before for no stranger, who shows the token for neither, and what is proven for nobody', () => {
   const { join, begun } = linesOf()
   for (let at = 0; at < 100; at += 1) for (const length of [middling, large]) join('stranger', length)
   join('of unknown length')
   begun.length = 0
   join('small', small)
   join('known', large, 'known')
+  for (let at = 0; at < 100; at += 1) join('behind the same proxy', large, 'known')
+  join('with token', large, 'with token')
+  join('another', large, 'with token')
   join('proven', large, 'proven')
-  expect(begun).toEqual(['small', 'known', 'proven'])
+  expect(begun).toEqual(['small', 'known', 'with token', 'proven'])
 })
 
 test('who is read is read to the end, the next one begins when there is a place, in the order in which they asked', async () => {

@@ -72,6 +72,7 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
     log,
     limits,
     basePath,
+    peers: options.peers,
   })
   listener.register(ingress.routes)
   const { port, url } = await listener.start()

@@ -57,10 +57,13 @@ describe('the token', () => {
       }
     }
     const tokens = ['old', 'new', 'next'].map(value => new Watched(value))
-    const { post } = await runIngress({ secrets: { tokens, signing: [] } })
+    const { post } = await runIngress({ secrets: { tokens, signing: bySignature.signing } })
     for (const value of ['old', 'new', 'next', 'none']) {
       compared.length = 0
       expect((await post(body, { 'x-service-token': value })).status).toBe(value === 'none' ? 401 : 202)
+      expect(compared).toEqual(['old', 'new', 'next'])
+      compared.length = 0
+      expect((await post(body, { 'x-service-token': value, ...signed(body, { id: value }) })).status).toBe(202)
       expect(compared).toEqual(['old', 'new', 'next'])
     }
   })

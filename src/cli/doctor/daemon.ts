@@ -44,7 +44,8 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
       body: harmless.body,
     })
     await body.dump()
-    if (statusCode === 200) return [report('fine', `The daemon at ${base} is ready and accepts the webhook secret.`)]
+    if (statusCode === 200)
+      return [report('fine', `The daemon at ${base} is ready and accepts the webhook secret.`, tokenToo(config))]
     if (statusCode !== 401)
       return [
         report('warning', `The daemon at ${base} answers a webhook with ${statusCode}.`, 'See its log for the reason.'),
@@ -69,16 +70,27 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
   }
 }
 
+/** A hint where signatures are verified, and no token is known. */
+function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
+  if (webhook.signingToken.current() === undefined || webhook.token.current() !== undefined) return undefined
+  return (
+    'Set PIPESPAN_WEBHOOK_TOKEN too, and both in the webhooks (`pipespan hooks ensure`): the token tells the platform from ' +
+    'strangers before a body has been read.'
+  )
+}
+
+/** As the platform sends them: both, if both are configured. */
 function credentials({ webhook, platform }: Config<ProfileName>): Record<string, string> {
   const { headerPrefix } = profiles[platform.profile]
   const [token] = webhook.token.current() ?? []
   const [signing] = webhook.signingToken.current() ?? []
   const event = { [`${headerPrefix}Event`]: harmless.event }
-  if (signing === undefined) return token === undefined ? event : { ...event, [`${headerPrefix}Token`]: token.reveal() }
+  const shown = token === undefined ? event : { ...event, [`${headerPrefix}Token`]: token.reveal() }
+  if (signing === undefined) return shown
   const id = randomUUID()
   const at = new Date()
   return {
-    ...event,
+    ...shown,
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
     'webhook-signature': new Webhook(signing.reveal()).sign(id, at, harmless.body),

@@ -1,7 +1,7 @@
 // Checks of the platform's hooks: registered, enabled, with the right events, and how their last deliveries were answered.
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
-import { flagsOf, missingFlags } from '../hooks.ts'
+import { flagsOf, missingFlags, missingSecrets } from '../hooks.ts'
 import { selectEvents } from '../../platform/webhook/event-selection.ts'
 import type { Config } from '../../config/options.ts'
 import type { HookDelivery, PlatformHook } from '../../platform/rest/lists.ts'
@@ -55,14 +55,8 @@ async function checkOwner(
   const findings: Finding[] = []
   for (const hook of own) {
     const flags = flagsOf(selectEvents(config.events), owner)
-    const wrong = stateOf(hook, name, report, flags)
+    const wrong = [...stateOf(hook, name, report, flags), ...secretsOf(hook, name, config)]
     findings.push(...wrong)
-    if (config.webhook.token.current() !== undefined && hook.tokenPresent === false) {
-      const remedy = 'Set it with `pipespan hooks ensure --write-secret`.'
-      findings.push(
-        report('failure', `Hook ${hook.id} of ${name} has no secret token: its deliveries are refused.`, remedy),
-      )
-    }
     const last = await lastDelivery(client, owner, hook.id)
     const failed = last === undefined ? undefined : failureOf(last, hook, name)
     if (failed !== undefined) findings.push(failed)
@@ -97,6 +91,26 @@ function stateOf(hook: PlatformHook, name: string, say: Report, flags: readonly 
     findings.push(say('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy))
   }
   return findings
+}
+
+/** Whether the hook lacks a secret that the daemon has. */
+function secretsOf(hook: PlatformHook, name: string, { webhook }: Config): Finding[] {
+  const [token] = webhook.token.current() ?? []
+  const [signingToken] = webhook.signingToken.current() ?? []
+  const lacks = missingSecrets(hook, { token, signingToken })
+  const whatLacks = [lacks.token && 'secret token', lacks.signingToken && 'signing token']
+  const missing = whatLacks.filter(word => word !== undefined).join(' and no ')
+  if (missing === '') return []
+  const isTokenEnough = token !== undefined && lacks.token === undefined && !webhook.requireSignature
+  const isSigned = signingToken !== undefined && hook.signingTokenPresent === true
+  const [level, consequence] =
+    !isTokenEnough && !isSigned
+      ? (['failure', 'its deliveries are refused'] as const)
+      : isSigned
+        ? (['warning', 'nothing tells its deliveries from forged ones before they have been read'] as const)
+        : (['warning', 'its deliveries are accepted by their token alone'] as const)
+  const remedy = 'Set it with `pipespan hooks ensure`.'
+  return [report(level, `Hook ${hook.id} of ${name} has no ${missing}: ${consequence}.`, remedy)]
 }
 
 async function lastDelivery(client: PlatformClient, owner: HookOwner, id: number): Promise<HookDelivery | undefined> {

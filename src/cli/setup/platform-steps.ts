@@ -93,7 +93,7 @@ export function hooks(answers: SetupAnswers): SetupStep {
         }
       }
       await context.journal.note('hooks', 'begun')
-      const wish = { projects, groups, allProjects: false, url, secret: new Secret(secret), events }
+      const wish = { projects, groups, allProjects: false, url, secrets: { token: new Secret(secret) }, events }
       const options = { ...wish, writeSecret: true, dryRun: false, json: false }
       if ((await hooksEnsure(context.platform, options, context.terminal)) !== 0) {
         return { is: 'waiting', said: 'Some webhooks could not be created: fix the errors above and run this again.' }

@@ -13,8 +13,10 @@ export interface HookWish {
   readonly jobEvents: boolean
   /** Wire names of other flags to set. */
   readonly events?: readonly string[] | undefined
-  /** Cannot be read back: the platform only says whether there is one. */
+  /** Secrets cannot be read back: the platform only says whether there is one. */
   readonly token?: Secret | undefined
+  /** `whsec_…`. A platform that does not sign ignores it. */
+  readonly signingToken?: Secret | undefined
 }
 
 export function hooksPath(owner: HookOwner): string {
@@ -26,7 +28,7 @@ export function wireHook(
   wish: HookWish,
   defaults: Readonly<Record<string, boolean>> = {},
 ): Pick<Change, 'body' | 'secrets'> {
-  const token = wish.token?.reveal()
+  const [token, signingToken] = [wish.token?.reveal(), wish.signingToken?.reveal()]
   const body = {
     url: wish.url,
     pipeline_events: wish.pipelineEvents,
@@ -34,6 +36,7 @@ export function wireHook(
     ...defaults,
     ...Object.fromEntries((wish.events ?? []).map(flag => [flag, true])),
     token,
+    signing_token: signingToken,
   }
-  return { body, secrets: token === undefined ? [] : [token] }
+  return { body, secrets: [token, signingToken].filter(secret => secret !== undefined) }
 }

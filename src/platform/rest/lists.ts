@@ -46,6 +46,8 @@ export interface PlatformHook {
   readonly events: Readonly<Record<string, boolean>>
   /** Undefined on older platforms. */
   readonly tokenPresent?: boolean | undefined
+  /** Undefined on platforms that do not sign. */
+  readonly signingTokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
   readonly disabledUntil?: Millis | undefined
   /** It has a custom template, so that its deliveries have another body. */
@@ -141,6 +143,7 @@ export const restHook = z
     job_events: flag,
     ...eventFlags,
     token_present: flag,
+    signing_token_present: flag,
     alert_status: text,
     disabled_until: time,
     custom_webhook_template: text,
@@ -154,6 +157,7 @@ export const restHook = z
     hasTemplate: hook.custom_webhook_template !== undefined,
     ...known({
       tokenPresent: hook.token_present,
+      signingTokenPresent: hook.signing_token_present,
       alertStatus: hook.alert_status,
       disabledUntil: hook.disabled_until,
     }),

@@ -129,6 +129,7 @@ describe('hooks', () => {
         jobEvents: false,
         events: { push_events: false },
         tokenPresent: true,
+        signingTokenPresent: false,
         alertStatus: 'disabled',
         disabledUntil: Date.parse('2025-03-11T10:00:00.000Z'),
         hasTemplate: false,
