@@ -9,6 +9,7 @@ import { createSnapshotter, type Snapshotter } from '../processing/take-snapshot
 import { normalizeInstance } from '../model/instance.ts'
 import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
 import { profiles } from '../platform/profile.ts'
+import { requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { version } from '../lib/version.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
@@ -89,7 +90,8 @@ export function snapshotterOf(
 export function startSettling({ store, events, clock, log }: Context, snapshotter: Snapshotter): Started<SettleLoop> {
   const { runs, runsPerTransaction: perTransaction } = store
   const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, note: store.underWay.settling, clock, log })
-  events.processed.on(() => settleLoop.wake())
+  // Runs that were due at once have their snapshots already, and these are sent before others are looked for.
+  events.processed.on(() => void requestsGoFirst().then(() => settleLoop.wake()))
   events.enriched.on(() => settleLoop.wake())
   settleLoop.start()
   return {

@@ -20,6 +20,14 @@ export interface LoopOptions {
   readonly turn: () => Promise<number>
 }
 
+/**
+ * Resolves after two turns of the event loop. What a turn of a loop has begun goes on before the next: on a connection that was idle, undici writes
+ * a request only in the next turn of the event loop.
+ */
+export async function requestsGoFirst(): Promise<void> {
+  for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve))
+}
+
 /** The reason of the abort: without one each wake would create an error with its stack. */
 const woken = 'woken'
 
@@ -54,7 +62,7 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
       if (wakes !== before && failures === 0) rest = 0
       if (rest <= 0) {
         // Timers, sockets and signals get their turn in between.
-        await new Promise(resolve => setImmediate(resolve))
+        await requestsGoFirst()
         continue
       }
       pause = new AbortController()

@@ -24,3 +24,27 @@ it('a loop that is stopped during a turn ends with that turn, however long its p
   end()
   await expect(stopped).resolves.toBeUndefined()
 })
+
+it('what a turn of a loop began in the event loop goes on before the next turn', async () => {
+  const order: string[] = []
+  const loop = createLoop({
+    name: 'test',
+    clock: systemClock,
+    log: silentLog(),
+    turn: async () => {
+      order.push('turn')
+      if (order.length > 1) return 3_600_000
+      // As a request on an idle connection: begun some steps later, and written in the turn of the event loop after that.
+      void later(20).then(() => setImmediate(() => void order.push('written')))
+      return 0
+    },
+  })
+  loop.start()
+  await expect.poll(() => order).toHaveLength(3)
+  await loop.stop()
+  expect(order).toEqual(['turn', 'written', 'turn'])
+})
+
+async function later(steps: number): Promise<void> {
+  for (let step = 0; step < steps; step += 1) await Promise.resolve()
+}
