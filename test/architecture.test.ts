@@ -129,6 +129,6 @@ describe('the architecture', () => {
         !speaking.has(file) &&
         /gitlab/i.test(readFileSync(path.join(source, file), 'utf8').replace(/GitLab-like/g, '')),
     )
-    expect(knowing).toEqual([path.join('platform', 'profile.ts')])
+    expect(knowing).toEqual([path.join('platform', 'vendor.ts')])
   })
 })

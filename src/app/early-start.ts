@@ -1,7 +1,9 @@
 // Starts the store and the ingress thread first, so that webhooks are accepted while the rest of the daemon is still loading.
 import { createEvents, type DaemonEvents } from './events.ts'
 import { createSteps, type Steps } from './steps.ts'
-import { walPositions, openOwnStore, patience } from '../store/open-store.ts'
+import { openOwnStore } from '../store/open-store.ts'
+import { patience } from '../store/store-location.ts'
+import { walPositions } from '../store/sqlite/wal/positions.ts'
 import { lowerPriority } from '../lib/lower-priority.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { takeIngressThread, type Ingress } from './ingress-thread-handle.ts'

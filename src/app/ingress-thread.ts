@@ -9,13 +9,15 @@ import { createHealth } from '../web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from '../web/listener.ts'
 import { createProvenPeers } from '../lib/proven-peers.ts'
 import { createWebhookIngress } from '../ingress/webhook.ts'
-import { openInboxWriter, walPositions, type StoreLocation } from '../store/open-store.ts'
+import { openInboxWriter } from '../store/open-inbox-writer.ts'
+import { walPositions } from '../store/sqlite/wal/positions.ts'
 import { collectAfterStart } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
-import { profiles, type ProfileName } from '../platform/profile.ts'
+import { vendors, type VendorName } from '../platform/vendor.ts'
 import { Secret } from '../lib/secret.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import type { InboxWriter } from '../store/ports/inbox.ts'
+import type { StoreLocation } from '../store/store-location.ts'
 import type { Log } from '../lib/log.ts'
 import type { Timer } from '../lib/timer.ts'
 
@@ -25,7 +27,7 @@ export interface IngressSettings {
   readonly store: { readonly engine: StoreLocation['engine']; readonly place: string; readonly maxSize: number }
   readonly listen: Pick<ListenerOptions, 'host' | 'port' | 'basePath' | 'trustProxy'>
   readonly tls?: TlsFiles | undefined
-  readonly profile: ProfileName
+  readonly profile: VendorName
   /** The words of the events that are taken. */
   readonly events: readonly string[]
   readonly requireSignature: boolean
@@ -103,7 +105,7 @@ function serveIngress(port: MessagePort): void {
       inbox: { abreast: store.abreast, put: async deliveries => timed(() => store.put(deliveries)) },
       secrets: () => secrets,
       requireSignature: settings.requireSignature,
-      profile: profiles[settings.profile],
+      profile: vendors[settings.profile],
       events: selectEvents(settings.events),
       counts: settings.counts,
       peers,

@@ -1,12 +1,13 @@
 // `pipespan migrate` and `pipespan store copy|backup`: the store as a whole.
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../store/sqlite/backup.ts'
-import { openOwnStore, openStore, type StoreLocation } from '../store/open-store.ts'
+import { openOwnStore, openStore } from '../store/open-store.ts'
 import { copyStore } from '../store/maintenance/copy.ts'
 import { exitCode, print, table, type Terminal } from './terminal.ts'
 import { StoreError } from '../lib/fault.ts'
 import { storeUrl } from '../config/address-kinds.ts'
 import type { Store } from '../store/ports/store.ts'
+import type { StoreLocation } from '../store/store-location.ts'
 
 /** Commands write no deliveries, so no size stops them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER }

@@ -7,7 +7,7 @@ import { createRounds, type RoundsOptions } from './rounds.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
-import { headerOf, type Profile } from '../platform/profile.ts'
+import { headerOf, type Vendor } from '../platform/vendor.ts'
 import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
 import { readVariablesAlone } from '../platform/rest/variables.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
@@ -30,7 +30,7 @@ export interface RedeliveryOptions extends Omit<RoundsOptions, 'name'> {
   readonly groups: readonly string[]
   /** Hooks at this address, or below it, are the daemon's own. */
   readonly publicUrl: string
-  readonly profile: Profile
+  readonly profile: Vendor
   /** Which deliveries are wanted. */
   readonly events: Pick<EventSelection, 'takes'>
   /** False: hooks are only watched for metrics, with the lowest priority. */
@@ -158,7 +158,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   return { ...rounds.loop({ every, retry: every }, round), counters, round }
 }
 
-function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Profile): Delivery {
+function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Vendor): Delivery {
   return {
     key: deliveryKey(requestHeaders, 'sent'),
     event: event.trim(),

@@ -1,7 +1,7 @@
 // Checks that the sender of a delivery knows the secret, by its token or its signature (Standard Webhooks 1.0.0).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
-import { headerOf, type Headers, type Profile } from '../platform/profile.ts'
+import { headerOf, type Headers, type Vendor } from '../platform/vendor.ts'
 
 /** Several of each are valid at once, so that a secret can be changed without a gap. */
 export interface WebhookSecrets {
@@ -12,7 +12,8 @@ export interface WebhookSecrets {
 
 export interface WebhookPolicy {
   readonly requireSignature: boolean
-  readonly profile: Profile
+  /** Whose spelling of headers comes first. */
+  readonly profile: Pick<Vendor, 'headerPrefix'>
 }
 
 export type SecretFault = 'token' | 'signature' | 'timestamp'

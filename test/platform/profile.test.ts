@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { eventWords } from '../../src/platform/webhook/event-selection.ts'
-import { headerOf, profiles } from '../../src/platform/profile.ts'
+import { headerOf } from '../../src/platform/vendor.ts'
+import { profiles } from '../../src/platform/profile.ts'
 
 const { generic, gitlab } = profiles
 

@@ -2,12 +2,14 @@
 // lives clears whatever it read of suspicion. On both stores.
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { walPositions, openOwnStore, type StoreLocation } from '../../src/store/open-store.ts'
+import { openOwnStore } from '../../src/store/open-store.ts'
+import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { readAlone, type InboxLease } from '../../src/store/ports/inbox.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { newDatabase } from './new-database.ts'
 import { temporaryFolder } from '../e2e/daemon.ts'
 import type { Store } from '../../src/store/ports/store.ts'
+import type { StoreLocation } from '../../src/store/store-location.ts'
 
 async function place(engine: string): Promise<StoreLocation> {
   if (engine === 'postgres') return { engine, url: new Secret(await newDatabase()) }

@@ -2,7 +2,8 @@
 // that lives clears it of suspicion. On both stores.
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openOwnStore, walPositions, type StoreLocation } from '../../src/store/open-store.ts'
+import { openOwnStore } from '../../src/store/open-store.ts'
+import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { runName, runOfName, type UnderWayNote } from '../../src/store/ports/under-way.ts'
 import { Secret } from '../../src/lib/secret.ts'
@@ -10,6 +11,7 @@ import { newDatabase } from './new-database.ts'
 import { temporaryFolder } from '../e2e/daemon.ts'
 import { event, instance, rules } from '../flow/world.ts'
 import type { Store } from '../../src/store/ports/store.ts'
+import type { StoreLocation } from '../../src/store/store-location.ts'
 
 async function place(engine: string): Promise<StoreLocation> {
   if (engine === 'postgres') return { engine, url: new Secret(await newDatabase()) }

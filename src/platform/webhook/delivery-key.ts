@@ -1,6 +1,6 @@
 // The key by which a repeated delivery is recognised.
 import { createHash } from 'node:crypto'
-import type { Headers } from '../profile.ts'
+import type { Headers } from '../vendor.ts'
 
 /** `sent`: the headers as they came. `signed`: the signature that covers `webhook-id` was verified. */
 export type KeyProof = 'sent' | 'signed'

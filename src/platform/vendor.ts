@@ -1,0 +1,63 @@
+// The table of vendor names; no other code knows them. It imports nothing, as the ingress thread loads it.
+
+export interface Vendor {
+  readonly name: VendorName
+  /** Prefix of the vendor's own attributes, with its dot. */
+  readonly namespace: string
+  /** Value of `vcs.provider.name`. */
+  readonly provider: string
+  /** Prefix of the webhook headers, with its dash. */
+  readonly headerPrefix: string
+  /** Names of the two CI/CD variables. */
+  readonly variables: { readonly export: string; readonly token: string }
+}
+
+export type VendorName = 'generic' | 'gitlab'
+
+export const vendors: Readonly<Record<VendorName, Vendor>> = {
+  generic: {
+    name: 'generic',
+    namespace: 'platform.',
+    provider: 'platform',
+    headerPrefix: 'X-Service-',
+    variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
+  },
+  gitlab: {
+    name: 'gitlab',
+    namespace: 'gitlab.',
+    provider: 'gitlab',
+    headerPrefix: 'X-Gitlab-',
+    variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
+  },
+}
+
+/** What comes after the prefix of a webhook header. */
+export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhook-UUID'
+
+/** Headers as Node's HTTP server gives them: names in lower case. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/**
+ * A webhook header's value; undefined if it is absent or blank. All vendors' prefixes are accepted, the own one first: a renamed platform may
+ * keep its old headers.
+ */
+export function headerOf(headers: Headers, header: HookHeader, own: Pick<Vendor, 'headerPrefix'>): string | undefined {
+  for (const name of spellings(header, own)) {
+    const value = headers[name]
+    const first = typeof value === 'string' ? value : value?.[0]
+    if (first !== undefined && first.trim() !== '') return first
+  }
+  return undefined
+}
+
+/** In lower case, the own one first. Cached, as each delivery needs four headers. */
+function spellings(header: HookHeader, own: Pick<Vendor, 'headerPrefix'>): readonly string[] {
+  const spelled = known.get(own) ?? new Map<HookHeader, readonly string[]>()
+  const names = spelled.get(header) ?? [
+    ...new Set([own, ...Object.values(vendors)].map(({ headerPrefix }) => (headerPrefix + header).toLowerCase())),
+  ]
+  known.set(own, spelled.set(header, names))
+  return names
+}
+
+const known = new WeakMap<object, Map<HookHeader, readonly string[]>>()

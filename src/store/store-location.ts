@@ -1,0 +1,24 @@
+// Where a store is, and what all who open it say.
+import type { Log } from '../lib/log.ts'
+import type { Secret } from '../lib/secret.ts'
+import type { WalPositions } from './sqlite/wal/positions.ts'
+
+/** A file, or a PostgreSQL connection URI with its password. */
+export type StoreLocation =
+  { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
+
+export interface OpenOptions {
+  /** At this size, in bytes, the store refuses deliveries. */
+  readonly maxSize: number
+  /** SQLite: shared by the two threads of the daemon, which each open the store. */
+  readonly positions?: WalPositions | undefined
+  readonly log?: Log | undefined
+  /** PostgreSQL: the time-out of a statement, ms. */
+  readonly patience?: number | undefined
+}
+
+/** Whole ms: what is computed from them may be stored in integer columns. */
+export const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
+
+/** Time-outs of statements, ms. Shorter for the ingress, as senders of webhooks wait 10 s at most. */
+export const patience = { daemon: 15_000, ingress: 6_000 } as const
