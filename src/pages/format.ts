@@ -54,9 +54,11 @@ export function since(at: Millis | undefined, now: Millis): Html {
   return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
 }
 
-const grouped = new Intl.NumberFormat('en')
+/** Made at the first use: the tables of languages that it brings into memory take 5 MiB. */
+let grouped: Intl.NumberFormat | undefined
 
 export function number(count: number): string {
+  grouped ??= new Intl.NumberFormat('en')
   return grouped.format(count)
 }
 

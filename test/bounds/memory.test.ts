@@ -111,7 +111,7 @@ it('takes no more memory than it is said to in a burst over a thousand connectio
   await receiver.until(() => receiver.counts.spans >= burst * (burstJobs + 1))
   const peak = daemon.memory().peak / 2 ** 20
   report({ idleMiB: Math.round(idle), peakMiB: Math.round(peak), connections: 1_000, deliveries: burst })
-  expect(idle).toBeLessThan(160)
+  expect(idle).toBeLessThan(140)
   expect(peak).toBeLessThan(most)
 })
 

@@ -118,7 +118,10 @@ async function bundledFiles(): Promise<string[]> {
     cwd: repository,
     input: ['main.ts', 'app/ingress-thread.ts'].map(entry => path.join(repository, 'src', entry)),
     platform: 'node',
-    external: [/^node:/, 'pg-native'],
+    external: [
+      /^node:/,
+      ...['pg-native', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'],
+    ],
     transform: { target: 'node22.19' },
     logLevel: 'silent',
   })

@@ -1,0 +1,42 @@
+// What the shipped daemon loads by the time it is ready: each thread keeps the text and the objects of it in memory.
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { noteModules } from './loaded-modules.ts'
+import { shippedModules } from '../shipped.ts'
+
+/** The files of the bundle that a daemon has loaded once it is ready, on both threads. */
+async function loadedFiles(): Promise<string[]> {
+  const loaded = noteModules(temporaryFolder())
+  await Daemon.start({}, loaded.nodeArgs)
+  return [...new Set(loaded.names())]
+    .filter(name => name !== 'main.js' && name.endsWith('.js'))
+    .map(name => path.join(shippedModules, name))
+}
+
+/** The packages whose code is in a file: each of their modules begins with its path. */
+function packagesIn(file: string): string[] {
+  const modules = readFileSync(file, 'utf8').matchAll(
+    /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/\n]+\/)?[^/\n]+)\//gm,
+  )
+  return [...new Set([...modules].map(([, name = '']) => name))]
+}
+
+describe('a daemon that is ready', () => {
+  it('has loaded for its ingress thread what takes deliveries, and neither schemas nor a driver nor a client', async () => {
+    const files = (await loadedFiles()).filter(file => /^ingress-(?!thread-handle)/.test(path.basename(file)))
+    const packages = files.flatMap(packagesIn)
+    expect(packages).toEqual(expect.arrayContaining(['fastify', 'pino']))
+    for (const other of ['zod', 'pg', 'yaml', 'undici']) expect(packages).not.toContain(other)
+  })
+
+  it('has loaded no compiler of schemas, and no file that takes much memory to compile', async () => {
+    const files = await loadedFiles()
+    const packages = files.flatMap(packagesIn)
+    expect(packages).toEqual(expect.arrayContaining(['fastify', 'zod', 'undici']))
+    for (const other of ['ajv', '@fastify/fast-json-stringify-compiler', 'light-my-request'])
+      expect(packages).not.toContain(other)
+    expect(files.filter(file => statSync(file).size > 1_200_000)).toEqual([])
+  })
+})
