@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { compiled, shipped } from '../shipped.ts'
+import { compiled, roomFromTheStart, shipped } from '../shipped.ts'
 import { runCommand, type Command } from './run-command.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
@@ -62,7 +62,7 @@ export class ProgramProcess {
       openFiles === undefined
         ? [process.execPath, []]
         : ['/bin/sh', ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath]]
-    const child = spawn(command, [...before, ...nodeArgs, main, ...args], {
+    const child = spawn(command, [...before, ...roomFromTheStart, ...nodeArgs, main, ...args], {
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
