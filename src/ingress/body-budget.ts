@@ -2,8 +2,8 @@
 //
 // Received bytes count, not announced ones. A signature can only be verified once the body is whole, so unverified bodies share a fraction of the
 // budget. A body that needs room there takes it from those that count for less: from unknown senders before known ones, from both before those that
-// show the right token, and among equals from the slowest. To push out an honest body, an attacker would have to fill the whole fraction faster than that body arrives. Verified bodies are never
-// pushed out.
+// show the right token, and among equals from the slowest. To push out an honest body, an attacker would have to fill the whole fraction faster than
+// that body arrives. Verified bodies are never pushed out. Small bodies in their turn claim nothing, as only a few have one (`read-body.ts`).
 //
 // While there is room, a body may be as slow as it likes.
 

@@ -17,12 +17,13 @@ export interface BodyReading {
 
 /** The least that is claimed for a body that arrives in several pieces, bytes. */
 const firstRoom = 16_384
-/** The memory of a body above this size is returned to the system right after use, bytes. */
+/** The memory of a body above this size is returned to the system right after use, and counts from its first piece, bytes. */
 const largeRoom = 262_144
 
 /**
  * Asks for a turn to read once the first bytes are there, so that a sender who sends nothing keeps nobody waiting. Claims at most twice the bytes
- * received, and never more than declared. The last piece needs no claim, as the body is judged at once. The rest of a refused body stays unread.
+ * received, and never more than declared. The last piece needs no claim, as the body is judged at once; nor does a small body during its turn, as only
+ * a few have one. The rest of a refused body stays unread.
  */
 export function readBody(
   message: IncomingMessage,
@@ -33,6 +34,8 @@ export function readBody(
 ): BodyReading {
   const declared = lengthOf(message)
   const most = Math.min(declared ?? limit, limit)
+  // Its first bytes say nothing of its rate: among large bodies that pour it would be refused for them. Proven bodies have no turns.
+  const claimsInTurn = standing === 'proven' || declared === undefined || declared > largeRoom
   // One growing buffer, not a list of chunks: chunks of one byte would cost a hundred times their size.
   let room: Buffer = Buffer.alloc(0)
   /** The memory of `room`, if more than one piece has arrived. */
@@ -59,11 +62,13 @@ export function readBody(
     else message.once('readable', turn.ask)
   }
   function begin(): void {
+    if (!claimsInTurn) claim.release()
     message.on('data', take).resume()
   }
   function pauseReading(): void {
     message.off('data', take).pause()
-    askOnceThere()
+    if (claimsInTurn || length === 0 || claim.grow(room.length, length)) askOnceThere()
+    else finish({ refused: 'budget' })
   }
   function take(chunk: Buffer): void {
     turn.took(chunk.length)
@@ -75,7 +80,7 @@ export function readBody(
     const isWhole = needed === declared
     const fits = needed <= room.length
     const size = fits ? room.length : isWhole ? needed : Math.min(most, Math.max(needed * 2, firstRoom))
-    if (!isWhole && !claim.grow(size, needed)) {
+    if (!isWhole && claimsInTurn && !claim.grow(size, needed)) {
       finish({ refused: 'budget' })
       return
     }

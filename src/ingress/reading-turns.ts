@@ -29,7 +29,7 @@ export interface Turn {
 /** `length`: as it was announced; undefined when it was not. */
 export type ReadingTurns = (standing: Standing, length: number | undefined, reader: Reader) => Turn
 
-/** For bodies up to `bytes`: how many are read at a time, and begun in one turn of the event loop. */
+/** For bodies up to `bytes`: how many are read at a time, and begun in one turn of the event loop. The smallest ones are not counted while they are read. */
 const sizes = [
   { bytes: 256 * 1024, abreast: 4 },
   { bytes: 1024 * 1024, abreast: 2 },

@@ -7,11 +7,11 @@ import { byBoth, runIngress, signed, token, type RunningIngress } from './runnin
 
 const withToken = { 'x-service-token': token }
 /** As many as fill the share of bodies that are not verified. */
-const share = 100_000
-const body = `{"n":"${'x'.repeat(89_992)}"}`
+const share = 1_000_000
+const body = `{"n":"${'x'.repeat(899_992)}"}`
 
 async function run(peers = createProvenPeers(), limits = {}): Promise<RunningIngress> {
-  return runIngress({ secrets: byBoth, peers, maxBody: share, maxInFlight: share, limits })
+  return runIngress({ secrets: byBoth, peers, maxBody: share, maxInFlight: 2 * share, limits })
 }
 
 /** Announces a signed body, and sends the first `sent` bytes of it. */
@@ -19,7 +19,7 @@ async function begin(
   port: number,
   headers: Record<string, string>,
   text = body,
-  sent = 30_000,
+  sent = 300_000,
 ): Promise<RawConnection> {
   const connection = await openRaw(port)
   onTestFinished(() => void connection.socket.destroy())
@@ -42,7 +42,7 @@ test('a body that shows the token, however slow, gives way to none that does not
   expect((await post('{}', { ...signed('{}', { id: 'first' }), ...withToken })).status).toBe(202)
   const honest = await begin(port, withToken)
   for (let at = 0; at < 3; at += 1) expect(await forged(port)).toMatch(/^HTTP\/1\.1 503 /)
-  honest.socket.write(body.slice(30_000))
+  honest.socket.write(body.slice(300_000))
   expect(await honest.until(/}$/)).toMatch(/^HTTP\/1\.1 202 /)
   expect((await store.inbox.state()).waiting).toBe(2)
 })
@@ -50,15 +50,28 @@ test('a body that shows the token, however slow, gives way to none that does not
 test('a connection that shows the token beside a signature is kept at the limit; with a wrong one it is a stranger', async () => {
   const peers = createProvenPeers()
   const { port } = await run(peers, { connections: 3 })
-  const guess = await begin(port, { 'x-service-token': 'guess' }, body, 10_000)
+  const guess = await begin(port, { 'x-service-token': 'guess' }, body, 100_000)
   const proved = new Promise<void>(resolve => peers.onProved(() => resolve()))
-  const honest = await begin(port, withToken, body, 10_000)
+  const honest = await begin(port, withToken, body, 100_000)
   await proved
   for (let at = 0; at < 4; at += 1) {
     const { socket } = await openRaw(port)
     onTestFinished(() => void socket.destroy())
   }
   expect(await guess.closed()).toBe('')
-  honest.socket.write(body.slice(10_000))
+  honest.socket.write(body.slice(100_000))
   expect(await honest.until(/}$/)).toMatch(/^HTTP\/1\.1 202 /)
+})
+
+test('a small body is not refused for large ones that come faster, however few its first bytes are', async () => {
+  const { port, post } = await run()
+  const large = await begin(port, { 'webhook-id': 'forged' }, 'x'.repeat(share), share - 1)
+  expect((await post('{}', signed('{}', { id: 'first' }))).status).toBe(202)
+  const text = `{"n":"${'x'.repeat(100_000)}"}`
+  const small = await begin(port, signed(text, { id: 'small' }), text, 1)
+  // Answered after the first byte of the other was read.
+  expect((await post('{}', signed('{}', { id: 'second' }))).status).toBe(202)
+  small.socket.write(text.slice(1))
+  expect(await small.until(/}$/)).toMatch(/^HTTP\/1\.1 202 /)
+  expect(large.text()).toBe('')
 })
