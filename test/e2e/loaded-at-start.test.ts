@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Daemon, temporaryFolder } from './daemon.ts'
-import { noteModules } from './loaded-modules.ts'
+import { noteIntl, noteModules } from './loaded-modules.ts'
 import { shippedModules } from '../shipped.ts'
 
 /** The files of the bundle that a daemon has loaded once it is ready, on both threads. */
@@ -38,5 +38,12 @@ describe('a daemon that is ready', () => {
     for (const other of ['ajv', '@fastify/fast-json-stringify-compiler', 'light-my-request'])
       expect(packages).not.toContain(other)
     expect(files.filter(file => statSync(file).size > 1_200_000)).toEqual([])
+  })
+  it('has made no formatter: the first one brings tables of languages into memory, which a page does', async () => {
+    const made = noteIntl(temporaryFolder())
+    const daemon = await Daemon.start({}, made.nodeArgs)
+    expect(made.names()).toEqual([])
+    await (await fetch(daemon.adminUrl)).text()
+    expect(made.names()).toContain('NumberFormat')
   })
 })

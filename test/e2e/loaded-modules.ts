@@ -1,4 +1,4 @@
-// Which modules a shipped daemon loads: noted by the process itself, from before its program is there.
+// Which modules a shipped daemon loads, and what else costs it memory: noted by the process itself, from before its program is there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { shipped } from '../shipped.ts'
@@ -6,7 +6,7 @@ import { shipped } from '../shipped.ts'
 export interface LoadedModules {
   /** For the process that is to note them. */
   readonly nodeArgs: readonly string[]
-  /** Names of the files that it has loaded so far. */
+  /** Names of what it has loaded so far. */
   names(): readonly string[]
 }
 
@@ -30,6 +30,25 @@ export function noteModules(folder: string): LoadedModules {
             .split('\n')
             .map(url => path.basename(url))
         : [],
+  }
+}
+
+/** Names of the formatters and other parts of `Intl` that a process has made, on each of its threads, noted by itself as modules are. */
+export function noteIntl(folder: string): LoadedModules {
+  const file = path.join(folder, 'made-of-intl')
+  const preload = `
+    import { appendFileSync } from 'node:fs'
+    for (const name of Object.getOwnPropertyNames(Intl)) {
+      if (typeof Intl[name] !== 'function' || Intl[name].prototype === undefined) continue
+      const note = (make) => (...all) => {
+        appendFileSync(${JSON.stringify(file)}, name + '\\n')
+        return make(...all)
+      }
+      Intl[name] = new Proxy(Intl[name], { construct: note(Reflect.construct), apply: note(Reflect.apply) })
+    }`
+  return {
+    nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(preload)}`],
+    names: () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []),
   }
 }
 
