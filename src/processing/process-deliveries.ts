@@ -1,6 +1,5 @@
 // Writes what decoded deliveries report into the store, as runs or events: many in one transaction, and one by one if that fails, to find the one to
 // blame.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeWork, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent } from '../model/change-event.ts'
 import { incidentOfEvent } from '../model/incident-event.ts'
@@ -9,6 +8,7 @@ import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
 import { beginningOf } from '../platform/webhook/without-variables.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
+import { requestsGoFirst } from '../lib/loop.ts'
 import type { Snapshotter, SnapshotStep } from './take-snapshots.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
@@ -103,8 +103,8 @@ export async function processAll(batch: LeasedBatch, deliveries: readonly Decode
     } catch {
       errors.push(...(await processOneByOne(batch, some)))
     }
-    // The settle loop and the export queues get their turns, so that all continue under a flood.
-    if (rest.length > 0) await nextTurn()
+    // The settle loop and the export queues get their turns, so that all continue under a flood: what was written is sent while it is in memory.
+    if (rest.length > 0) await requestsGoFirst()
   }
   // Postponed deliveries come last, one by one, so that none waits for them.
   for (const one of deliveries.filter(({ item }) => postponed.has(item.id))) {
