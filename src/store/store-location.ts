@@ -1,4 +1,4 @@
-// Where a store is, and what all who open it say.
+// Where a store is, and what is passed when it is opened: all that a thread needs to know of one that it has not loaded.
 import type { Log } from '../lib/log.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { WalPositions } from './sqlite/wal/positions.ts'
