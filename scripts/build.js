@@ -61,18 +61,16 @@ const files = [
     // One folder below, as the rooms are in src: what is looked for relative to a module is found from there too.
     chunkFileNames: 'modules/[name]-[hash].js',
     // What a start needs is in few files, but in none that is very large: to compile one, V8 takes four times its size for a moment, and the
-    // allocator keeps that. Each group has what its module imports, but for what is in a group of a higher priority.
+    // allocator keeps that. What calls each other for each pipeline is in one file, because V8 inlines less over their borders. Each group has what its module imports, but for what is in a group of a higher priority.
     codeSplitting: {
       groups: [
         { name: 'begin', test: /src.app.ingress-thread-handle\.ts$/, priority: 9 },
         { name: 'yaml', test: /node_modules.yaml./, priority: 8 },
         { name: 'zod', test: /node_modules.zod./, priority: 8 },
-        { name: 'store', test: /src.store.open-store\.ts$/, priority: 7 },
         { name: 'program', test: /src.cli.(program|serve)\.ts$/, priority: 6 },
         { name: 'undici', test: /node_modules.undici./, priority: 5 },
         { name: 'fastify', test: /node_modules.fastify./, priority: 4 },
         { name: 'pages', test: /src.pages.routes\.ts$/, priority: 3 },
-        { name: 'telemetry', test: /src.app.export\.ts$/, priority: 2 },
         { name: 'daemon', test: /src.app.daemon\.ts$/, priority: 1 },
       ],
     },
