@@ -10,8 +10,7 @@ import {
   type Page,
 } from 'playwright-core'
 
-/** The first takes a quarter of the processor time less: it has no window, and draws none. */
-const places = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(
+const places = ['chromium', 'chromium-headless-shell', 'chromium-browser', 'google-chrome'].map(
   name => `/usr/bin/${name}`,
 )
 
