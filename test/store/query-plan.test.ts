@@ -18,6 +18,7 @@ import { costsOn } from '../../src/store/read-models/costs-sql.ts'
 import { retainedCostsOn } from '../../src/store/read-models/retained-costs.ts'
 import { shownEventsOn } from '../../src/store/read-models/shown-events-sql.ts'
 import { countBacklog } from '../../src/store/sqlite/backlog.ts'
+import { around } from '../../src/store/sql/deployment-counting.ts'
 import { auditOn } from '../../src/store/read-models/audit-sql.ts'
 import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
 import type { Ask } from '../../src/store/read-models/ask.ts'
@@ -137,6 +138,30 @@ describe('on SQLite', () => {
     db.close()
     expect(plans.length).toBeGreaterThan(60)
     expect(plans.filter(([sql, detail]) => isScan(sql, detail))).toEqual([])
+  })
+
+  it('a deployment is compared with others of its environment without reading all of them', async () => {
+    const file = path.join(folder, 'deployments.db')
+    await openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }).close()
+    const db = new DatabaseSync(file)
+    const insert = db.prepare(
+      `INSERT INTO deployments (instance, project_id, job_id, environment, outcome, revision, happened_at, finished_at, content, known_at, due_at)
+       VALUES ('${key.instance}', 100, ?1, 'production', 'succeeded', 'e83c516', ?1, ?1, '{"event":{"facts":{}}}', ?1, ?1)`,
+    )
+    for (const at of [1, 2, 3]) insert.run(at)
+    const plans: string[] = []
+    const steps = around(2, createDamagedRows(undefined))
+    for (let step = steps.next(); step.done !== true;) {
+      const [sql, values] = step.value
+      const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
+      plans.push(...plan.map(({ detail }) => String(detail)))
+      step = steps.next(db.prepare(sql).all(...values))
+    }
+    db.close()
+    // Its own row; by outcome, and in the order of their ends or by revision; and those that were counted.
+    const narrow = /rowid=\?|outcome=\? AND (revision=\? AND )?finished_at|USING INDEX deployments_counted/
+    expect(plans).toHaveLength(5)
+    expect(plans.filter(detail => !narrow.test(detail))).toEqual([])
   })
 })
 

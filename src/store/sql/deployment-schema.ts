@@ -29,7 +29,10 @@ export function deploymentSchema({ id }: Dialect): string {
     UNIQUE (instance, deployment_id)
   );
   CREATE INDEX deployments_due ON deployments (due_at) WHERE due_at IS NOT NULL;
-  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, finished_at);
+  -- What is compared with a deployment is found without reading the others of its environment, which may be very many.
+  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at);
+  CREATE INDEX deployments_by_revision ON deployments (instance, project_id, environment, outcome, revision, finished_at);
+  CREATE INDEX deployments_counted ON deployments (instance, project_id, environment, finished_at) WHERE counted_at IS NOT NULL;
   CREATE INDEX deployments_by_time ON deployments (happened_at);
   CREATE INDEX deployments_of_project ON deployments (project, happened_at);
   `
