@@ -8,6 +8,7 @@ import { connectionLimits, memoryLimit, openFilesLimit } from '../web/connection
 import { createHealth } from '../web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from '../web/listener.ts'
 import { createProvenPeers } from '../lib/proven-peers.ts'
+import { bodyBytesWithin } from '../ingress/body-budget.ts'
 import { createWebhookIngress } from '../ingress/webhook.ts'
 import { openInboxWriter } from '../store/open-inbox-writer.ts'
 import { walPositions } from '../store/sqlite/wal/positions.ts'
@@ -101,6 +102,7 @@ function serveIngress(port: MessagePort): void {
       log,
     })
     const peers = createProvenPeers()
+    const memory = memoryLimit()
     const { routes } = createWebhookIngress({
       inbox: { abreast: store.abreast, put: async deliveries => timed(() => store.put(deliveries)) },
       secrets: () => secrets,
@@ -108,12 +110,13 @@ function serveIngress(port: MessagePort): void {
       profile: vendors[settings.profile],
       events: selectEvents(settings.events),
       counts: settings.counts,
+      maxInFlight: bodyBytesWithin(memory),
       peers,
       onAccepted: () => report({ news: 'accepted' }),
       now,
       log,
     })
-    const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).public }
+    const limits = { connections: connectionLimits(openFilesLimit(), memory).public }
     const listener = createListener({
       name: 'public',
       ...settings.listen,

@@ -8,7 +8,7 @@ import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
 import { noEvent, type EventSelection } from '../platform/webhook/event-selection.ts'
 import { headerOf, type Headers } from '../platform/vendor.ts'
 import type { PutOutcome } from '../store/ports/inbox.ts'
-import { createBodyBudget, type Standing } from './body-budget.ts'
+import { bodyBytesWithin, createBodyBudget, type Standing } from './body-budget.ts'
 import { deliveryKey, type KeyProof } from '../platform/webhook/delivery-key.ts'
 import { looksLikeJsonObject } from './json-ends.ts'
 import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
@@ -33,7 +33,7 @@ export interface WebhookIngressOptions extends WebhookPolicy {
   readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
-  /** Bytes of all bodies in flight; 64 MiB. At least one largest body. Half of it is reserved for verified bodies. */
+  /** Bytes of all bodies in flight; default: 64 MiB. At least one largest body. Half of it is reserved for verified bodies. */
   readonly maxInFlight?: number | undefined
   /** Known senders, shared with the listener, which prefers them too. */
   readonly peers?: ProvenPeers | undefined
@@ -47,8 +47,6 @@ export interface WebhookIngress {
 
 /** The platform sends 25 MB at most. */
 const largestBody = 25 * 1024 * 1024
-/** Two of the largest, or hundreds of the usual size. */
-const inFlightBytes = 64 * 1024 * 1024
 /** Written within milliseconds, so that senders do not notice the wait for their group. */
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024 }
 /** A longer instance header is ignored, UTF-16 units. */
@@ -69,7 +67,7 @@ const notOfInterest: Answer = { status: 200, message: 'Events of this kind are i
 export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
   const { log, now, profile, events = noEvent } = options
   const maxBody = options.maxBody ?? largestBody
-  const total = Math.max(maxBody, options.maxInFlight ?? inFlightBytes)
+  const total = Math.max(maxBody, options.maxInFlight ?? bodyBytesWithin(undefined))
   // One largest body must fit into the share of unproven ones.
   const monotonic = (): number => performance.now()
   const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: monotonic })

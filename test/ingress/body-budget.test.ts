@@ -1,6 +1,12 @@
 // Who gives way when bodies in flight need more than there is.
 import { expect, test } from 'vitest'
-import { createBodyBudget, type BodyBudget, type BodyClaim, type Standing } from '../../src/ingress/body-budget.ts'
+import {
+  bodyBytesWithin,
+  createBodyBudget,
+  type BodyBudget,
+  type BodyClaim,
+  type Standing,
+} from '../../src/ingress/body-budget.ts'
 
 interface Sender {
   readonly claim: BodyClaim
@@ -100,4 +106,11 @@ test('what is proven is never taken away, and is given back once', () => {
   signed.claim.release()
   signed.claim.release()
   expect(budget.inFlight()).toBe(75)
+})
+
+test('a small container has room for fewer bodies', () => {
+  const MiB = 1024 * 1024
+  expect([undefined, 4_096 * MiB, 512 * MiB, 256 * MiB].map(memory => bodyBytesWithin(memory) / MiB)).toEqual([
+    64, 64, 64, 32,
+  ])
 })
