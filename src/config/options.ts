@@ -71,7 +71,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         }),
         signingToken: secretSetting(signingTokens, {
           variable: 'PIPESPAN_WEBHOOK_SIGNING_TOKEN',
-          says: 'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token tells the platform from strangers before the body has been read.',
+          says: 'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
         }),
         requireSignature: setting(boolean, {
           variable: 'PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE',

@@ -404,7 +404,7 @@ it.each([
   ],
   [
     ...([false, true, {}, 'warning'] as const),
-    'no secret token: nothing tells its deliveries from forged ones before they have been read',
+    'no secret token: nothing distinguishes its deliveries from forged ones before they have been read',
   ],
   [false, false, {}, 'failure', 'no secret token and no signing token: its deliveries are refused'],
   [false, undefined, {}, 'failure', 'no secret token: its deliveries are refused'],

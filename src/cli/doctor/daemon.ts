@@ -74,7 +74,7 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
 function tokenToo({ webhook }: Config<ProfileName>): string | undefined {
   if (webhook.signingToken.current() === undefined || webhook.token.current() !== undefined) return undefined
   return (
-    'Set PIPESPAN_WEBHOOK_TOKEN too, and both in the webhooks (`pipespan hooks ensure`): the token tells the platform from ' +
+    'Set PIPESPAN_WEBHOOK_TOKEN too, and both in the webhooks (`pipespan hooks ensure`): the token distinguishes the platform from ' +
     'strangers before a body has been read.'
   )
 }

@@ -107,7 +107,7 @@ function secretsOf(hook: PlatformHook, name: string, { webhook }: Config): Findi
     !isTokenEnough && !isSigned
       ? (['failure', 'its deliveries are refused'] as const)
       : isSigned
-        ? (['warning', 'nothing tells its deliveries from forged ones before they have been read'] as const)
+        ? (['warning', 'nothing distinguishes its deliveries from forged ones before they have been read'] as const)
         : (['warning', 'its deliveries are accepted by their token alone'] as const)
   const remedy = 'Set it with `pipespan hooks ensure`.'
   return [report(level, `Hook ${hook.id} of ${name} has no ${missing}: ${consequence}.`, remedy)]
