@@ -33,7 +33,7 @@ export interface WebhookIngressOptions extends WebhookPolicy {
   readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
-  /** Bytes of all bodies in flight; default: 64 MiB. At least one largest body. Half of it is reserved for verified bodies. */
+  /** Bytes of all bodies in flight; default: 64 MiB. At least one largest body. Half of it is reserved for verified bodies, if a largest one fits into the rest. */
   readonly maxInFlight?: number | undefined
   /** Known senders, shared with the listener, which prefers them too. */
   readonly peers?: ProvenPeers | undefined
