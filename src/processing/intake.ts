@@ -2,6 +2,7 @@
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPostponed } from './postponed.ts'
 import {
+  bytesTogether,
   quarantine,
   processAll,
   type LeasedBatch,
@@ -31,14 +32,18 @@ export interface Intake extends Loop {
   drain(): Promise<void>
 }
 
-/** The lease lasts many times longer than processing takes. A process that dies delays its deliveries by no more than this. */
-const batch = { deliveries: 256, bytes: 4 * 1024 * 1024, holdMs: 15_000 }
+/**
+ * The lease lasts many times longer than processing takes. A process that dies delays its deliveries by no more than this. Its bytes are those of one
+ * transaction: what is decoded for a later one outlives collections of the young generation (decision 71).
+ */
+const batch = { deliveries: 256, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
 const idle = 1_000
 
 const remedy = 'Give the daemon more memory and run `pipespan inbox retry`, or report it with the stored delivery.'
 
 export function createIntake(options: IntakeOptions): Intake {
+  const { runsPerTransaction } = options
   const counters: IntakeCounters = {
     processed: 0,
     events: 0,
@@ -53,7 +58,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const postponed = createPostponed<number>()
   const takeNext = async (): Promise<boolean> => {
     const until = performance.now() + batch.holdMs
-    const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
+    const lease = await options.inbox.lease(batch.deliveries, bytesTogether(runsPerTransaction), batch.holdMs)
     if (lease.items.length === 0) return false
     let all = false
     try {

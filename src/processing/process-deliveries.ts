@@ -123,6 +123,11 @@ const perRun = 4
 /** A transaction takes more deliveries than runs while they are smaller than this, bytes. */
 const usualSize = 24 * 1024
 
+/** Bytes of the deliveries of one transaction that changes so many runs. */
+export function bytesTogether(runs: number): number {
+  return runs * usualSize
+}
+
 /** How many deliveries go into the next transaction: of as many runs as it may change, and several of each run if they are small. */
 function shareOf(deliveries: readonly Decoded[], runs: number): number {
   const first = deliveries[0]?.run ?? 0
@@ -130,7 +135,7 @@ function shareOf(deliveries: readonly Decoded[], runs: number): number {
   let count = 0
   for (const { item, run } of deliveries) {
     bytes += item.body.length
-    const fits = run - first < runs && count < runs * perRun && bytes <= runs * usualSize
+    const fits = run - first < runs && count < runs * perRun && bytes <= bytesTogether(runs)
     if (!fits && count >= runs) break
     count += 1
   }
