@@ -25,7 +25,7 @@ it('answers the newest chunk of a number that was given twice', () => {
 
 it('holds some megabytes at most, and gives up the oldest first', () => {
   const recent = createRecentChunks(() => 0)
-  for (let id = 1; id <= 80; id += 1) recent.remember([{ id, chunk: chunk(id), size: 128 * 1024 }])
+  for (let id = 1; id <= 80; id += 1) recent.remember([{ id, chunk: chunk(id), size: 64 * 1024 }])
   const known = Array.from({ length: 80 }, (_, index) => index + 1).filter(id => recent.recall(id) !== undefined)
   expect(known).toEqual(Array.from({ length: 64 }, (_, index) => index + 17))
 })
@@ -34,7 +34,7 @@ it('leaves out what is large: it takes the place of none', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([
     { id: 1, chunk: chunk(1), size: 10 },
-    { id: 2, chunk: chunk(2), size: 128 * 1024 + 1 },
+    { id: 2, chunk: chunk(2), size: 64 * 1024 + 1 },
   ])
   expect([recent.recall(1)?.chunk, recent.recall(2)]).toEqual([chunk(1), undefined])
 })

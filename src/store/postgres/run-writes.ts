@@ -1,4 +1,5 @@
 // Writes runs within a transaction on PostgreSQL: one statement for each kind of row.
+import { chunkText } from '../sql/chunk-text.ts'
 import { Again, type Session } from './database.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { chunkTable, jobTable, outboxTable, runTable } from '../sql/run-writes.ts'
@@ -96,7 +97,7 @@ export async function writeChunks(
   if (pending.length === 0) return
   const rows = await session.query(insertChunk, [
     ...columnsOf(pending.map(({ run, one, jobs }) => chunkTable.values(run, one, jobs, now))),
-    textList(pending.map(({ one }) => JSON.stringify(one.chunk))),
+    textList(pending.map(({ one }) => chunkText(one.chunk))),
   ])
   const nameOfChunk = (of: ReturnType<typeof place>): string => JSON.stringify([of.run, of.attempt, of.chunk])
   const chunks = new Map(rows.map(row => [nameOfChunk(place(row)), idOf(row)]))

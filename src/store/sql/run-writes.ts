@@ -53,7 +53,7 @@ export function snapshotText(snapshot: Job['snapshot']): string | null {
 export const chunkTable = {
   insert: (rows: string) =>
     `INSERT INTO chunks (run_id, attempt, number, first_job, last_job, inside, snapshot_at, content) ${rows}`,
-  /** All but the content, which is `JSON.stringify(chunk)`. */
+  /** All but the content (`chunk-text.ts`). */
   values: (runId: number, { chunk }: PendingChunk, { inChunks }: JobWrites, now: number): Value[] => {
     const [first, last] = restorableRange(chunk, inChunks) ?? [null, null]
     return [runId, chunk.attempt, chunk.number, first, last, chunk.inside?.job.id ?? null, now]

@@ -1,5 +1,6 @@
 // Reads stored JSON. A row that was damaged on disk must not affect others: reads of many rows skip it, and it is counted and logged once.
 import type { z } from 'zod'
+import { jobsOfText } from './chunk-text.ts'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
@@ -69,6 +70,7 @@ export function storedAny(text: unknown): AnyChunk {
 /** A chunk of a snapshot; only its essential fields are checked. Throws DataError. */
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
-  const isWhole = Array.isArray(chunk?.jobs) && chunk.key !== undefined && chunk.pipeline !== undefined
-  return isWhole ? (chunk as Chunk) : storedJson('')
+  const jobs = Array.isArray(chunk?.jobs) ? chunk.jobs : jobsOfText(chunk?.jobs)
+  const isWhole = jobs !== undefined && chunk?.key !== undefined && chunk.pipeline !== undefined
+  return isWhole ? ({ ...chunk, jobs } as Chunk) : storedJson('')
 }

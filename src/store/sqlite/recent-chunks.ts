@@ -7,7 +7,7 @@ import type { Chunk } from '../../model/chunk.ts'
 export interface RecentChunk {
   readonly id: number
   readonly chunk: AnyChunk
-  /** Length of its JSON. */
+  /** Length of its stored text. */
   readonly size: number
 }
 
@@ -20,10 +20,10 @@ export interface RecentChunks {
   recallOfRun(id: number): Chunk | undefined
 }
 
-/** UTF-16 units of JSON in the cache: some 600 chunks of twenty jobs, which take about as much in memory. */
-export const mostText = 8 * 1024 * 1024
+/** UTF-16 units of stored text in the cache: some 600 chunks of twenty jobs, which take twice as much in memory. */
+export const mostText = 4 * 1024 * 1024
 /** Larger chunks, in UTF-16 units, are not cached: a few of them would displace all others. */
-const largest = 128 * 1024
+const largest = 64 * 1024
 const believedMs = 60_000
 
 export function createRecentChunks(now: () => number): RecentChunks {

@@ -3,6 +3,7 @@ import { addChanges } from './changes.ts'
 import { addDeployments, withDeploymentIds } from './deployments.ts'
 import { addIncidents } from './incidents.ts'
 import { addEvents } from './events.ts'
+import { chunkText } from '../sql/chunk-text.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
 import { insertJobReads, readValues, removeJobRead, wishValues } from '../sql/job-reads.ts'
@@ -176,7 +177,7 @@ function writeJobs(db: Database, runId: number, { rows, snapshots }: JobWrites):
 
 function addToOutbox(db: Database, runId: number, pending: PendingChunk, writes: JobWrites, now: number): RecentChunk {
   const { chunk, to, reads } = pending
-  const content = JSON.stringify(chunk)
+  const content = chunkText(chunk)
   const inserted = db.prepare(insertChunk).run(...chunkTable.values(runId, pending, writes, now), content)
   const id = Number(inserted.lastInsertRowid)
   const insert = db.prepare(insertOutboxEntry)
