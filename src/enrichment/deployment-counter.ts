@@ -1,5 +1,5 @@
 // Counts each finished deployment once: compares it with those before it in its environment, asks which commits it brought, and writes its figures in
-// the transaction that marks it as counted.
+// the transaction that marks it as counted. Those of which nothing is asked are counted many together.
 import { backoff } from '../lib/backoff.ts'
 import {
   commitRange,
@@ -9,11 +9,13 @@ import {
   type Neighbours,
 } from '../model/deployment-figures.ts'
 import { countedFigures, type FigureOutlets } from './counted-figures.ts'
-import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
+import { createLeasedWork, createRests, leaseMs, type LeasedWork } from './leased-work.ts'
+import { createLoop } from '../lib/loop.ts'
+import { isOfTheData } from '../lib/fault.ts'
 import { viewDeployment, type Deployment } from '../model/deployment.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CommitsReading } from './deployed-commits.ts'
-import type { CountedDeployment, Deployments, DueDeployment } from '../store/ports/deployments.ts'
+import type { CountedDeployment, Decide, Decided, Deployments, DueDeployment } from '../store/ports/deployments.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { Log } from '../lib/log.ts'
 
@@ -42,31 +44,81 @@ export interface DeploymentCounter extends LeasedWork {
   readonly requests: () => number
 }
 
+/** How many are counted in one transaction. On SQLite nothing else is done meanwhile. */
+const together = 32
+/** How many wait for their commits at the same time. */
 const places = 4
 /** Tries to get the commits; with growing pauses they take about five hours. */
 const mostTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
+const idleMs = 1_000
 
 export function createDeploymentCounter(options: DeploymentCounterOptions): DeploymentCounter {
   const { deployments, platform, errors, clock, log } = options
   const counters: DeploymentCounters = { counted: 0, passedOver: 0, withoutCommits: 0 }
   const rests = createRests(clock)
+  const onError = (id: number, error: unknown): void =>
+    log.error({ err: error, deployment: id }, 'a deployment could not be counted')
 
-  async function countOne(due: DueDeployment, signal: AbortSignal): Promise<void> {
-    const around = await deployments.around(due.id)
-    if (around === undefined) return
-    const asked = await commitsOf(due, around, signal)
+  /** Returns how many were due. */
+  async function countDue(): Promise<number> {
+    try {
+      const decided = await deployments.countDue(together, decideWithoutCommits)
+      count(decided)
+      return decided.length
+    } catch {
+      return countOneByOne()
+    }
+  }
+
+  /** After they failed together. One that fails is due again when its lease has expired. Throws if it is the store that fails. */
+  async function countOneByOne(): Promise<number> {
+    const due = await deployments.take('together', together, leaseMs)
+    const failed: { readonly id: number; readonly error: unknown }[] = []
+    for (const { id } of due) {
+      try {
+        const decided = await deployments.count(id, decideWithoutCommits)
+        if (decided !== undefined) count([decided])
+      } catch (error) {
+        failed.push({ id, error })
+      }
+    }
+    const isBlameless = failed.length === due.length && !failed.some(({ error }) => isOfTheData(error))
+    if (failed.length > 1 && isBlameless) throw failed[0]?.error
+    for (const { id, error } of failed) onError(id, error)
+    return due.length
+  }
+
+  function count(decided: readonly Decided[]): void {
+    const of = (as: Decided): number => decided.filter(one => one === as).length
+    counters.counted += of('counted')
+    counters.passedOver += of('nothing')
+    if (of('counted') > 0) options.onCounted()
+    if (of('apart') > 0) apart.wake()
+  }
+
+  const decideWithoutCommits: Decide = ({ id, deployment }, around) =>
+    rangeOf(deployment, around) === undefined ? decide(id, deployment, around, undefined) : 'apart'
+
+  /** The revisions between which the platform is asked for the commits; undefined: it is not asked. */
+  function rangeOf(deployment: Deployment, around: Neighbours): ReturnType<typeof commitRange> {
+    const view = platform?.instance === deployment.instance ? viewDeployment(deployment) : undefined
+    return view && commitRange(view, around)
+  }
+
+  async function countApart(due: DueDeployment, signal: AbortSignal): Promise<void> {
+    const before = await deployments.around(due.id)
+    if (before === undefined) return
+    const asked = await commitsOf(due, before, signal)
     if (asked === 'later') return
-    const did = { counted: false }
-    const done = await deployments.count(due.id, (deployment, now) => {
-      const counted = decide(due.id, deployment, now, around, asked)
-      did.counted = counted !== 'nothing'
-      return counted
-    })
+    const decided = await deployments.count(due.id, ({ id, deployment }, around) =>
+      asked !== undefined && around.previous?.id !== before.previous?.id
+        ? undefined
+        : decide(id, deployment, around, asked),
+    )
     // The deployment before it is another one now, so the commits are those of another range: start over.
-    if (!done) return deployments.defer(due.id, 0, false)
-    counters[did.counted ? 'counted' : 'passedOver'] += 1
-    if (did.counted) options.onCounted()
+    if (decided === undefined) return deployments.defer(due.id, 0, false)
+    count([decided])
   }
 
   async function commitsOf(
@@ -74,9 +126,8 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     around: Neighbours,
     signal: AbortSignal,
   ): Promise<DeployedCommits | 'later' | undefined> {
-    const view = viewDeployment(deployment)
-    const range = view && commitRange(view, around)
-    if (range === undefined || platform?.instance !== deployment.instance) return undefined
+    const range = rangeOf(deployment, around)
+    if (platform === undefined || range === undefined) return undefined
     const { project } = deployment
     const answer = await platform.commits.read(project, range, signal)
     if (answer.as === 'read') {
@@ -99,32 +150,49 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     id: number,
     deployment: Deployment,
     around: Neighbours,
-    before: Neighbours,
     commits: DeployedCommits | undefined,
-  ): CountedDeployment | 'nothing' | undefined {
+  ): CountedDeployment | 'nothing' {
     const view = viewDeployment(deployment)
     if (!isCounted(view)) return 'nothing'
-    if (commits !== undefined && around.previous?.id !== before.previous?.id) return undefined
     const figures = figuresOf(view, deployment.job?.span, around, commits)
     const event = { kind: 'deployment_figures', name: 'platform.deployment' }
     const named = { deployment: figures, at: figures.finishedAt, key: `figures of deployment ${id}` }
     return { figures, ...countedFigures(deployment, event, named, options) }
   }
 
-  const work = createLeasedWork<DueDeployment>({
-    name: 'deployment counter',
-    queues: [{ places, take: async (limit, leaseMs) => deployments.take(limit, leaseMs) }],
+  const apart = createLeasedWork<DueDeployment>({
+    name: 'deployment counter with commits',
+    queues: [{ places, take: async (limit, ms) => deployments.take('apart', limit, ms) }],
     nameOf: ({ id }) => String(id),
-    work: countOne,
-    onError: ({ id }, error) => log.error({ err: error, deployment: id }, 'a deployment could not be counted'),
-    extend: async (due, leaseMs) =>
+    work: countApart,
+    onError: ({ id }, error) => onError(id, error),
+    extend: async (due, ms) =>
       deployments.extend(
         due.map(({ id }) => id),
-        leaseMs,
+        ms,
       ),
     rests,
     clock,
     log,
   })
-  return { ...work, counters, requests: () => platform?.commits.counters.requests ?? 0 }
+  const loop = createLoop({
+    name: 'deployment counter',
+    clock,
+    log,
+    turn: async () => ((await countDue()) < together ? idleMs : 0),
+  })
+  const both = [loop, apart]
+  return {
+    start: () => both.forEach(one => one.start()),
+    wake: () => both.forEach(one => one.wake()),
+    stop: async () => {
+      await Promise.all(both.map(async one => one.stop()))
+    },
+    drain: async () => {
+      while ((await countDue()) > 0);
+      await apart.drain()
+    },
+    counters,
+    requests: () => platform?.commits.counters.requests ?? 0,
+  }
 }

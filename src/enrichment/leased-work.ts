@@ -56,7 +56,7 @@ export interface Rests {
 }
 
 /** Longer than a request may take, or a pause within its answer. */
-const leaseMs = 90_000
+export const leaseMs = 90_000
 const renewMs = 30_000
 const turnMs = 1_000
 

@@ -1,4 +1,5 @@
 // Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCapabilities } from '../../src/enrichment/capability.ts'
 import { createCommitsReading } from '../../src/enrichment/deployed-commits.ts'
@@ -49,6 +50,8 @@ interface Asked {
   readonly ranges: string[]
   requests: number
   fail: PlatformError | undefined
+  /** Answers wait for it. */
+  until: Promise<void> | undefined
 }
 
 function platformOf(asked: Asked): Pick<PlatformClient, 'commits'> {
@@ -59,6 +62,7 @@ function platformOf(asked: Asked): Pick<PlatformClient, 'commits'> {
       for (let at = 0; at === 0 || at < all.length; at += 100) {
         onSend?.()
         asked.requests += 1
+        await asked.until
         if (asked.fail !== undefined) throw asked.fail
         const items = all.slice(at, at + 100).map((one): RestCommit => ({
           id: sha(one),
@@ -192,40 +196,51 @@ function reports(one: Made, random: Random): Deployment[] {
 describe.each([
   ['SQLite', async () => sqliteBench()],
   ['PostgreSQL', postgresBenches(newDatabase)],
-])('deployments are counted, on %s', (_name, bench) => {
+])('deployments are counted, on %s', (name, bench) => {
   let here: BareBench
   let store: Store
   let asked: Asked
+  /** How often something was put into the outbox. */
+  let commits: number
+  let errors: unknown[]
   beforeEach(async () => {
     here = await bench()
     store = await here.open()
-    asked = { ranges: [], requests: 0, fail: undefined }
+    asked = { ranges: [], requests: 0, fail: undefined, until: undefined }
+    commits = 0
+    errors = []
   })
   afterEach(async () => {
     await store.close()
     await here.dispose()
   })
 
-  function counterOn(definition: LeadTimeDefinition = 'commit', platform = true): DeploymentCounter {
-    const clock = { now: () => here.now(), sleep: async () => undefined }
-    const commits = createCommitsReading(
+  function counterOn(
+    definition: LeadTimeDefinition = 'commit',
+    platform = true,
+    { deployments } = store,
+  ): DeploymentCounter {
+    const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+    const reading = createCommitsReading(
       platformOf(asked),
       createCapabilities(store.repositories.refusedEndpoints, instance),
       definition,
     )
     return createDeploymentCounter({
       ...{
-        deployments: store.deployments,
-        platform: platform ? { instance, commits } : undefined,
+        deployments,
+        platform: platform ? { instance, commits: reading } : undefined,
         to: [delta],
         profile: 'generic',
       },
       ...{
         measure: chunk => measure(chunk, settings),
         errors: createErrorThrottle(silentLog()),
-        onCounted: () => undefined,
+        onCounted: () => {
+          commits += 1
+        },
       },
-      ...{ clock, log: silentLog() },
+      ...{ clock, log: pino({}, { write: line => errors.push(JSON.parse(line)) }) },
     })
   }
 
@@ -302,6 +317,84 @@ describe.each([
     here.move(day)
     await counter.drain()
     expect(asked.requests).toBe(requests)
+  })
+
+  it('two who count at the same time, as replicas do, count each once, and compare them as one alone does', async () => {
+    const random = new Random(22)
+    const made = year(random)
+    const observed = random.shuffle(made.flatMap(one => reports(one, random)))
+    for (let at = 0; at < observed.length; at += 500) await report(...observed.slice(at, at + 500))
+    here.move(countIn)
+    // One process alone may serve a file.
+    const other = name === 'PostgreSQL' ? await here.open() : store
+    const counters = [counterOn(), counterOn('commit', true, other)]
+    await Promise.all(counters.map(async counter => counter.drain()))
+    if (other !== store) await other.close()
+    const own = counters.map(({ counters: { counted } }) => counted)
+    expect(own.reduce((sum, one) => sum + one, 0)).toBe(made.filter(({ status }) => status !== 'canceled').length)
+    expect(Math.min(...own)).toBeGreaterThan(0)
+    for (const environment of ['production', 'staging']) {
+      const truth = truthOf(made, environment)
+      expect(await total('platform.deployment.rollback.count', environment)).toMatchObject([{ by: truth.rollbacks }])
+      const [recovery] = await total('platform.deployment.recovery_time', environment)
+      expect(recovery).toMatchObject({ count: truth.recoveries.length })
+    }
+  })
+
+  it('those of which the platform is not asked are counted many at a time', async () => {
+    const some = Array.from({ length: 100 }, (_, at) => event(at + 1, 'success', t0 + at, { environment: 'staging' }))
+    await report(...some)
+    here.move(countIn)
+    const counter = counterOn()
+    await counter.drain()
+    expect(counter.counters.counted).toBe(100)
+    expect(commits).toBeLessThan(10)
+    expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 100 }])
+  })
+
+  it('one that fails keeps none of those from being counted that were to be counted with it, each once', async () => {
+    await report(...[1, 2, 3, 4, 5].map(id => event(id, 'success', t0 + id, { environment: 'staging' })))
+    // The one is no JSON; the other is, but no deployment.
+    await here.sql(`UPDATE deployments SET content = '{"half": ' WHERE deployment_id = 2`)
+    await here.sql(`UPDATE deployments SET content = '{"event":{"facts":null}}' WHERE deployment_id = 4`)
+    here.move(countIn)
+    const counter = counterOn()
+    await counter.drain()
+    expect(counter.counters).toMatchObject({ counted: 3, passedOver: 0 })
+    expect(errors).toMatchObject([{ deployment: 4, msg: 'a deployment could not be counted' }])
+    expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 3 }])
+    // Repaired, it is counted when its lease has expired.
+    const whole = JSON.stringify(event(4, 'success', t0 + 4, { environment: 'staging' }))
+    await here.sql(`UPDATE deployments SET content = '${whole}' WHERE deployment_id = 4`)
+    here.move(hour)
+    await counter.drain()
+    expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 4 }])
+  })
+
+  it('those that wait for the platform keep none waiting of which it is not asked', async () => {
+    const many = Array.from({ length: 50 }, (_, at) => at + 1)
+    let answer = (): void => undefined
+    asked.until = new Promise(resolve => {
+      answer = resolve
+    })
+    await report(...many.map(id => event(id, 'success', t0 + id * minute)))
+    here.move(countIn)
+    const counter = counterOn()
+    counter.start()
+    try {
+      await expect.poll(() => asked.requests).toBe(4)
+      await report(...many.map(id => event(100 + id, 'success', t0 + id * minute, { environment: 'staging' })))
+      here.move(countIn)
+      // The first to production has none before it, whose commits are not its own.
+      await expect.poll(() => counter.counters.counted).toBe(51)
+      expect(asked.requests).toBe(4)
+      answer()
+      await expect.poll(() => counter.counters.counted).toBe(100)
+      expect(await total('platform.deployment.lead_time', 'production')).toMatchObject([{ count: 49 }])
+    } finally {
+      answer()
+      await counter.stop()
+    }
   })
 
   it('each is sent once to who takes points by themselves, and the lead time by its definition', async () => {

@@ -1,7 +1,65 @@
 // Deployments on both databases.
+import pg from 'pg'
+import { expect, it } from 'vitest'
 import { deploymentsExercise } from './deployments-exercise.ts'
+import { event, instance, minute, rules, t0 } from '../flow/world.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
+import { observedEvent } from '../../src/model/deployment.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { postgresBenches, sqliteBench } from './benches.ts'
+import type { RunChange } from '../../src/store/ports/runs.ts'
+
+const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
 deploymentsExercise('SQLite', sqliteBench)
 deploymentsExercise('PostgreSQL', postgresBenches(newDatabase))
+
+it('a report that arrives while another replica counts its deployment waits for it alone, and does not make it due again', async () => {
+  const url = await newDatabase()
+  let now = t0
+  const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
+  const pool = new pg.Pool({ connectionString: url })
+  /** The snapshot of a pipeline reports it, and adds to the totals of its project. */
+  const report = async (pipelineId: number, at: number): Promise<boolean> => {
+    const facts = observedEvent({ status: 'success', at, environment: 'staging' })
+    const deployment = { instance, project, deploymentId: 1, event: facts }
+    const amount = { kind: 'sum', by: 1 } as const
+    const totals = { key: { instance, projectId: project.id }, project, profile: 'generic', maxSeries: 10 }
+    const more: Pick<RunChange, 'deployments' | 'totals'> = {
+      deployments: [{ deployment, countIn: minute }],
+      totals: [{ ...totals, increments: [{ metric: 'pipelines', attributes: '{}', amount }] }],
+    }
+    const work = mergeWork([event('running', {}, [], {}, pipelineId)], 'webhook', rules)
+    return store.runs.transact(
+      work.map(({ decide, ...one }) => ({
+        ...one,
+        decide: (known, at) => {
+          const change = decide(known, at)
+          return change && { ...change, ...more }
+        },
+      })),
+    )
+  }
+  const other = await pool.connect()
+  try {
+    await report(1, t0)
+    now += minute
+    await other.query('BEGIN')
+    await other.query('UPDATE deployments SET due_at = NULL, counted_at = $1', [now])
+    const reported = report(2, t0 + 1_000)
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await expect.poll(async () => (await pool.query(waiting)).rows.length).toBeGreaterThan(0)
+    // Who counts adds to the totals last: did the report have them already, each would wait for the other.
+    await other.query('SELECT 1 FROM totals_projects FOR UPDATE NOWAIT')
+    await other.query('COMMIT')
+    expect(await reported).toBe(true)
+    now += minute
+    expect(await store.deployments.countDue(10, () => 'nothing')).toEqual([])
+    expect(await store.deployments.list({ since: 0, until: now, limit: 10 })).toMatchObject([{ at: t0 + 1_000 }])
+  } finally {
+    other.release()
+    await pool.end()
+    await store.close()
+  }
+})

@@ -11,6 +11,9 @@ export interface ReportedDeployment {
   readonly countIn: Millis
 }
 
+/** Most are counted together. Those whose commits are asked for are apart, so that neither wait for the others. */
+export type CountedHow = 'together' | 'apart'
+
 export interface DueDeployment {
   readonly id: number
   readonly deployment: Deployment
@@ -22,6 +25,15 @@ export interface DueDeployment {
 export interface CountedDeployment extends Counted {
   readonly figures: DeploymentFigures
 }
+
+/** Decides what becomes of a deployment, for its neighbours at that moment; `nothing`: it will never be counted; `apart`: it is due apart. */
+export type Decide = (
+  due: Pick<DueDeployment, 'id' | 'deployment'>,
+  around: Neighbours,
+) => CountedDeployment | 'nothing' | 'apart'
+
+/** What became of it; `damaged`: it will never be counted. */
+export type Decided = 'counted' | 'nothing' | 'apart' | 'damaged'
 
 /** A deployment as pages show it. */
 export interface ShownDeployment {
@@ -42,22 +54,18 @@ export interface DeploymentFilter {
 }
 
 export interface Deployments {
+  /** Counts those that are due together, the longest due first, in one transaction: all of them, or none if it throws. `limit`: most. */
+  countDue(limit: number, decide: Decide): Promise<readonly Decided[]>
   /** Leases due deployments, the longest due first. Damaged ones are skipped for good. */
-  take(limit: number, leaseMs: number): Promise<readonly DueDeployment[]>
+  take(how: CountedHow, limit: number, leaseMs: number): Promise<readonly DueDeployment[]>
   /** Extends the leases, from now on; 0: they are due at once. */
   extend(ids: readonly number[], leaseMs: number): Promise<void>
   /** Makes it due again in `ms`. `counted`: this was a try. */
   defer(id: number, ms: number, counted: boolean): Promise<void>
   /** The other deployments of its environment. Undefined if it is not to be counted (any more). */
   around(id: number): Promise<Neighbours | undefined>
-  /**
-   * Counts it unless it was counted before, in one transaction with what `decide` returns for its neighbours at that moment; `nothing`: it will never
-   * be counted; undefined: nothing is written. Returns whether it was counted.
-   */
-  count(
-    id: number,
-    decide: (deployment: Deployment, around: Neighbours) => CountedDeployment | 'nothing' | undefined,
-  ): Promise<boolean>
+  /** Counts one in a transaction, unless it was counted before or `decide` returns undefined: then nothing is written. */
+  count(id: number, decide: (...of: Parameters<Decide>) => ReturnType<Decide> | undefined): Promise<Decided | undefined>
   /** Deletes those that happened before `before`, except the last of each environment; returns how many. */
   prune(before: Millis, limit: number): Promise<number>
   /** Those within a period, the latest first. */

@@ -1,29 +1,53 @@
 // Deployments on PostgreSQL.
-import { around, countDeployment, deploymentStatements, environmentOf } from '../sql/deployment-counting.ts'
+import { allTaken, lockNames, taken } from './steps.ts'
+import {
+  around,
+  decideAll,
+  decidedAs,
+  isAnyDue,
+  lockOf,
+  neighbours,
+  selectDue,
+  selectOne,
+  totalsOf,
+  writeDecided,
+} from '../sql/deployment-counting.ts'
+import { deploymentStatements } from '../sql/deployment-reads.ts'
 import { deploymentIds, identified, selectDeploymentIds } from '../sql/deployments.ts'
-import { lockNames, taken } from './steps.ts'
 import { moveTotals } from './totals.ts'
 import { placed, postgresStatements } from './statements.ts'
 import type { Database, Session } from './database.ts'
-import type { Deployments, ReportedDeployment } from '../ports/deployments.ts'
+import type { Decided, Deployments, ReportedDeployment } from '../ports/deployments.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { StepOf } from '../sql/steps.ts'
 import type { Written } from './run-writes.ts'
 
 export function postgresDeployments(db: Database): Deployments {
+  const statements = postgresStatements(db)
+  const count = async (
+    select: (now: Millis) => StepOf,
+    decide: Parameters<Deployments['count']>[1],
+  ): Promise<Decided[]> =>
+    db.transaction(async (session, now) => {
+      const [sql, values] = select(now)
+      const rows = await session.query(placed(sql), values)
+      // Of one environment only one replica counts at a time, so that it sees what was counted before. Rows are locked first, then environments, then totals.
+      await lockNames(session, rows.map(lockOf))
+      const beside = rows.map(row => neighbours(row, session.damaged))
+      const decided = decideAll(rows, await allTaken(session, beside), session.damaged, decide)
+      const written = decided.map(one => writeDecided(one, now, session.damaged))
+      await allTaken(session, written)
+      await moveTotals(session, totalsOf(decided), now)
+      return decided.map(decidedAs)
+    })
   return {
-    ...deploymentStatements(postgresStatements(db)),
+    ...deploymentStatements(statements),
+    countDue: async (limit, decide) =>
+      (await isAnyDue(statements, 'together', await db.now()))
+        ? count(now => selectDue(now, limit, statements.skipLocked), decide)
+        : [],
     around: async id => db.transaction(async session => taken(session, around(id, session.damaged))),
-    count: async (id, decide) =>
-      db.transaction(async (session, now) => {
-        // Deployments of one environment are counted one after the other, so that each sees those counted before.
-        const environment = await taken(session, environmentOf(id))
-        if (environment === undefined) return false
-        await lockNames(session, [environment])
-        const done = await taken(session, countDeployment(id, now, session.damaged, decide))
-        if (done === undefined) return false
-        const { counted } = done
-        if (counted !== 'nothing' && counted.totals !== undefined) await moveTotals(session, [counted.totals], now)
-        return true
-      }),
+    count: async (id, decide) => (await count(() => selectOne(id, 'FOR UPDATE'), decide))[0],
   }
 }
 

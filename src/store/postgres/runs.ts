@@ -20,6 +20,7 @@ import { takeTombstones } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
 import { writeJobs, writeChunks, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
+import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { ReportedChange } from '../ports/changes.ts'
 import type { ReportedDeployment } from '../ports/deployments.ts'
@@ -34,11 +35,14 @@ export function postgresRuns(db: Database): Runs {
           const reported: Reported = {
             deployments: [...(processed?.deployments ?? [])],
             changes: [...(processed?.changes ?? [])],
+            totals: [],
           }
           for (const wave of waves(work)) await transact(session, now, wave, reported)
           await addEvents(session, processed?.events ?? [], reported.deployments, now)
           await addChanges(session, reported.changes, now)
           await addIncidents(session, processed?.incidents ?? [], now)
+          // After the rows of what is counted, in the order in which counters lock them.
+          await moveTotals(session, reported.totals, now)
         })
         return true
       } catch (error) {
@@ -62,10 +66,11 @@ export function postgresRuns(db: Database): Runs {
   }
 }
 
-/** What deliveries report besides runs; the snapshots of a transaction add to it. */
+/** What is written after all runs: what deliveries report besides runs, and what the snapshots of the transaction add. */
 interface Reported {
   readonly deployments: ReportedDeployment[]
   readonly changes: ReportedChange[]
+  readonly totals: ProjectIncrements[]
 }
 
 /** Each wave has a run at most once, so that work on one run is done in its order, and work on different runs together. */
@@ -112,6 +117,7 @@ async function transact(session: Session, now: number, work: readonly RunWork[],
     changed.push(...(await decideAll(session, now, slice, byKey, reported.deployments)))
   reported.deployments.push(...changed.flatMap(({ deployments = [] }) => deployments))
   reported.changes.push(...changed.flatMap(({ changes = [] }) => changes))
+  reported.totals.push(...changed.flatMap(({ totals = [] }) => totals))
 }
 
 const removeRead = `${placed(removeJobRead)} RETURNING 1`
@@ -165,11 +171,6 @@ async function decideAll(
   await changeEnrichment(
     session,
     changes.map(({ change }, index) => ({ runId: ids[index] ?? 0, change: change.enrichment })),
-  )
-  await moveTotals(
-    session,
-    changes.flatMap(({ change }) => change.totals ?? []),
-    now,
   )
   return changes.map(({ change }) => change)
 }

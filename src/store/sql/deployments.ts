@@ -7,29 +7,35 @@ import type { DamagedRows } from './stored-json.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunChange } from '../ports/runs.ts'
 import type { ReportedDeployment } from '../ports/deployments.ts'
-import type { Steps, StepValue } from './steps.ts'
+import type { StepOf, Steps, StepValue } from './steps.ts'
 
 /** The platform's limit for the name of an environment. */
 const longestName = 255
 
-/** Returns the events that got their span. */
+/** `lock`: so that none is counted between its reading and its writing, which would make it due again. Returns the events that got their span. */
 export function* writeDeployments(
   reported: readonly ReportedDeployment[],
   now: Millis,
   damaged: DamagedRows,
+  lock: '' | 'FOR UPDATE',
 ): Steps<WrittenEvent[]> {
   const joined: WrittenEvent[] = []
   for (const { deployment, countIn } of reported) {
-    yield* writeDeployment(deployment, now + countIn, now, damaged)
+    const known = yield selectOwn(deployment, lock)
+    yield* writeDeployment(deployment, known, now + countIn, now, damaged)
     const { job, instance } = deployment
     if (job !== undefined) joined.push(...(yield* joinWaiting(instance, job.span, now, damaged)))
   }
   return joined
 }
 
-function* writeDeployment(reported: Deployment, dueAt: Millis, now: Millis, damaged: DamagedRows): Steps<void> {
-  const { instance, jobId, deploymentId } = reported
-  const [row, twin] = yield [selectOwn, [instance, jobId ?? null, deploymentId ?? null]]
+function* writeDeployment(
+  reported: Deployment,
+  [row, twin]: readonly Row[],
+  dueAt: Millis,
+  now: Millis,
+  damaged: DamagedRows,
+): Steps<void> {
   if (row === undefined) {
     const values = valuesOf(reported, now)
     const isKnown = values[mayCount] !== null
@@ -81,8 +87,14 @@ function name(given: string | undefined): string | null {
   return given === undefined ? null : plainText(given).slice(0, longestName)
 }
 
-const selectOwn = `SELECT id, content, due_at, known_at, counted_at FROM deployments
-  WHERE instance = ?1 AND (job_id = CAST(?2 AS bigint) OR deployment_id = CAST(?3 AS bigint)) ORDER BY id LIMIT 2`
+function selectOwn({ instance, jobId, deploymentId }: Deployment, lock: '' | 'FOR UPDATE'): StepOf {
+  return [
+    `SELECT id, content, due_at, known_at, counted_at FROM deployments
+     WHERE instance = ?1 AND (job_id = CAST(?2 AS bigint) OR deployment_id = CAST(?3 AS bigint)) ORDER BY id LIMIT 2 ${lock}`,
+    [instance, jobId ?? null, deploymentId ?? null],
+  ]
+}
+
 const inserted = [...columns, 'due_at', 'known_at']
 const insert = `INSERT INTO deployments (${inserted.join(', ')}) VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')})`
 const updated = [...inserted, 'counted_at']

@@ -1,0 +1,87 @@
+// Leases, prunes and lists deployments, for both databases.
+import { is, isAnyDue, neverDue } from './deployment-counting.ts'
+import { json, number, optional, record, type Row } from './columns.ts'
+import { places, type Statements } from './statements.ts'
+import { viewDeployment, type Deployment } from '../../model/deployment.ts'
+import type { DeploymentFigures } from '../../model/deployment-figures.ts'
+import type { Deployments, DueDeployment, ShownDeployment } from '../ports/deployments.ts'
+
+export function deploymentStatements(
+  sql: Statements,
+): Pick<Deployments, 'take' | 'extend' | 'defer' | 'prune' | 'list' | 'current'> {
+  const shown = (rows: readonly Row[]): ShownDeployment[] =>
+    rows.flatMap(row => sql.damaged.orNothing({ deployment: row.id }, 'it is not shown', () => shownOf(row)) ?? [])
+  return {
+    take: async (how, limit, leaseMs) => {
+      const now = await sql.now()
+      if (!(await isAnyDue(sql, how, now))) return []
+      const rows = await sql.changed(
+        `UPDATE deployments SET due_at = ?1, leased = 1
+         WHERE id IN (SELECT id FROM deployments WHERE due_at <= ?2 AND ${is[how]} ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
+         RETURNING id, content, tries`,
+        [now + leaseMs, now, limit],
+      )
+      const due: DueDeployment[] = []
+      for (const row of rows) {
+        const read = (): DueDeployment => ({ ...dueOf(row), deployment: content(row) })
+        const one = sql.damaged.orNothing({ deployment: row.id }, 'it is not counted', read)
+        if (one === undefined) await sql.change(neverDue, [idOf(row)])
+        else due.push(one)
+      }
+      return due.sort((a, b) => a.id - b.id)
+    },
+    extend: async (ids, leaseMs) => {
+      if (ids.length === 0) return
+      await sql.change(
+        `UPDATE deployments SET due_at = ?1, leased = ?2 WHERE due_at IS NOT NULL AND id IN (${places(ids, 2)})`,
+        [(await sql.now()) + leaseMs, leaseMs > 0 ? 1 : 0, ...ids],
+      )
+    },
+    defer: async (id, ms, counted) => {
+      const values = [(await sql.now()) + ms, counted ? 1 : 0, id]
+      await sql.change(
+        'UPDATE deployments SET due_at = ?1, leased = 0, tries = tries + ?2 WHERE id = ?3 AND due_at IS NOT NULL',
+        values,
+      )
+    },
+    prune: async (before, limit) =>
+      sql.change(
+        `DELETE FROM deployments WHERE id IN
+           (SELECT d.id FROM deployments d WHERE d.happened_at < ?1 AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS
+              (SELECT 1 FROM deployments l WHERE l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
+               AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at))
+            ORDER BY d.happened_at LIMIT ?2)`,
+        [before, limit],
+      ),
+    list: async ({ project, since, until, limit }) =>
+      shown(
+        await sql.all(
+          `SELECT * FROM deployments WHERE happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL
+             ${project === undefined ? '' : 'AND project = ?4'} ORDER BY happened_at DESC, id DESC LIMIT ?3`,
+          [since, until, limit, ...(project === undefined ? [] : [project])],
+        ),
+      ),
+    current: async ({ project, limit }) =>
+      shown(
+        await sql.all(
+          `SELECT d.* FROM deployments d WHERE d.outcome = 'succeeded' AND d.environment IS NOT NULL ${project === undefined ? '' : 'AND d.project = ?2'}
+             AND NOT EXISTS (SELECT 1 FROM deployments l WHERE l.instance = d.instance AND l.project_id = d.project_id
+               AND l.environment = d.environment AND l.outcome = 'succeeded' AND (l.finished_at, l.id) > (d.finished_at, d.id))
+           ORDER BY d.finished_at DESC, d.id DESC LIMIT ?1`,
+          [limit, ...(project === undefined ? [] : [project])],
+        ),
+      ),
+  }
+}
+
+const idOf = number('id')
+const content = json<Deployment>('content')
+const dueOf = record({ id: idOf, tries: number('tries') })
+const figuresColumn = optional(json<DeploymentFigures>, 'figures')
+
+function shownOf(row: Row): ShownDeployment | undefined {
+  const deployment = content(row)
+  const view = viewDeployment(deployment)
+  if (view === undefined) return undefined
+  return { id: idOf(row), deployment, view, at: number('happened_at')(row), figures: figuresColumn(row) }
+}
