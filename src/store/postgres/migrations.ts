@@ -1,4 +1,5 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited.
+import { countedTogether } from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -16,4 +17,6 @@ export const postgresMigrations: readonly string[] = [
   ALTER TABLE inbox ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE INDEX inbox_waiting ON inbox (id, leased_until);
   `,
+  // 2: deployments are counted together, but for those that wait for their commits.
+  countedTogether,
 ]

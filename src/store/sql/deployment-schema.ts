@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts'
 export function deploymentSchema({ id }: Dialect): string {
   return `
   -- Deployments. \`content\`: the merged reports; the columns are for finding and comparing. \`due_at\`: when it is counted; null as long as it is under
-  -- way, and after it was counted. \`apart\`: 1 if it waits for its commits. \`figures\`: what was counted.
+  -- way, and after it was counted. \`figures\`: what was counted.
   CREATE TABLE deployments (
     id            ${id},
     instance      text     NOT NULL,
@@ -21,7 +21,6 @@ export function deploymentSchema({ id }: Dialect): string {
     -- When its end was first reported.
     known_at      bigint,
     due_at        bigint,
-    apart         integer  NOT NULL DEFAULT 0,
     leased        integer  NOT NULL DEFAULT 0,
     tries         smallint NOT NULL DEFAULT 0,
     counted_at    bigint,
@@ -29,12 +28,22 @@ export function deploymentSchema({ id }: Dialect): string {
     UNIQUE (instance, job_id),
     UNIQUE (instance, deployment_id)
   );
-  CREATE INDEX deployments_due ON deployments (apart, due_at) WHERE due_at IS NOT NULL;
-  -- What is compared with a deployment is found without reading the others of its environment, which may be very many.
-  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at);
-  CREATE INDEX deployments_by_revision ON deployments (instance, project_id, environment, outcome, revision, finished_at);
-  CREATE INDEX deployments_counted ON deployments (instance, project_id, environment, finished_at) WHERE counted_at IS NOT NULL;
+  CREATE INDEX deployments_due ON deployments (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, finished_at);
   CREATE INDEX deployments_by_time ON deployments (happened_at);
   CREATE INDEX deployments_of_project ON deployments (project, happened_at);
   `
 }
+
+/** The second step of both schemas. A store that an earlier version made may have some of the indexes. */
+export const countedTogether = `
+  -- 1 if it waits for its commits, and is counted by itself.
+  ALTER TABLE deployments ADD COLUMN apart integer NOT NULL DEFAULT 0;
+  DROP INDEX deployments_due;
+  CREATE INDEX deployments_due ON deployments (apart, due_at) WHERE due_at IS NOT NULL;
+  -- What is compared with a deployment is found without reading the others of its environment, which may be very many.
+  DROP INDEX deployments_by_environment;
+  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at);
+  CREATE INDEX IF NOT EXISTS deployments_by_revision ON deployments (instance, project_id, environment, outcome, revision, finished_at);
+  CREATE INDEX IF NOT EXISTS deployments_counted ON deployments (instance, project_id, environment, finished_at) WHERE counted_at IS NOT NULL;
+`

@@ -1,4 +1,5 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
+import { countedTogether } from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -39,4 +40,6 @@ export const sqliteMigrations: readonly string[] = [
     version INTEGER NOT NULL
   );
   `,
+  // 2: deployments are counted together, but for those that wait for their commits.
+  countedTogether,
 ]

@@ -1,0 +1,61 @@
+// A store that an earlier version made is brought to this version's schema with all that is in it.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { newDatabase } from './new-database.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { postgresMigrations } from '../../src/store/postgres/migrations.ts'
+import { sqliteMigrations } from '../../src/store/sqlite/migrations.ts'
+import type { Deployment } from '../../src/model/deployment.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const options = { maxSize: 2 ** 30 }
+const deployment: Deployment = {
+  instance: 'https://git.example.com',
+  project: { id: 1 },
+  deploymentId: 7,
+  reports: [],
+} as unknown as Deployment
+const insertDue = `
+  INSERT INTO deployments (instance, project_id, deployment_id, environment, happened_at, finished_at, content, due_at)
+  VALUES ('https://git.example.com', 1, 7, 'production', 1, 1, '${JSON.stringify(deployment)}', 1)`
+
+/** The platform's ids of the deployments that are counted. */
+async function counted(store: Store): Promise<(number | undefined)[]> {
+  const ids: (number | undefined)[] = []
+  await store.deployments.countDue(10, due => {
+    ids.push(due.deployment.deploymentId)
+    return 'nothing'
+  })
+  return ids
+}
+
+it('an SQLite file of the first schema: its deployments are counted', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-steps-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'pipespan.db')
+  const first = new DatabaseSync(file)
+  first.exec(`${sqliteMigrations[0]} ${insertDue}; PRAGMA user_version = 1`)
+  first.close()
+  const store = openSqlite(file, { ...options, now: Date.now })
+  expect(await counted(store)).toEqual([7])
+  await store.close()
+})
+
+it('a PostgreSQL database of the first schema: its deployments are counted', async () => {
+  const url = await newDatabase()
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(
+    `${postgresMigrations[0]} ${insertDue};
+     CREATE TABLE pipespan_schema (version integer NOT NULL); INSERT INTO pipespan_schema VALUES (1)`,
+  )
+  await client.end()
+  const store = await openPostgres(url, options)
+  expect(await counted(store)).toEqual([7])
+  await store.close()
+})
