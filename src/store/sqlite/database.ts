@@ -226,7 +226,7 @@ const ofConnection = `
   PRAGMA foreign_keys = ON;
   PRAGMA secure_delete = ON;
   PRAGMA temp_store = MEMORY;
-  PRAGMA cache_size = -16384;
+  PRAGMA cache_size = -4096;
   PRAGMA wal_autocheckpoint = 2048;
   PRAGMA journal_size_limit = 67108864;
 `
