@@ -45,5 +45,8 @@ export const countedTogether = `
   DROP INDEX deployments_by_environment;
   CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at);
   CREATE INDEX IF NOT EXISTS deployments_by_revision ON deployments (instance, project_id, environment, outcome, revision, finished_at);
-  CREATE INDEX IF NOT EXISTS deployments_counted ON deployments (instance, project_id, environment, finished_at) WHERE counted_at IS NOT NULL;
+  -- When each was counted is in the index: rows of those that ended later and were counted since are not read.
+  DROP INDEX IF EXISTS deployments_counted;
+  CREATE INDEX deployments_counted ON deployments (instance, project_id, environment, finished_at, counted_at)
+    WHERE counted_at IS NOT NULL AND outcome IS NOT NULL;
 `
