@@ -19,10 +19,13 @@ function asJson(chunk: Chunk): Chunk {
   }
 }
 
+const id = fc.integer({ min: 1 })
+const beside = fc.record({ deploymentId: id, downstream: fc.record({ pipelineId: id }) }, { requiredKeys: [] })
+
 /** Times of spans are always known. */
-const stored = anyChunk.map((chunk): Chunk => ({
+const stored = fc.tuple(anyChunk, beside).map(([chunk, others]): Chunk => ({
   ...chunk,
-  jobs: chunk.jobs.map(job => ({ ...job, start: job.start || 0, end: job.end || 1 })),
+  jobs: chunk.jobs.map(job => ({ ...job, ...others, start: job.start || 0, end: job.end || 1 })),
 }))
 
 describe('a stored chunk', () => {
