@@ -22,10 +22,12 @@ function asJson(chunk: Chunk): Chunk {
 const id = fc.integer({ min: 1 })
 const beside = fc.record({ deploymentId: id, downstream: fc.record({ pipelineId: id }) }, { requiredKeys: [] })
 
-/** Times of spans are always known. */
+const finite = (time: number): number => (Number.isFinite(time) ? time : 0)
+
+/** Times of spans are always known, and JSON has no infinite ones. */
 const stored = fc.tuple(anyChunk, beside).map(([chunk, others]): Chunk => ({
   ...chunk,
-  jobs: chunk.jobs.map(job => ({ ...job, ...others, start: job.start || 0, end: job.end || 1 })),
+  jobs: chunk.jobs.map(job => ({ ...job, ...others, start: finite(job.start), end: finite(job.end) })),
 }))
 
 describe('a stored chunk', () => {
