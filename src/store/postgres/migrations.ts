@@ -1,5 +1,5 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited.
-import { countedTogether } from '../sql/deployment-schema.ts'
+import { comparedByIndex, countedTogether } from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -19,4 +19,6 @@ export const postgresMigrations: readonly string[] = [
   `,
   // 2: deployments are counted together, but for those that wait for their commits.
   countedTogether,
+  // 3: what a deployment is compared with is found by indexes.
+  comparedByIndex,
 ]

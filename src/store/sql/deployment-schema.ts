@@ -35,12 +35,19 @@ export function deploymentSchema({ id }: Dialect): string {
   `
 }
 
-/** The second step of both schemas. A store that an earlier version made may have some of the indexes. */
+/** The second step of both schemas. */
 export const countedTogether = `
   -- 1 if it waits for its commits, and is counted by itself.
   ALTER TABLE deployments ADD COLUMN apart integer NOT NULL DEFAULT 0;
   DROP INDEX deployments_due;
   CREATE INDEX deployments_due ON deployments (apart, due_at) WHERE due_at IS NOT NULL;
+`
+
+/**
+ * The third step. A store that an earlier version made may have some of the indexes. A daemon that knows one step alone refuses a store with three: it cannot read chunks whose jobs are rows (`chunk-text.ts`), and would
+ * set their exports aside.
+ */
+export const comparedByIndex = `
   -- What is compared with a deployment is found without reading the others of its environment, which may be very many.
   DROP INDEX deployments_by_environment;
   CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at);

@@ -1,5 +1,5 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
-import { countedTogether } from '../sql/deployment-schema.ts'
+import { comparedByIndex, countedTogether } from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -42,4 +42,6 @@ export const sqliteMigrations: readonly string[] = [
   `,
   // 2: deployments are counted together, but for those that wait for their commits.
   countedTogether,
+  // 3: what a deployment is compared with is found by indexes.
+  comparedByIndex,
 ]
