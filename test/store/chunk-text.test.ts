@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from '../telemetry/arbitraries.ts'
-import { chunkText } from '../../src/store/sql/chunk-text.ts'
+import { chunkText, textsOfJob } from '../../src/store/sql/chunk-text.ts'
 import { storedChunk } from '../../src/store/sql/stored-json.ts'
 import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 
@@ -44,6 +44,18 @@ describe('a stored chunk', () => {
       fc.property(stored, chunk => {
         const text = JSON.stringify(chunk)
         expect(storedChunk(text)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('has what a search for a job looks for, in either form', () => {
+    fc.assert(
+      fc.property(stored, chunk => {
+        for (const { name } of chunk.jobs) {
+          if (name === undefined) continue
+          for (const text of [chunkText(chunk), JSON.stringify(chunk)])
+            expect(textsOfJob(name).some(part => text.includes(part))).toBe(true)
+        }
       }),
     )
   })

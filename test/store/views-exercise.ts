@@ -1,7 +1,8 @@
 // What every store's views promise, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
-import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
+import { at, event, everything, instance, job, minute, rules, t0 } from '../flow/world.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/store/ports/trends.ts'
 import { isFull } from '../full.ts'
 import type { CostGroup, CostLine } from '../../src/store/ports/costs.ts'
@@ -9,7 +10,7 @@ import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
 import type { Bench } from './benches.ts'
-import type { ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
+import type { JobFacts, ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
 import type { RateOf } from '../../src/model/price.ts'
 import type { RunPage, RunQuery } from '../../src/store/ports/views.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
@@ -126,6 +127,37 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const first = await store.views.search({ job: 'unit', limit: 1 })
       const second = await store.views.search({ job: 'unit', limit: 1, after: first.next })
       expect([ids(first), ids(second)]).toEqual([[4], [1]])
+    })
+
+    it('finds by the name of a job that only a chunk has, whatever is beside the name in it', async () => {
+      const atOnce = { ...rules, settle: 0 }
+      const snapshotter = createSnapshotter({
+        ...{ rules: atOnce, selection: everything, onSnapshot: () => undefined },
+        ...{ to: [{ destination: 'default', signal: 'traces' }] },
+        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      })
+      const odd = '100% "odd"_\\'
+      const names: readonly [string, Partial<JobFacts>][] = [
+        ['unit', {}],
+        ['unit tests', { stage: 'unit', failureReason: 'unit' }],
+        [odd, { stage: 'unit' }],
+        ['bare', { stage: undefined }],
+      ]
+      for (const [index, [name, facts]] of names.entries()) {
+        const id = index + 1
+        const jobs = [job(id * 10, name, 'success', { started: 1, finished: 9 }, facts)]
+        const observed = event('success', { createdAt: at(id), finishedAt: at(9) }, jobs, {}, id)
+        const work = mergeWork([observed], 'webhook', atOnce).map(one => snapshotter.atOnce(one, []))
+        await store.runs.transact(work)
+        expect(await store.views.chunks({ instance, pipelineId: id })).toHaveLength(1)
+      }
+      for (const isCounted of [false, true]) {
+        while (isCounted && (await store.views.trends.takeIn(100)) > 0);
+        expect([isCounted, await found({ job: 'unit' })]).toEqual([isCounted, [1]])
+        expect(await found({ job: 'unit tests' })).toEqual([2])
+        expect(await found({ job: odd })).toEqual([3])
+        expect(await found({ job: 'bare' })).toEqual([4])
+      }
     })
 
     it('has the keys of all that is listed, the last stored first', async () => {

@@ -55,6 +55,17 @@ function storedJobs(jobs: readonly JobSnapshot[]): StoredJobs {
   return { rows, people: people.all, runners: rowsOfRunners, tags: tags.all }
 }
 
+/** What is in the text of every chunk that has a job of this name, in one of its forms. It may be in others, too. */
+export function textsOfJob(name: string): readonly string[] {
+  // In a row, the name follows the status.
+  return [`,${JSON.stringify(name)}`, namedText(name)]
+}
+
+/** The same of a job that is stored with the names of its fields. */
+export function namedText(name: string): string {
+  return `"name":${JSON.stringify(name)}`
+}
+
 /** The jobs of a stored chunk; undefined if they are damaged. Those with equal runners and people share them. */
 export function jobsOfText(stored: unknown): JobSnapshot[] | undefined {
   const { rows, people, runners, tags } = (stored ?? {}) as Partial<Record<keyof StoredJobs, unknown>>
