@@ -5,8 +5,8 @@ import type { Session } from './database.ts'
 
 /** A larger run is a slice by itself. */
 const jobsAtOnce = 20_000
-/** Bytes of a job in a chunk's content. */
-const bytesOfJob = 600
+/** Bytes of a job in a chunk's content. One with the names of its fields (`chunk-text.ts`) counts as two. */
+const bytesOfJob = 300
 
 /** In the order of `items`. `runOf`: the run if all of its jobs are wanted, else undefined. */
 export async function slicesOf<T>(
