@@ -1,5 +1,7 @@
 // Runs the shipped daemon as a child process, configured by variables only.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -79,21 +81,27 @@ export class DaemonProcess {
   }
 }
 
-/** Free ports of the loopback address. */
+/** Below all that systems give away by themselves (32,768 on Linux, 49,152 elsewhere), and above what services usually have. */
+const [firstPort, ports] = [20_000, 10_000]
+
+/** Free ports of the loopback address, of those that no system gives away by itself: what begins to listen elsewhere meanwhile gets none of them. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject).listen(0, '127.0.0.1', resolve)
-      })
-      return server
-    }),
-  )
-  const ports = servers.map(server => {
-    const address = server.address()
-    return typeof address === 'object' && address !== null ? address.port : 0
-  })
-  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
-  return ports
+  const found = new Set<number>()
+  while (found.size < count) {
+    const port = firstPort + randomInt(ports)
+    if (!found.has(port) && (await isFree(port))) found.add(port)
+  }
+  return [...found]
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    return true
+  } catch {
+    return false
+  } finally {
+    await new Promise(resolve => server.close(resolve))
+  }
 }

@@ -12,6 +12,8 @@ export interface WatchOptions {
   readonly tracer?: Tracer | undefined
   /** Unix time in milliseconds. */
   readonly now: () => number
+  /** Passes evenly, ms. Default: as this process measures it. */
+  readonly elapsed?: (() => number) | undefined
 }
 
 export interface Watch {
@@ -32,10 +34,10 @@ const watched = ['inbox', 'runs', 'outbox', 'totals', 'pruning'] as const
 /** How many leases are remembered to measure latency. */
 const mostLeases = 1_000
 
-export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
+export function createWatch({ meters, tracer, now, elapsed = () => performance.now() }: WatchOptions): Watch {
   async function timed<T>(operation: string, work: () => Promise<T>): Promise<T> {
     const startTime = now()
-    const since = performance.now()
+    const since = elapsed()
     let error: string | undefined
     try {
       return await work()
@@ -43,7 +45,7 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
       error = reasonOf(thrown)
       throw thrown
     } finally {
-      const tookMs = performance.now() - since
+      const tookMs = elapsed() - since
       meters.record('storeDuration', tookMs / 1000, { operation, ...(error === undefined ? {} : { error: 'true' }) })
       if (tracer !== undefined && (tookMs >= slow || error !== undefined)) {
         const span = tracer.startSpan(`store ${operation}`, {

@@ -439,12 +439,16 @@ it('10: a hook with another secret', async () => {
 
 it('11: clocks that differ', async () => {
   clockOff = -240_000
+  const began = Date.now()
   const { code, reported } = await examined()
+  const took = (Date.now() - began) / 1_000
   expect(code).toBe(1)
   expect(reported).toMatchObject([
     { check: 'clock', remedy: 'Synchronize both with NTP: beyond 300 s signed webhooks are refused.' },
   ])
-  expect(reported[0]?.what).toMatch(/^The platform's clock is 2(39|40|41) s behind this machine's\.$/)
+  const off = Number(/^The platform's clock is (\d+) s behind this machine's\.$/.exec(reported[0]?.what ?? '')?.[1])
+  // Half of what an answer takes counts as its way, and the platform's time has whole seconds.
+  expect(Math.abs(off - 240)).toBeLessThanOrEqual(2 + took / 2)
 })
 
 it('12: deliveries of another instance', async () => {

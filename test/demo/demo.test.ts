@@ -110,10 +110,13 @@ describe('pipespan demo', () => {
   it('says so with its last lines when the daemon dies on the way', async () => {
     const main = program(`
       import { createServer } from 'node:http'
-      const [host, port] = process.env.PIPESPAN_ADMIN_LISTEN.split(':')
-      createServer((_, response) => {
-        response.end('ok', () => { console.error('out of luck'); process.exit(9) })
-      }).listen(Number(port), host)
+      const listen = (address, answer) => {
+        const [host, port] = address.split(':')
+        createServer(answer).listen(Number(port), host)
+      }
+      listen(process.env.PIPESPAN_ADMIN_LISTEN, (_, response) => response.end('ok'))
+      // The first webhook comes once the demo has seen that it is ready.
+      listen(process.env.PIPESPAN_LISTEN, () => { console.error('out of luck'); process.exit(9) })
     `)
     const run = start({ main })
     expect(await run.code).toBe(1)

@@ -20,7 +20,8 @@ let status: number
 beforeEach(async () => {
   arrivals = []
   status = 202
-  server = createServer((request, response) => {
+  // No connection is closed because somebody else works on this machine.
+  server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     let body = ''
     request.setEncoding('utf8')
     request.on('data', chunk => (body += String(chunk)))

@@ -26,37 +26,33 @@ async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
 const refusal = { kind: 'status', status: 400, message: 'attribute too long' } as const
 
 describe('a backend', () => {
-  it(
-    'that is absent, then says 503, 429 and 401, gets everything once it says 200, and nothing twice',
-    async () => {
-      const load = makeLoad({ seed: 40, pipelines: isFull ? 20 : 8, webhooks: 0 })
-      const [port = 0] = await freePorts(1)
-      const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
-      await send(daemon, load)
-      await daemon.process.logged(({ reason }) => /ECONNREFUSED|connect/i.test(String(reason)))
-      if (isFull) await sleep(60_000)
+  it('that is absent, then says 503, 429 and 401, gets everything once it says 200, and nothing twice', async () => {
+    const load = makeLoad({ seed: 40, pipelines: isFull ? 20 : 8, webhooks: 0 })
+    const [port = 0] = await freePorts(1)
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
+    await send(daemon, load)
+    await daemon.process.logged(({ reason }) => /ECONNREFUSED|connect/i.test(String(reason)))
+    if (isFull) await sleep(60_000)
 
-      const receiver = await startReceiver({ port })
-      const misbehave = async (status: number, headers: Record<string, string>, times: number): Promise<void> => {
-        receiver.misbehave({ fault: { kind: 'status', status, headers }, times })
-        const isIt = (): boolean => receiver.requests.filter(one => one.status === status).length >= times
-        await receiver.until(isIt)
-      }
-      await misbehave(503, { 'retry-after': '1' }, 2)
-      await misbehave(429, { 'retry-after': '1' }, 1)
-      await misbehave(401, {}, 1)
-      await receiver.until(complete(load.truths))
-      expect(await daemon.stop()).toEqual({ code: 0, signal: null })
-      expect(differences(load.truths, receiver.spans)).toEqual([])
+    const receiver = await startReceiver({ port })
+    const misbehave = async (status: number, headers: Record<string, string>, times: number): Promise<void> => {
+      receiver.misbehave({ fault: { kind: 'status', status, headers }, times })
+      const isIt = (): boolean => receiver.requests.filter(one => one.status === status).length >= times
+      await receiver.until(isIt)
+    }
+    await misbehave(503, { 'retry-after': '1' }, 2)
+    await misbehave(429, { 'retry-after': '1' }, 1)
+    await misbehave(401, {}, 1)
+    await receiver.until(complete(load.truths))
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    expect(differences(load.truths, receiver.spans)).toEqual([])
 
-      // What the backend asked for was kept: nobody came back within the second.
-      for (const [index, { status, at }] of receiver.requests.entries()) {
-        const next = receiver.requests[index + 1]
-        if ((status === 503 || status === 429) && next !== undefined) expect(next.at - at).toBeGreaterThan(990)
-      }
-    },
-    isFull ? 900_000 : 300_000,
-  )
+    // What the backend asked for was kept: nobody came back within the second.
+    for (const [index, { status, at }] of receiver.requests.entries()) {
+      const next = receiver.requests[index + 1]
+      if ((status === 503 || status === 429) && next !== undefined) expect(next.at - at).toBeGreaterThan(990)
+    }
+  })
 
   it('that is down, then refuses the token, holds up no other of several destinations, and gets what it missed as soon as the file holds the next token', async () => {
     const load = makeLoad({ seed: 42, pipelines: 5, webhooks: 0 })

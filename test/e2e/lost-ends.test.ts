@@ -40,38 +40,34 @@ async function pastHour(api: RestApi, state: PlatformState): Promise<Delivery[]>
 }
 
 describe('webhooks of ends that are lost', () => {
-  it.each(['SQLite', 'PostgreSQL'])(
-    'are made up for by asking, one pipeline once, on %s',
-    async store => {
-      const state = new PlatformState()
-      const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
-      onTestFinished(async () => api.close())
-      const receiver = await OtlpReceiver.start()
-      onTestFinished(async () => receiver.close())
-      const daemon = await Daemon.start({
-        ...(store === 'PostgreSQL' && { PIPESPAN_STORE_URL: await newDatabase() }),
-        PIPESPAN_PLATFORM_URL: api.url,
-        PIPESPAN_PLATFORM_TOKEN: 'pat-1',
-        PIPESPAN_POLL_PROJECTS: 'brightwater/shop/storefront',
-        PIPESPAN_POLL_INTERVAL: '1s',
-        PIPESPAN_SILENT_AFTER: '300ms',
-        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      })
-      const random = new Random(12)
-      for (const delivery of await pastHour(api, state)) {
-        const headers = headersOf(delivery, { headerPrefix: 'X-Service-', instance: api.url }, Date.now(), random)
-        expect((await daemon.post(delivery.body, headers)).status).toBe(202)
-      }
-      const pipelines = [...state.pipelines.values()]
-      const truth = pipelines.flatMap(({ id, status, jobs }) => [
-        `pipeline ${id} ${status}`,
-        ...jobs.map(job => `job ${job.id} ${job.status}`),
-      ])
-      await receiver.until(spans => spans.length >= truth.length)
-      expect(receiver.spans.map(inWords).sort()).toEqual(truth.sort())
-      expect(api.asked.some(({ path }) => path === '/projects/333/pipelines')).toBe(false)
-      expect((await daemon.stop()).code).toBe(0)
-    },
-    300_000,
-  )
+  it.each(['SQLite', 'PostgreSQL'])('are made up for by asking, one pipeline once, on %s', async store => {
+    const state = new PlatformState()
+    const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
+    onTestFinished(async () => api.close())
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const daemon = await Daemon.start({
+      ...(store === 'PostgreSQL' && { PIPESPAN_STORE_URL: await newDatabase() }),
+      PIPESPAN_PLATFORM_URL: api.url,
+      PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+      PIPESPAN_POLL_PROJECTS: 'brightwater/shop/storefront',
+      PIPESPAN_POLL_INTERVAL: '1s',
+      PIPESPAN_SILENT_AFTER: '300ms',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    })
+    const random = new Random(12)
+    for (const delivery of await pastHour(api, state)) {
+      const headers = headersOf(delivery, { headerPrefix: 'X-Service-', instance: api.url }, Date.now(), random)
+      expect((await daemon.post(delivery.body, headers)).status).toBe(202)
+    }
+    const pipelines = [...state.pipelines.values()]
+    const truth = pipelines.flatMap(({ id, status, jobs }) => [
+      `pipeline ${id} ${status}`,
+      ...jobs.map(job => `job ${job.id} ${job.status}`),
+    ])
+    await receiver.until(spans => spans.length >= truth.length)
+    expect(receiver.spans.map(inWords).sort()).toEqual(truth.sort())
+    expect(api.asked.some(({ path }) => path === '/projects/333/pipelines')).toBe(false)
+    expect((await daemon.stop()).code).toBe(0)
+  })
 })

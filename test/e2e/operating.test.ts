@@ -80,7 +80,8 @@ async function startProxy(port: string): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const { method, url: path } = incoming
     const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
-    const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers }, answer => {
+    // On a connection of its own: a kept one could be closed by the daemon meanwhile.
+    const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: false }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(outgoing)
     })

@@ -1,8 +1,12 @@
 // A sender for daemons that do not die: what is not acknowledged, as by a store that could not write in time on a busy machine, is sent
 // again with its key, as by the platform's resend button.
 import { expect } from 'vitest'
-import { WebhookSender, type SendOptions } from '../../src/demo/platform/sender.ts'
+import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/demo/platform/sender.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
+
+export function isAcknowledged(outcome: SendOutcome): boolean {
+  return outcome.kind === 'answered' && outcome.status < 300
+}
 
 export class ResendingSender {
   readonly #sender: WebhookSender
@@ -14,7 +18,7 @@ export class ResendingSender {
       ...options,
       onSent: (delivery, outcome) => {
         if (outcome.kind === 'answered') this.#statuses.add(outcome.status)
-        if (outcome.kind === 'failed' || outcome.status >= 300) this.#refused.push(delivery)
+        if (!isAcknowledged(outcome)) this.#refused.push(delivery)
       },
     })
   }
@@ -34,4 +38,11 @@ export class ResendingSender {
   async close(): Promise<void> {
     await this.#sender.close()
   }
+}
+
+/** What another sender sent, and was not acknowledged. */
+export async function resend(missed: Iterable<Delivery>, options: SendOptions): Promise<void> {
+  const sender = new ResendingSender(options)
+  await sender.sendAll(missed)
+  await sender.close()
 }

@@ -55,7 +55,7 @@ describe('serve', () => {
           return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
         })
       // A thread of V8's may end between the look at the list and the look at the thread.
-      const [ingress] = await vi.waitFor(() => nicenessOf(name => name === 'ingress'))
+      const [ingress] = await vi.waitFor(() => nicenessOf(name => name === 'ingress'), 300_000)
       const mains = (): number[] => nicenessOf((_, id) => id === String(first.process.child.pid))
       await expect.poll(mains).toEqual([Math.min(19, ingress! + 5)])
     },

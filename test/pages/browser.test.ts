@@ -313,9 +313,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await open('/')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    expect(await page.evaluate('document.activeElement.id')).toBe('main')
+    await expect.poll(async () => page.evaluate('document.activeElement.id')).toBe('main')
     await page.keyboard.press('Tab')
-    expect(await page.evaluate('document.activeElement.closest("main") !== null')).toBe(true)
+    await expect
+      .poll(async () =>
+        page.evaluate('document.activeElement.id !== "main" && document.activeElement.closest("main") !== null'),
+      )
+      .toBe(true)
   })
 })
 

@@ -1,7 +1,7 @@
 // Promises about what the pages and the API show of changes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { observedChange, type Change } from '../../src/model/change.ts'
-import { openHouse, type House } from './house.ts'
+import { openHouse, until, type House } from './house.ts'
 
 const hour = 3_600_000
 const created = Date.now() - 48 * hour
@@ -28,13 +28,9 @@ beforeAll(async () => {
     of(4, { mergedAt: created + hour }, vault),
   ]
   await runs.transact([], { token: '', ids: [], changes: made.map(change => ({ change, countIn: 0 })) })
-  const until = Date.now() + 60_000
   const isCounted = async (): Promise<boolean> =>
     (await changes.list({ since: 0, until: Date.now(), limit: 9 })).filter(one => one.counted.merge).length === 3
-  while (!(await isCounted())) {
-    if (Date.now() > until) throw new Error('they were not counted')
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+  await until(isCounted)
 })
 afterAll(async () => house.close())
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fourKeys } from '../../src/pages/environment-figures.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
-import { openHouse, type House } from './house.ts'
+import { openHouse, until, type House } from './house.ts'
 import { reportedIncident, type Incident } from '../../src/model/incident.ts'
 import type { DeploymentFigures } from '../../src/model/deployment-figures.ts'
 
@@ -52,13 +52,9 @@ beforeAll(async () => {
     })!
   const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)].map(incident => ({ incident, countIn: 0 }))
   await runs.transact([], { token: '', ids: [], incidents })
-  const until = Date.now() + 60_000
   const isCounted = async (): Promise<boolean> =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined)
-  while (!(await isCounted())) {
-    if (Date.now() > until) throw new Error('they were not counted')
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+  await until(isCounted)
 })
 afterAll(async () => house.close())
 

@@ -6,9 +6,9 @@ import { generate } from '../../src/demo/platform/generate.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { profiles } from '../../src/platform/profile.ts'
+import { ResendingSender } from '../e2e/resending-sender.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon, type Daemon } from '../../src/app/daemon.ts'
-import { WebhookSender } from '../../src/demo/platform/sender.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { ScenarioName } from '../../src/demo/platform/scenarios.ts'
 
@@ -56,16 +56,16 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
   })
   if (!loaded.ok) throw new Error(loaded.faults.map(fault => fault.what).join(' '))
   const daemon = await startDaemon({ config: loaded.config, log: silentLog() })
-  const senders: WebhookSender[] = []
+  const senders: ResendingSender[] = []
   const house: House = {
     daemon,
     receiver,
     url: daemon.adminUrl,
     file,
     deliver: async deliveries => {
-      const sender = new WebhookSender({ url: `${daemon.url}/webhooks`, token: secret })
+      const sender = new ResendingSender({ url: `${daemon.url}/webhooks`, token: secret, concurrency: 1 })
       senders.push(sender)
-      for (const delivery of deliveries) await sender.send(delivery)
+      await sender.sendAll(deliveries)
       await until(async () => (await daemon.store.inbox.state()).waiting === 0)
     },
     live: async (scenarios, { families = scenarios.length, ...options } = {}) => {

@@ -214,9 +214,8 @@ it.skipIf(chromiumPath === undefined)('can be read in a browser, by the page of 
       expect(await opened.getByText('Getting source').first().isVisible()).toBe(true)
       expect(await opened.locator('details.log-section[open]').count()).toBe(1)
       expect(await barriersOf(opened, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
-      expect(await opened.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
-        0,
-      )
+      const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      await expect.poll(async () => opened.evaluate(beyond)).toBe(0)
       await opened.getByRole('searchbox').fill('npm')
       await opened.keyboard.press('Enter')
       await opened.getByText('1 line of 6').waitFor()

@@ -63,7 +63,7 @@ it.skipIf(config === undefined)(
           ({ ok }) => ok,
           () => false,
         )
-      await expect.poll(isReady, { interval: 100, timeout: 120_000 }).toBe(true)
+      await expect.poll(isReady, { interval: 100 }).toBe(true)
       const status = readFileSync(`/proc/${container.pid}/status`, 'utf8')
       expect(status).toMatch(/^Uid:\t65532\t65532/m)
       expect(readFileSync(`/proc/${container.pid}/mountinfo`, 'utf8')).toMatch(/ \/ ro[, ]/)
@@ -77,7 +77,7 @@ it.skipIf(config === undefined)(
       const headers = { 'content-type': 'application/json', 'x-gitlab-event': 'Pipeline Hook', 'x-gitlab-token': token }
       const answer = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body: example.stdout })
       expect(answer.status).toBe(202)
-      await expect.poll(() => [...spans].filter(name => name.startsWith('job: ')).length, { timeout: 60_000 }).toBe(4)
+      await expect.poll(() => [...spans].filter(name => name.startsWith('job: ')).length).toBe(4)
       container.kill('SIGTERM')
       await expect(once(container, 'exit')).resolves.toEqual([0, null])
     } catch (error) {

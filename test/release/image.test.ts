@@ -73,11 +73,11 @@ describe('what the image holds', () => {
     node = path.join(folder.path, 'node')
     copyFileSync(process.execPath, node)
     chmodSync(node, 0o755)
-  }, 180_000)
+  })
   afterAll(() => {
     if (!isRoot) spawnSync('chmod', ['-R', 'u+w', folder.path])
     folder[Symbol.dispose]()
-  }, 180_000)
+  })
 
   it('is what the Dockerfile copies', () => {
     const copied = [...stage.matchAll(/^COPY (?:--from=build )?(.*) \S+$/gm)].flatMap(([, names = '']) =>
