@@ -93,7 +93,10 @@ export class Backend {
       })
     }
     this.#scheme = tls === undefined ? 'http' : 'https'
-    this.#server = tls === undefined ? createHttp(take) : createHttps(tls, take)
+    // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+    const keepAliveTimeout = 300_000
+    this.#server =
+      tls === undefined ? createHttp({ keepAliveTimeout }, take) : createHttps({ ...tls, keepAliveTimeout }, take)
   }
 
   static async start(tls?: ServerOptions): Promise<Backend> {

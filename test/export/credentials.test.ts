@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok, type Received, type Reply } from './backend.ts'
-import { destination, endpoint, queueOf, listeningLog, openBench, range, sorted, type Bench } from './bench.ts'
+import {
+  destination,
+  endpoint,
+  queueOf,
+  listeningLog,
+  openBench,
+  patience,
+  range,
+  sorted,
+  type Bench,
+} from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import type { Bearer } from '../../src/export/destination.ts'
 
@@ -62,7 +72,7 @@ describe('credentials', () => {
     exporter.start()
     await backend.until(({ accepted }) => accepted.length === 5)
     expect(backend.requests.map(({ status }) => status)).toEqual([401, 200])
-    await exporter.flush(5_000)
+    await exporter.flush(patience)
     expect(await queueOf(exporter)).toMatchObject({
       state: 'closed',
       counters: { delivered: 5, later: 0, repeated: 0 },
@@ -83,7 +93,7 @@ describe('credentials', () => {
       await backend.until(({ accepted }) => accepted.length >= round * 20)
     }
     await backend.until(({ accepted }) => accepted.length >= 200)
-    await exporter.flush(5_000)
+    await exporter.flush(patience)
     expect(sorted(backend.accepted)).toEqual(range(1, 200))
   })
 
@@ -110,7 +120,7 @@ describe('credentials', () => {
 
       bearer.write('token-one')
       await backend.until(({ accepted }) => accepted.length === 30)
-      await exporter.flush(5_000)
+      await exporter.flush(patience)
       expect(sorted(backend.accepted)).toEqual(range(1, 30))
       expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
     },

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Backend, ok } from './backend.ts'
 import { createOtlpHttp, type OtlpHttp } from '../../src/export/otlp-http.ts'
-import { endpoint as compressed } from './bench.ts'
+import { endpoint as compressed, nowhere } from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { version } from '../../src/lib/version.ts'
 import type { Answer } from '../../src/export/verdict.ts'
@@ -28,6 +28,18 @@ function http(settings: Endpoint, proxies?: Proxies): OtlpHttp {
 
 async function post(settings: Endpoint, token?: string, proxies?: Proxies): Promise<Answer> {
   return http(settings, proxies).post(new Uint8Array(), token === undefined ? undefined : new Secret(token), never)
+}
+
+/**
+ * What comes of a round with a short deadline, and with a longer one where that passed before what the round is about had begun, as it may on a
+ * slow machine.
+ */
+async function withinDeadline<T>(round: (timeoutMs: number) => Promise<T | undefined>): Promise<T> {
+  for (const timeoutMs of [200, 2_000, 20_000]) {
+    const found = await round(timeoutMs)
+    if (found !== undefined) return found
+  }
+  throw new Error('nothing began, even within 20 s')
 }
 
 describe('one OTLP POST', () => {
@@ -72,17 +84,20 @@ describe('one OTLP POST', () => {
 
   it('meets its deadline when the answer drips, and knows that the outcome is unknown', async () => {
     backend.behave = () => 'drip headers'
-    expect(await post(plain({ timeoutMs: 200 }))).toEqual({
-      kind: 'failed',
-      reason: 'no answer within 0.2 s',
-      outcomeUnknown: true,
+    const { answer, timeoutMs } = await withinDeadline(async timeoutMs => {
+      const answer = await post(plain({ timeoutMs }))
+      return backend.requests.length === 0 ? undefined : { answer, timeoutMs }
     })
+    expect(answer).toEqual({ kind: 'failed', reason: `no answer within ${timeoutMs / 1000} s`, outcomeUnknown: true })
   })
 
   it('takes a status for the answer even when its body never ends', async () => {
     backend.behave = () => 'drip body'
-    const answer = await post(plain({ timeoutMs: 200 }))
-    expect(answer).toMatchObject({ kind: 'answered', status: 200 })
+    const answer = await withinDeadline(async timeoutMs => {
+      const answer = await post(plain({ timeoutMs }))
+      return answer.kind === 'answered' ? answer : undefined
+    })
+    expect(answer.status).toBe(200)
   })
 
   it('reads no more than 64 KiB of an answer', async () => {
@@ -95,9 +110,7 @@ describe('one OTLP POST', () => {
   it('knows that a refused connection carried nothing, and that a cut one may have', async () => {
     backend.behave = () => 'cut'
     expect(await post(plain())).toMatchObject({ kind: 'failed', outcomeUnknown: true })
-    const { url } = plain()
-    await backend.close()
-    const refused = await post(endpoint(url))
+    const refused = await post(endpoint(`${nowhere}/v1/traces`))
     expect(refused).toMatchObject({ kind: 'failed', outcomeUnknown: false })
     expect(refused.kind === 'failed' && refused.reason).toMatch(/ECONNREFUSED/)
   })
@@ -112,18 +125,23 @@ describe('one OTLP POST', () => {
   })
 
   it('does not send what waited for a connection beyond its deadline', async () => {
-    backend.behave = () => 'hang'
-    const one = createOtlpHttp(plain({ timeoutMs: 300 }), undefined, 1)
-    opened.push(one)
-    const posts = [1, 2].map(() => one.post(new Uint8Array(), undefined, never))
-    await expect.poll(() => backend.requests).toHaveLength(1)
-    // The process stands still beyond both deadlines: else the second one has a moment left when the connection of the first is free.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
-    const answers = await Promise.all(posts)
+    const { answers, sent } = await withinDeadline(async timeoutMs => {
+      const before = backend.requests.length
+      const one = createOtlpHttp(plain({ timeoutMs }), undefined, 1)
+      opened.push(one)
+      backend.behave = () => {
+        // The process stands still beyond both deadlines: else the second one has a moment left when the connection of the first is free.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 100)
+        return 'hang'
+      }
+      const answers = await Promise.all([1, 2].map(() => one.post(new Uint8Array(), undefined, never)))
+      if (backend.requests.length === before) return undefined
+      backend.behave = () => ok
+      const next = await one.post(new Uint8Array(), undefined, never)
+      return next.kind === 'answered' ? { answers, sent: backend.requests.length - before } : undefined
+    })
     expect(answers.map(answer => answer.kind === 'failed' && answer.outcomeUnknown)).toEqual([true, false])
-    backend.behave = () => ok
-    expect(await one.post(new Uint8Array(), undefined, never)).toMatchObject({ kind: 'answered' })
-    expect(backend.requests).toHaveLength(2)
+    expect(sent).toBe(2)
   })
 
   it('says what is wrong with a TLS file, and what to do', () => {
