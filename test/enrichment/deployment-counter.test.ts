@@ -328,7 +328,13 @@ describe.each([
     // One process alone may serve a file.
     const other = name === 'PostgreSQL' ? await here.open() : store
     const counters = [counterOn(), counterOn('commit', true, other)]
-    await Promise.all(counters.map(async counter => counter.drain()))
+    const { promise: both, resolve: areBoth } = Promise.withResolvers<undefined>()
+    asked.until = both.then(() => undefined)
+    const drained = Promise.all(counters.map(async counter => counter.drain()))
+    // More than wait for their commits with one of them: none is answered before the other one counts too.
+    await expect.poll(() => asked.requests).toBeGreaterThan(4)
+    areBoth(undefined)
+    await drained
     if (other !== store) await other.close()
     const own = counters.map(({ counters: { counted } }) => counted)
     expect(own.reduce((sum, one) => sum + one, 0)).toBe(made.filter(({ status }) => status !== 'canceled').length)

@@ -56,7 +56,7 @@ it("a refused token holds its own destination only, is rotated by itself, and th
   expect(refusal.destination).toBe('second')
   expect(two.spans).toHaveLength(held)
 
-  const rotate = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${fileTwo}`, '--grace', '20s']
+  const rotate = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${fileTwo}`, '--grace', '10m']
   const replaced = await command(...rotate)
   expect(replaced.code, replaced.stderr).toBe(0)
   await arrived(two, second, 'the second pipeline at the second destination')

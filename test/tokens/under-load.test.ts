@@ -49,7 +49,7 @@ it(
     const world = await LoadedDaemon.start()
     const { instance } = world
     const random = new Random(seed)
-    const args = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, '--grace', '30s']
+    const args = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, '--grace', '10m']
     const began = performance.now()
     const moments: string[] = []
     let whole = 0

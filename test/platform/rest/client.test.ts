@@ -202,7 +202,7 @@ describe('the client', () => {
     const made: unknown[] = []
     const { client } = clientOf(platform.url, {
       ca: 'PEM',
-      timeouts: { connect: 123, answer: 1_000 },
+      timeouts: { connect: 123_000, answer: 300_000 },
       dispatcher: rules => {
         const way = directDispatcher({ timeout: rules.timeout })
         made.push(rules, way)
@@ -214,7 +214,7 @@ describe('the client', () => {
     const [rules, way] = made as [{ ca: string[]; timeout: number }, { destroyed: boolean }]
     expect(rules.ca.at(-1)).toBe('PEM')
     expect(rules.ca.length).toBeGreaterThan(1)
-    expect(rules.timeout).toBe(123)
+    expect(rules.timeout).toBe(123_000)
     expect(way.destroyed).toBe(true)
   })
 

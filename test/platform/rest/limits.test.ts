@@ -209,12 +209,17 @@ describe('the budget of the client', () => {
   it('keeps no more requests of a priority under way than is configured', async () => {
     let open = 0
     let most = 0
+    const { promise: three, resolve: areThree } = Promise.withResolvers<undefined>()
     await using platform = await startPlatform((asked, response) => {
       most = Math.max(most, ++open)
-      setTimeout(() => {
-        open--
-        json(project)(asked, response)
-      }, 5)
+      if (open === 3) areThree(undefined)
+      // None is answered before there are three.
+      void three.then(() =>
+        setTimeout(() => {
+          open--
+          json(project)(asked, response)
+        }, 5),
+      )
     })
     await using test = clientOf(platform.url, { concurrency: 3 })
     await Promise.all(Array.from({ length: 12 }, () => test.client.project(1, poll)))

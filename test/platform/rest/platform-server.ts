@@ -37,7 +37,8 @@ export async function startPlatform(reply: Reply): Promise<PlatformServer> {
     asked.push(one)
     server.reply(one, response)
   }
-  const http = createServer(listener)
+  // Longer than any client keeps a connection: none sends into one that is being closed.
+  const http = createServer({ keepAliveTimeout: 300_000 }, listener)
   await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
   const server: PlatformServer = {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,

@@ -100,7 +100,8 @@ export async function startKubernetes(): Promise<KubernetesSecrets> {
     return shown(api.secret)
   }
 
-  const server = createServer({ cert, key }, (request, response) => {
+  // Longer than any client keeps a connection: none sends into one that is being closed.
+  const server = createServer({ cert, key, keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {

@@ -158,7 +158,8 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     response.end(how === 'truncated' ? text.slice(0, Math.ceil(text.length / 2)) : text)
   }
 
-  const server = createServer((request, response) => {
+  // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+  const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => handle(request, Buffer.concat(chunks), response))
