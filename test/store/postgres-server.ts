@@ -15,11 +15,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { freePorts } from '../../src/demo/daemon-process.ts'
 
 const run = promisify(execFile)
 
@@ -70,7 +70,7 @@ export async function startPostgres({ durable = false, connections = 60 } = {}):
     cwd: folder,
   })
 
-  const port = await freePort()
+  const [port = 0] = await freePorts(1)
   let server: ChildProcess | undefined
   const url = (database: string): string => `postgres://pipespan:${password}@127.0.0.1:${port}/${database}`
   const start = async (): Promise<void> => {
@@ -159,17 +159,4 @@ async function once(url: string, sql: string): Promise<void> {
   } finally {
     await client.end()
   }
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => {
-        resolve(port)
-      })
-    })
-  })
 }
