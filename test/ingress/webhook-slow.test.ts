@@ -10,12 +10,15 @@ test('a body that does not come in time: 408, nothing kept, and its share of the
     maxInFlight: 1_000,
     limits: { headers: 100, request: 200 },
   })
-  const connection = await openRaw(port)
-  connection.socket.write(
-    'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{',
-  )
-  expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
-  await expect.poll(() => ingress.counts.refused.incomplete).toBe(1)
+  const head = 'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
+  const halfSent = async (): Promise<number> => {
+    const connection = await openRaw(port)
+    connection.socket.write(`${head}{`)
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
+    return ingress.counts.refused.incomplete
+  }
+  // On a busy machine the time of a request may be over before its headers were read: then there was no body.
+  await expect.poll(halfSent).toBeGreaterThan(0)
   expect((await store.inbox.state()).waiting).toBe(0)
-  expect((await post('{}')).status).toBe(202)
+  await expect.poll(async () => (await post('{}')).status).toBe(202)
 })

@@ -319,9 +319,10 @@ describe('when there is no room', () => {
   })
 
   test('a chunked body claims as it grows, and is refused when the rest is taken', async () => {
-    const { port } = await runIngress({ maxBody: 100_000, maxInFlight: 100_000 })
+    const { port, post } = await runIngress({ maxBody: 100_000, maxInFlight: 100_000 })
     const first = await openRaw(port)
     first.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 50000\r\n\r\n{${' '.repeat(30_000)}`)
+    await expect.poll(async () => (await post(`{${' '.repeat(60_000)}}`, withToken)).status).toBe(503)
     const second = await openRaw(port)
     second.socket.write(
       `${chunkedHead.slice(0, -2)}X-Service-Token: ${token}\r\n\r\nea60\r\n{${' '.repeat(59_999)}\r\n`,
