@@ -1,5 +1,7 @@
 // Strangers whose deliveries look signed: the signature is only known to be wrong once the body is whole. However many claim 25 MiB,
 // and whatever they send of it, every honest delivery is taken, within the memory of a container.
+//
+// The strangers' process is nice (10): what is tried is whether the daemon takes from the honest sender, not who gets a processor.
 import { expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
@@ -49,6 +51,7 @@ it.each(cases)(
       connections,
       kinds: mix,
       localAddress: from,
+      nice: 10,
     })
     slowest = 0
     while (id < honest) statuses.push(...(await Promise.all([deliver(), deliver(), deliver()])))

@@ -111,7 +111,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
-    silence = 120_000,
+    silence = 300_000,
   ): Promise<void> {
     if (holds(this.spans, this)) return
     await new Promise<void>((resolve, reject) => {
