@@ -46,7 +46,7 @@ it('the time to the merge, the approval and the first pipeline of every change i
   const truth = [merged.size, approved.size, opened.size]
   const counts = () =>
     ['time_to_merge', 'time_to_approval', 'time_to_first_pipeline'].map(name => latest(name)?.[0]?.[0] ?? 0)
-  await receiver.until(() => counts().every((count, at) => Number(count) >= truth[at]!))
+  await receiver.until(() => counts().every((count, at) => count >= truth[at]!))
   expect(counts()).toEqual(truth)
   expect(latest('time_to_merge')).toEqual([[merged.size, seconds.reduce((a, b) => a + b, 0)]])
   expect(await daemon.stop()).toEqual({ code: 0, signal: null })
