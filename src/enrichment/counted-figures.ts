@@ -14,14 +14,15 @@ export interface FigureOutlets {
   readonly profile: string
 }
 
-/** `key`: names these figures uniquely, such as `merge of change 7`. */
+/** `key`: names these figures, such as `merge of change 7`, by a number that SQLite may give again once its row is deleted. */
 export function countedFigures(
   { instance, project }: { readonly instance: string; readonly project: ProjectFacts },
   event: Pick<EventChunk['event'], 'kind' | 'name'>,
   figures: Pick<EventChunk, 'deployment' | 'change' | 'incident'> & { readonly at: Millis; readonly key: string },
   { measure, to, profile }: FigureOutlets,
 ): Counted {
-  const { key, ...rest } = figures
+  const { key: name, ...rest } = figures
+  const key = `${name} at ${rest.at}`
   const chunk: EventChunk = {
     ...{ version: eventVersion, kind: 'event', key: { instance }, project, trace: { profile } },
     event: { ...event, severity: 'info', body: '', attributes: {} },

@@ -362,7 +362,12 @@ describe.each([
     await report(...[1, 2, 3, 4, 5].map(id => event(id, 'success', t0 + id, { environment: 'staging' })))
     // The one is no JSON; the other is, but no deployment.
     await here.sql(`UPDATE deployments SET content = '{"half": ' WHERE deployment_id = 2`)
-    await here.sql(`UPDATE deployments SET content = '{"event":{"facts":null}}' WHERE deployment_id = 4`)
+    const wrong = JSON.stringify({
+      instance,
+      project,
+      job: { status: 'success', environment: 'staging', finishedAt: 4, span: {} },
+    })
+    await here.sql(`UPDATE deployments SET content = '${wrong}' WHERE deployment_id = 4`)
     here.move(countIn)
     const counter = counterOn()
     await counter.drain()
@@ -413,6 +418,24 @@ describe.each([
       [undefined, undefined],
       ['merge', 2],
     ])
+  })
+
+  it('each is sent, also one that gets the number of another whose row is gone', async () => {
+    const { trace, pipelineId } = {
+      trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 1 },
+      pipelineId: 1,
+    } as const
+    const span = { trace, pipelineId, jobId: 10, kind: 'job' } as const
+    await report({ instance, project, jobId: 10, job: { status: 'failed', span } }, event(1, 'success', t0))
+    here.move(countIn)
+    await counterOn().drain()
+    // It was the job's, so both rows become the first.
+    await report({ ...event(1, 'success', t0), jobId: 10 })
+    await report(event(2, 'success', t0 + minute))
+    here.move(countIn)
+    await counterOn().drain()
+    expect(await total('platform.deployment.count', 'production')).toMatchObject([{ by: 2 }])
+    expect((await store.outbox.lease(delta, 10, minute)).items).toHaveLength(2)
   })
 
   it('one that is reported after a later one was counted is counted and compared with none', async () => {
