@@ -143,10 +143,15 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       },
     )
 
-    it('that figures over time are taken from, or stand in, is passed over', async () => {
+    it.each([
+      half,
+      `replace(content, '"project":{"id":', '"project":{"jd":')`,
+      `replace(content, '"facts":', '"fakts":')`,
+      `replace(content, '"ref":"main"', '"ref":null')`,
+    ])('that figures over time are taken from (%s), or stand in, is passed over', async content => {
       await observe(all)
       await settle()
-      await damage(`UPDATE chunks SET content = ${half} WHERE run_id = ${ofBad}`)
+      await damage(`UPDATE chunks SET content = ${content} WHERE run_id = ${ofBad}`)
       const counted = async (): Promise<number> => {
         here.move(minute)
         while ((await store.views.trends.takeIn(2)) > 0);

@@ -180,9 +180,15 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect(await store.deployments.count(apart[0]!.id, () => 'nothing')).toBeUndefined()
     })
 
-    it('damaged, a deployment keeps neither its events nor its pipeline', async () => {
+    it.each([
+      '{"event":',
+      'null',
+      '{}',
+      `{"instance":"${instance}","project":null}`,
+      `{"instance":"${instance}","project":{"id":3},"event":{"fakts":{}}}`,
+    ])('damaged (%s), a deployment keeps neither its events nor its pipeline', async content => {
       await take(deploymentEvent(1, 'running', t0))
-      await here.sql(`UPDATE deployments SET content = '{"event":'`)
+      await here.sql(`UPDATE deployments SET content = '${content}'`)
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
       await endPipeline(10)
       expect(await due()).toHaveLength(2)

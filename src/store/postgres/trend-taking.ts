@@ -1,6 +1,7 @@
 // Figures over time on PostgreSQL: several replicas take snapshots at once, and one of them at a time counts their chunks.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  counted,
   countedChunk,
   forgottenBefore,
   rowKey,
@@ -112,7 +113,7 @@ async function takeIn(session: Session, { names, until, limit }: Taking): Promis
     const chunk = chunkOf(row)
     if (chunk === undefined) continue
     if (chunk.inside !== undefined) {
-      sums.sections.add(chunk)
+      counted(session.damaged, last, () => sums.sections.add(chunk))
       continue
     }
     const run = runId(row)
@@ -122,8 +123,10 @@ async function takeIn(session: Session, { names, until, limit }: Taking): Promis
         if (earlier !== undefined) failures.add(earlier)
       }
     }
-    failures.add(chunk)
-    sums.add(chunk, failures.upTo(chunk.attempt))
+    counted(session.damaged, last, () => {
+      failures.add(chunk)
+      sums.add(chunk, failures.upTo(chunk.attempt))
+    })
   }
   if (count === 0) return 0
   const additions = sums.additions()

@@ -55,7 +55,12 @@ export function writing(rows: string): string {
 
 /** A chunk of which figures are taken; undefined where it is damaged. */
 export function countedChunk(damaged: DamagedRows, id: number, content: unknown): Chunk | undefined {
-  return damaged.orNothing({ chunk: id }, 'it is not among the figures over time', () => storedChunk(content))
+  return counted(damaged, id, () => storedChunk(content))
+}
+
+/** Does what a damaged chunk may make fail: it is passed over then, as those after it would wait for it for ever. */
+export function counted<T>(damaged: DamagedRows, id: number, work: () => T): T | undefined {
+  return damaged.orNothing({ chunk: id }, 'it is not among the figures over time', work)
 }
 
 export function rowKey({ step, row }: Addition): Value[] {

@@ -1,9 +1,9 @@
 // Counts deployments within a transaction, for both databases: what is due, what is beside it in its environment, what is decided and written.
-import { json, number, optional, record, text, type Row } from './columns.ts'
+import { number, optional, record, text, type Row } from './columns.ts'
 import { viewDeployment, type Deployment } from '../../model/deployment.ts'
 import { writeEvent } from './events.ts'
 import type { CountedHow, Decide, Decided, Deployments } from '../ports/deployments.ts'
-import type { DamagedRows } from './stored-json.ts'
+import { storedDeployment, type DamagedRows } from './stored-json.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Neighbours } from '../../model/deployment-figures.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -125,7 +125,7 @@ const selectLater = `SELECT 1 FROM deployments
   WHERE ${sameEnvironment} AND outcome IS NOT NULL AND (finished_at, id) > (?4, ?5) AND counted_at <= ?6 LIMIT 1`
 
 const idOf = number('id')
-const content = json<Deployment>('content')
+const content = (row: Row): Deployment => storedDeployment(row.content)
 const failedOf = optional(number, 'failed_at')
 const place = record({
   id: idOf,

@@ -3,6 +3,7 @@ import { is, isAnyDue, neverDue } from './deployment-counting.ts'
 import { json, number, optional, record, type Row } from './columns.ts'
 import { places, type Statements } from './statements.ts'
 import { viewDeployment, type Deployment } from '../../model/deployment.ts'
+import { storedDeployment } from './stored-json.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { Deployments, DueDeployment, ShownDeployment } from '../ports/deployments.ts'
 
@@ -75,7 +76,7 @@ export function deploymentStatements(
 }
 
 const idOf = number('id')
-const content = json<Deployment>('content')
+const content = (row: Row): Deployment => storedDeployment(row.content)
 const dueOf = record({ id: idOf, tries: number('tries') })
 const figuresColumn = optional(json<DeploymentFigures>, 'figures')
 

@@ -1,9 +1,9 @@
 // Writes deployments, as steps of a transaction: reports are merged into what is known. Events that wait for the span of a job get it here.
-import { json, number, optional, record, type Row } from './columns.ts'
+import { number, optional, record, type Row } from './columns.ts'
 import { joinWaiting, type WrittenEvent } from './waiting-events.ts'
 import { mergeDeployment, viewDeployment, type Deployment, type JobSpan } from '../../model/deployment.ts'
 import { plainText } from './plain-text.ts'
-import type { DamagedRows } from './stored-json.ts'
+import { storedDeployment, type DamagedRows } from './stored-json.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunChange } from '../ports/runs.ts'
 import type { ReportedDeployment } from '../ports/deployments.ts'
@@ -103,7 +103,7 @@ const update = `UPDATE deployments SET ${updated.map((column, at) => `${column} 
   leased = CASE WHEN due_at = ?${updated.indexOf('due_at') + 1} THEN leased ELSE 0 END WHERE id = ?${updated.length + 1}`
 
 const idOf = number('id')
-const content = json<Deployment>('content')
+const content = (row: Row): Deployment => storedDeployment(row.content)
 const dueOf = optional(number, 'due_at')
 const knownOf = optional(number, 'known_at')
 const countedOf = optional(number, 'counted_at')

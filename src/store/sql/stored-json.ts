@@ -4,6 +4,7 @@ import { jobsOfText } from './chunk-text.ts'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
+import type { Deployment } from '../../model/deployment.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface DamagedRows {
@@ -60,6 +61,15 @@ export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   return success ? data : storedJson('')
 }
 
+/** A deployment; only its essential fields are checked. Throws DataError. */
+export function storedDeployment(text: unknown): Deployment {
+  const deployment = storedJson<Partial<Deployment> | null>(text)
+  const { instance, project, event } = deployment ?? {}
+  const isWhole =
+    typeof instance === 'string' && typeof project?.id === 'number' && (event === undefined || isObject(event?.facts))
+  return isWhole ? (deployment as Deployment) : storedJson('')
+}
+
 /** A chunk of a snapshot or an event. Throws DataError. */
 export function storedAny(text: unknown): AnyChunk {
   const chunk = storedJson<AnyChunk | null>(text)
@@ -71,6 +81,11 @@ export function storedAny(text: unknown): AnyChunk {
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
   const jobs = Array.isArray(chunk?.jobs) ? chunk.jobs : jobsOfText(chunk?.jobs)
-  const isWhole = jobs !== undefined && chunk?.key !== undefined && chunk.pipeline !== undefined
-  return isWhole ? ({ ...chunk, jobs } as Chunk) : storedJson('')
+  const { key, project, trace, pipeline } = chunk ?? {}
+  const isWhole = [key, trace, pipeline?.facts].every(isObject) && typeof project?.id === 'number'
+  return jobs !== undefined && isWhole ? ({ ...chunk, jobs } as Chunk) : storedJson('')
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }

@@ -1,5 +1,6 @@
 // Figures over time on SQLite: read ahead while the chunks of new snapshots are still in memory, and written for many chunks at once.
 import {
+  counted,
   countedChunk,
   forgottenBefore,
   rowKey,
@@ -109,7 +110,7 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
     if (run === undefined) continue
     if (inside !== undefined) {
       const read = recent.recallOfRun(id) ?? sectionChunk(db, id)
-      if (read !== undefined) ahead.sums.sections.add(read)
+      if (read !== undefined) counted(db.damaged, id, () => ahead.sums.sections.add(read))
       continue
     }
     const chunk = recent.recallOfRun(id) ?? countedChunk(db.damaged, id, content.get(id)?.content)
@@ -120,8 +121,10 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
         if (earlier !== undefined) ahead.failures.add(earlier)
       }
     }
-    ahead.failures.add(chunk)
-    ahead.sums.add(chunk, ahead.failures.upTo(chunk.attempt))
+    counted(db.damaged, id, () => {
+      ahead.failures.add(chunk)
+      ahead.sums.add(chunk, ahead.failures.upTo(chunk.attempt))
+    })
   }
   return count
 }
