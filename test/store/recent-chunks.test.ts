@@ -2,6 +2,11 @@
 import { expect, it } from 'vitest'
 import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { createRecentChunks } from '../../src/store/sqlite/recent-chunks.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { at, event, everything, minute, rules } from '../flow/world.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { pipelineIdOf } from '../support/of-run.ts'
+import { sqliteBench } from './benches.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
 const chunk = (attempt: number): Chunk => ({ attempt }) as unknown as Chunk
@@ -37,6 +42,36 @@ it('leaves out what is large: it takes the place of none', () => {
     { id: 2, chunk: chunk(2), size: 64 * 1024 + 1 },
   ])
   expect([recent.recall(1)?.chunk, recent.recall(2)]).toEqual([chunk(1), undefined])
+})
+
+it('what is sent is what is stored, also where numbers are given again within a moment, to more chunks than are remembered', async () => {
+  const bench = await sqliteBench()
+  const store = await bench.open()
+  const atOnce = { ...rules, settle: 0 }
+  const queue = { destination: 'default', signal: 'traces' } as const
+  const snapshotter = createSnapshotter({
+    ...{ rules: atOnce, selection: everything, to: [queue], onSnapshot: () => undefined },
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+  })
+  const finish = async (ids: readonly number[], message: string): Promise<void> => {
+    const observed = ids.map(id => event('success', { finishedAt: at(60) }, [], { commit: { message } }, id))
+    await store.runs.transact(mergeWork(observed, 'webhook', atOnce).map(work => snapshotter.atOnce(work, [])))
+  }
+  const sent = async (): Promise<number[]> => {
+    const { token, items } = await store.outbox.lease(queue, 100, minute)
+    const settled = items.map(({ id }) => ({ id, as: 'delivered' as const }))
+    await store.outbox.settle(token, settled)
+    return items.map(pipelineIdOf).sort((a, b) => a - b)
+  }
+  await finish([1], 'short')
+  expect(await sent()).toEqual([1])
+  // As in a full store, where all that was delivered is deleted at once.
+  expect(await store.pruning.runs(bench.now() + 1, 10, undefined)).toMatchObject({ pruned: 1 })
+  const others = Array.from({ length: 90 }, (_, index) => index + 2)
+  await finish(others, 'x'.repeat(60_000))
+  expect(await sent()).toEqual(others)
+  await store.close()
+  await bench.dispose()
 })
 
 it('due runs are free again when they were looked at, or when their time is over', () => {

@@ -1,6 +1,7 @@
 // Pruning on SQLite: small transactions, and free pages returned to the file system.
 import { loadJobs } from './run-rows.ts'
 import { chunksInUse, pruneEvents, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
+import { number } from '../sql/columns.ts'
 import { sqliteStatements } from './statements.ts'
 import { prunedRun, storedRun } from '../sql/run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
@@ -32,7 +33,7 @@ export function sqlitePruning(
       trends.writeAhead()
       return db.transaction(() => {
         const gone = Number(db.prepare(pruneEvents).run(before, limit, db.now()).changes)
-        if (gone > 0) db.prepare(takeInSql.moveBack).run()
+        if (gone > 0) moveBack(db, recent)
         return gone
       })
     },
@@ -72,7 +73,16 @@ function pruneRuns(
     db.prepare('DELETE FROM runs WHERE id = ?').run(id)
     pruned += 1
   }
-  if (pruned > 0) db.prepare(takeInSql.moveBack).run()
+  if (pruned > 0) moveBack(db, recent)
   const last = rows.length < limit ? undefined : rows.at(-1)
   return { pruned, remembered, next: last && runCursor(last) }
+}
+
+const lastOf = number('last')
+
+/** The ids of the newest chunks that were deleted are given again. */
+function moveBack(db: Database, recent: RecentChunks): void {
+  db.prepare(takeInSql.moveBack).run()
+  const last = lastOf(db.prepare('SELECT coalesce(max(id), 0) AS last FROM chunks').get() ?? {})
+  db.afterCommit(() => recent.forgetAfter(last))
 }

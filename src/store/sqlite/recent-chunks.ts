@@ -1,6 +1,5 @@
 // A cache of chunks that were just written: they are sent, and counted for trends, right afterwards, and reading one back takes as long as
-// mapping it. Only committed chunks are cached, and only for a minute, because SQLite reuses ids: that of a rolled back chunk at once,
-// that of a pruned one later.
+// mapping it. Only committed chunks are cached, for a minute and until they are pruned, because SQLite gives the ids of the newest again.
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
@@ -18,6 +17,8 @@ export interface RecentChunks {
   recall(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
   recallOfRun(id: number): Chunk | undefined
+  /** After the commit that deleted all chunks with greater ids. */
+  forgetAfter(id: number): void
 }
 
 /** UTF-16 units of stored text in the cache: some 600 chunks of twenty jobs, which take twice as much in memory. */
@@ -57,6 +58,9 @@ export function createRecentChunks(now: () => number): RecentChunks {
     recallOfRun: id => {
       const chunk = recall(id)?.chunk
       return chunk === undefined || isEvent(chunk) ? undefined : chunk
+    },
+    forgetAfter: last => {
+      for (const id of recent.keys()) if (id > last) forget(id)
     },
   }
 }
