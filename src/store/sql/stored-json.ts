@@ -65,8 +65,9 @@ export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
 export function storedDeployment(text: unknown): Deployment {
   const deployment = storedJson<Partial<Deployment> | null>(text)
   const { instance, project, event } = deployment ?? {}
-  const isWhole =
-    typeof instance === 'string' && typeof project?.id === 'number' && (event === undefined || isObject(event?.facts))
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be null
+  const hasFacts = event === undefined || isObject(event?.facts)
+  const isWhole = typeof instance === 'string' && typeof project?.id === 'number' && hasFacts
   return isWhole ? (deployment as Deployment) : storedJson('')
 }
 
