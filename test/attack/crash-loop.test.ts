@@ -5,16 +5,21 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { limitOf, smallHeap, startWithin, type MemoryFigures } from './limited.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { postUntilTaken } from '../bounds/posting.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { shiftClock } from '../store/postgres-server.ts'
 
-async function receive(): Promise<OtlpReceiver> {
-  const receiver = await OtlpReceiver.start({ keep: false })
+async function receive(options = {}): Promise<OtlpReceiver> {
+  const receiver = await OtlpReceiver.start(options)
   onTestFinished(async () => receiver.close())
   return receiver
+}
+
+/** Resolves when so many spans have come. What was sent when the process died may be sent again. */
+async function received(receiver: OtlpReceiver, count: number): Promise<void> {
+  await receiver.until(spans => new Set(spans.map(({ spanId }) => spanId)).size === count)
 }
 
 const deadly = new URL('deadly.ts', import.meta.url).href
@@ -55,13 +60,13 @@ describe.each(engines)('a delivery that kills its reader, on %s', engine => {
     const post = async (body: string): Promise<unknown> =>
       daemon.post(body, { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
     await post(pipelineEvent({ id: 1 }))
-    await receiver.until(() => receiver.counts.spans === 3)
+    await received(receiver, 3)
     await post(pipelineEvent({ id: 2, commitMessage: 'deadly delivery', variables: { SECRET: 'planted' } }))
     const deaths = await untilItLives(daemon, storeUrl, 'a delivery is quarantined')
     // The first one may have been among others.
     expect([3, 4]).toContain(deaths)
     await post(pipelineEvent({ id: 3 }))
-    await receiver.until(() => receiver.counts.spans === 6)
+    await received(receiver, 6)
     let stdout = ''
     const list = async (): Promise<string> => ({ stdout } = await daemon.command('inbox', 'list')).stdout
     await expect.poll(list).toMatch(/0 waiting to be processed, 1 could not be decoded/)
@@ -72,11 +77,7 @@ describe.each(engines)('a delivery that kills its reader, on %s', engine => {
 
 describe.each(engines)('what kills behind the inbox, on %s', engine => {
   it('is set aside at the third death, a run as it is and an outbox entry as a dead letter; more memory or a retry brings both back', async () => {
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
-    // What was sent when the process died may be sent again.
-    const received = async (count: number): Promise<void> =>
-      receiver.until(spans => new Set(spans.map(({ spanId }) => spanId)).size === count)
+    const receiver = await receive()
     const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
     const daemon = await Daemon.start(
       {
@@ -88,18 +89,18 @@ describe.each(engines)('what kills behind the inbox, on %s', engine => {
     const post = async (id: number, commitMessage: string): Promise<unknown> =>
       daemon.post(pipelineEvent({ id, commitMessage }), { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
     await post(1, 'harmless')
-    await received(3)
+    await received(receiver, 3)
     await post(2, 'a deadly run')
     const ofTheRun = await untilItLives(daemon, storeUrl, 'a run is skipped until the daemon has changed')
     await post(3, 'harmless')
-    await received(6)
+    await received(receiver, 6)
     await post(4, `deadly entry ${'x'.repeat(400)}`)
     const ofTheEntry = await untilItLives(daemon, storeUrl, 'a dead letter')
     // The first one may have been among others.
     expect([3, 4]).toContain(ofTheRun)
     expect([3, 4]).toContain(ofTheEntry)
     await post(5, 'harmless')
-    await received(9)
+    await received(receiver, 9)
     const letters = async (): Promise<string> => (await daemon.command('dead-letters', 'list')).stdout
     await expect.poll(letters).toContain('3 times in a row')
 
@@ -108,9 +109,9 @@ describe.each(engines)('what kills behind the inbox, on %s', engine => {
     await daemon.stop()
     if (storeUrl !== undefined) await shiftClock(storeUrl, (hours += 1) * 3_600_000)
     await daemon.restart(more)
-    await received(12)
+    await received(receiver, 12)
     await daemon.command('dead-letters', 'retry', '--all')
-    await received(15)
+    await received(receiver, 15)
   })
 })
 
@@ -134,8 +135,9 @@ async function within(
   spans: number,
   nodeArgs: readonly string[] = [],
 ): Promise<MemoryFigures> {
-  const receiver = await receive()
-  const { daemon, memory } = await startWithin(mebibytes, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, nodeArgs)
+  const receiver = await receive({ keep: false })
+  const env = { ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
+  const { daemon, memory } = await startWithin(mebibytes, env, nodeArgs)
   await postUntilTaken(daemon, bodies, 4)
   await Promise.race([
     receiver.until(() => receiver.counts.spans >= spans, 540_000),
@@ -170,7 +172,7 @@ describe('a large delivery', () => {
     { timeout: 600_000 },
     async () => {
       const jobs = 40_000
-      const receiver = await receive()
+      const receiver = await receive({ keep: false })
       const daemon = Daemon.launch({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, smallHeap)
       const limit = limitOf(256)
       limit?.hold(daemon.process.child.pid ?? 0)

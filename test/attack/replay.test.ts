@@ -1,6 +1,6 @@
 // A signed delivery that somebody captured: within its 300 s they may send it again as they like, and nothing comes of it.
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { defaultInstance } from '../../src/demo/platform/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { newDatabase } from '../store/new-database.ts'
@@ -34,6 +34,7 @@ it.each(Object.entries(stores))('a captured delivery is a duplicate in every for
   onTestFinished(async () => receiver.close())
   const store = await database()
   const daemon = await Daemon.start({
+    ...patient,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
     PIPESPAN_WEBHOOK_TOKEN: undefined,
@@ -74,7 +75,7 @@ it.each(Object.entries(stores))('a captured delivery is a duplicate in every for
 it('under a token an unsigned instance moves no pipeline either', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
-  const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const body = pipelineBody(1)
   for (const instance of [defaultInstance, 'https://evil.example', `${defaultInstance}/evil`]) {
     const headers = { 'x-service-event': 'Pipeline Hook', 'x-service-instance': instance, 'idempotency-key': instance }

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 
 /** A small file system needs the right to mount one: as root, where the machine allows it. */
@@ -27,6 +27,7 @@ describe.skipIf(!mayMount)('a disk that runs full', () => {
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503 } })
     const file = path.join(folder, 'store', 'pipespan.db')
     const daemon = await Daemon.start({
+      ...patient,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       PIPESPAN_STORE_URL: `sqlite:${file}`,
     })

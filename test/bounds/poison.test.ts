@@ -2,7 +2,7 @@
 // else is delayed or lost.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
-import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
@@ -29,7 +29,7 @@ describe('poison', () => {
   let daemon: Daemon
   beforeAll(async () => {
     receiver = await OtlpReceiver.start()
-    daemon = await Daemon.startForAll({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+    daemon = await Daemon.startForAll({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
     return async () => {
       await daemon.dispose()
       await receiver.close()

@@ -1,18 +1,16 @@
 // What arrived over several lives of a daemon, each of which names itself in its requests: which spans came again, and
 // whether the end of a life explains it.
 import { expect } from 'vitest'
+import { patient } from '../support/otlp-receiver.ts'
 import type { ReceivedRequest } from '../support/received-request.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
 /** How many requests the daemon has under way at a time: so many outcomes can the end of one life leave unknown. */
 export const inFlight = 4
 
-/**
- * The variables that make a life name itself, and wait for the receiver on a machine that is busy with other things: a send whose
- * answer is late has an unknown outcome and is repeated, which is right and not what these tests are about.
- */
+/** The variables that make a life name itself, and wait for the receiver. */
 export function nameLife(life: number): NodeJS.ProcessEnv {
-  return { OTEL_EXPORTER_OTLP_HEADERS: `x-life=${life}`, OTEL_EXPORTER_OTLP_TIMEOUT: '300000' }
+  return { ...patient, OTEL_EXPORTER_OTLP_HEADERS: `x-life=${life}` }
 }
 
 export interface Arrivals {
