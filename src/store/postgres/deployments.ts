@@ -35,7 +35,7 @@ export function postgresDeployments(db: Database): Deployments {
       await lockNames(session, rows.map(lockOf))
       const beside = rows.map(row => neighbours(row, session.damaged))
       const decided = decideAll(rows, await allTaken(session, beside), session.damaged, decide)
-      const written = decided.map(one => writeDecided(one, now, session.damaged))
+      const written = decided.map(one => writeDecided(one, now, session.damaged, 'at once'))
       await allTaken(session, written)
       await moveTotals(session, totalsOf(decided), now)
       return decided.map(decidedAs)

@@ -24,7 +24,7 @@ export async function addEvents(
     ]),
   ])
   for (const event of events) await taken(session, writeEvent(event, now, 'by arrival', session.damaged))
-  await taken(session, writeDeployments(deployments, now, session.damaged, 'FOR UPDATE'))
+  await taken(session, writeDeployments(deployments, now, session.damaged, { lock: 'FOR UPDATE', listing: 'at once' }))
 }
 
 function lockOf(instance: string, jobId: number): string {

@@ -1,5 +1,5 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited.
-import { comparedByIndex, countedTogether } from '../sql/deployment-schema.ts'
+import { comparedByIndex, countedTogether, listedLater } from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -21,4 +21,6 @@ export const postgresMigrations: readonly string[] = [
   countedTogether,
   // 3: what a deployment is compared with is found by indexes.
   comparedByIndex,
+  // 4: the large indexes of deployments may be written later, for many at once.
+  listedLater,
 ]

@@ -4,6 +4,7 @@ import { viewDeployment, type Deployment } from '../../model/deployment.ts'
 import { writeEvent } from './events.ts'
 import type { CountedHow, Decide, Decided, Deployments } from '../ports/deployments.ts'
 import { storedDeployment, type DamagedRows } from './stored-json.ts'
+import type { Listing } from './deployments.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Neighbours } from '../../model/deployment-figures.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -88,6 +89,7 @@ export function* writeDecided(
   { id, decision }: DecidedDeployment,
   now: Millis,
   damaged: DamagedRows,
+  listing: Listing,
 ): Steps<readonly WrittenEvent[]> {
   if (decision === 'damaged') yield [neverDue, [id]]
   else if (decision === 'apart') {
@@ -95,7 +97,7 @@ export function* writeDecided(
   } else {
     const figures = decision === 'nothing' ? null : JSON.stringify(decision.figures)
     yield [
-      'UPDATE deployments SET due_at = NULL, leased = 0, counted_at = ?1, figures = ?2 WHERE id = ?3',
+      `UPDATE deployments SET due_at = NULL, leased = 0, counted_at = ?1, figures = ?2${later[listing]} WHERE id = ?3`,
       [now, figures, id],
     ]
     if (decision !== 'nothing' && decision.sent !== undefined)
@@ -114,15 +116,38 @@ export function totalsOf(decided: readonly DecidedDeployment[]): ProjectIncremen
 
 export const is: Readonly<Record<CountedHow, string>> = { together: 'apart = 0', apart: 'apart = 1' }
 export const neverDue = 'UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1'
+/** What is to be listed later is in the small index until then. */
+const later: Readonly<Record<Listing, string>> = { 'at once': '', later: ', recent = 1' }
+
+/** What a large index and the small one find: no deployment is missing, and one that is not listed anew yet may be in both. */
+function fromBoth(large: string, select: (index: string) => string): string {
+  return `SELECT * FROM (${select(large)}) AS of_many UNION ALL SELECT * FROM (${select('recent = 1')}) AS of_few`
+}
+
 const sameEnvironment = 'instance = ?1 AND project_id = ?2 AND environment = ?3'
-const selectPrevious = `SELECT id, finished_at, revision, content FROM deployments
-  WHERE ${sameEnvironment} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) ORDER BY finished_at DESC, id DESC LIMIT 1`
-const selectFailed = `SELECT min(finished_at) AS failed_at FROM deployments
-  WHERE ${sameEnvironment} AND outcome = 'failed' AND finished_at <= ?4 AND finished_at > ?5`
-const selectKnown = `SELECT 1 FROM deployments
-  WHERE ${sameEnvironment} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) AND revision = ?6 LIMIT 1`
-const selectLater = `SELECT 1 FROM deployments
-  WHERE ${sameEnvironment} AND outcome IS NOT NULL AND (finished_at, id) > (?4, ?5) AND counted_at <= ?6 LIMIT 1`
+const newestFirst = 'ORDER BY finished_at DESC, id DESC LIMIT 1'
+const previous = fromBoth(
+  'listed = 1',
+  index => `SELECT id, finished_at, revision, content FROM deployments
+    WHERE ${sameEnvironment} AND ${index} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) ${newestFirst}`,
+)
+const selectPrevious = `${previous} ${newestFirst}`
+const failed = fromBoth(
+  'listed = 1',
+  index => `SELECT min(finished_at) AS failed_at FROM deployments
+    WHERE ${sameEnvironment} AND ${index} AND outcome = 'failed' AND finished_at <= ?4 AND finished_at > ?5`,
+)
+const selectFailed = `SELECT min(failed_at) AS failed_at FROM (${failed}) AS failed`
+const selectKnown = fromBoth(
+  'listed = 1',
+  index => `SELECT 1 FROM deployments
+    WHERE ${sameEnvironment} AND ${index} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) AND revision = ?6 LIMIT 1`,
+)
+const selectLater = fromBoth(
+  'recent = 0',
+  index => `SELECT 1 FROM deployments
+    WHERE ${sameEnvironment} AND ${index} AND outcome IS NOT NULL AND (finished_at, id) > (?4, ?5) AND counted_at <= ?6 LIMIT 1`,
+)
 
 const idOf = number('id')
 const content = (row: Row): Deployment => storedDeployment(row.content)

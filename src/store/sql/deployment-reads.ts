@@ -48,8 +48,8 @@ export function deploymentStatements(
     prune: async (before, limit) =>
       sql.change(
         `DELETE FROM deployments WHERE id IN
-           (SELECT d.id FROM deployments d WHERE d.happened_at < ?1 AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS
-              (SELECT 1 FROM deployments l WHERE l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
+           (SELECT d.id FROM deployments d WHERE d.listed = 1 AND d.happened_at < ?1 AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS
+              (SELECT 1 FROM deployments l WHERE l.listed = 1 AND l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
                AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at))
             ORDER BY d.happened_at LIMIT ?2)`,
         [before, limit],
@@ -57,7 +57,7 @@ export function deploymentStatements(
     list: async ({ project, since, until, limit }) =>
       shown(
         await sql.all(
-          `SELECT * FROM deployments WHERE happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL
+          `SELECT * FROM deployments WHERE listed = 1 AND happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL
              ${project === undefined ? '' : 'AND project = ?4'} ORDER BY happened_at DESC, id DESC LIMIT ?3`,
           [since, until, limit, ...(project === undefined ? [] : [project])],
         ),
@@ -65,8 +65,8 @@ export function deploymentStatements(
     current: async ({ project, limit }) =>
       shown(
         await sql.all(
-          `SELECT d.* FROM deployments d WHERE d.outcome = 'succeeded' AND d.environment IS NOT NULL ${project === undefined ? '' : 'AND d.project = ?2'}
-             AND NOT EXISTS (SELECT 1 FROM deployments l WHERE l.instance = d.instance AND l.project_id = d.project_id
+          `SELECT d.* FROM deployments d WHERE d.listed = 1 AND d.outcome = 'succeeded' AND d.environment IS NOT NULL ${project === undefined ? '' : 'AND d.project = ?2'}
+             AND NOT EXISTS (SELECT 1 FROM deployments l WHERE l.listed = 1 AND l.instance = d.instance AND l.project_id = d.project_id
                AND l.environment = d.environment AND l.outcome = 'succeeded' AND (l.finished_at, l.id) > (d.finished_at, d.id))
            ORDER BY d.finished_at DESC, d.id DESC LIMIT ?1`,
           [limit, ...(project === undefined ? [] : [project])],

@@ -57,3 +57,26 @@ export const comparedByIndex = `
   CREATE INDEX deployments_counted ON deployments (instance, project_id, environment, finished_at, counted_at)
     WHERE counted_at IS NOT NULL AND outcome IS NOT NULL;
 `
+
+/**
+ * The fourth step. Each deployment would change a page of each of its indexes, most of them another page each time, and SQLite writes whole pages: so it
+ * writes the large indexes for many at once (`sqlite/deployment-lists.ts`). PostgreSQL writes what changes of a page: there each is listed at once.
+ */
+export const listedLater = `
+  -- 1 once the large indexes have it.
+  ALTER TABLE deployments ADD COLUMN listed smallint NOT NULL DEFAULT 1;
+  -- 1 while the small index has it: until it is listed, and once more from its counting until the index of those that were counted has it.
+  ALTER TABLE deployments ADD COLUMN recent smallint NOT NULL DEFAULT 0;
+  DROP INDEX deployments_by_environment;
+  DROP INDEX deployments_by_revision;
+  DROP INDEX deployments_counted;
+  DROP INDEX deployments_by_time;
+  DROP INDEX deployments_of_project;
+  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at) WHERE listed = 1;
+  CREATE INDEX deployments_by_revision ON deployments (instance, project_id, environment, outcome, revision, finished_at) WHERE listed = 1;
+  CREATE INDEX deployments_counted ON deployments (instance, project_id, environment, finished_at, counted_at)
+    WHERE recent = 0 AND counted_at IS NOT NULL AND outcome IS NOT NULL;
+  CREATE INDEX deployments_by_time ON deployments (happened_at) WHERE listed = 1;
+  CREATE INDEX deployments_of_project ON deployments (project, happened_at) WHERE listed = 1;
+  CREATE INDEX deployments_recent ON deployments (project_id, environment, finished_at, revision) WHERE recent = 1;
+`

@@ -12,34 +12,48 @@ import type { StepOf, Steps, StepValue } from './steps.ts'
 /** The platform's limit for the name of an environment. */
 const longestName = 255
 
-/** `lock`: so that none is counted between its reading and its writing, which would make it due again. Returns the events that got their span. */
+/** How a database writes deployments. */
+export interface Writing {
+  /** So that none is counted between its reading and its writing, which would make it due again. */
+  readonly lock: '' | 'FOR UPDATE'
+  readonly listing: Listing
+}
+
+/** Whether the large indexes get a deployment when it is written, or later, with many others (`deployment-schema.ts`). */
+export type Listing = 'at once' | 'later'
+
+/** Returns the events that got their span. */
 export function* writeDeployments(
   reported: readonly ReportedDeployment[],
   now: Millis,
   damaged: DamagedRows,
-  lock: '' | 'FOR UPDATE',
+  { lock, listing }: Writing,
 ): Steps<WrittenEvent[]> {
   const joined: WrittenEvent[] = []
   for (const { deployment, countIn } of reported) {
     const known = yield selectOwn(deployment, lock)
-    yield* writeDeployment(deployment, known, now + countIn, now, damaged)
+    yield* writeDeployment(deployment, known, { dueAt: now + countIn, now, damaged, listing })
     const { job, instance } = deployment
     if (job !== undefined) joined.push(...(yield* joinWaiting(instance, job.span, now, damaged)))
   }
   return joined
 }
 
+interface Circumstances extends Pick<Writing, 'listing'> {
+  readonly dueAt: Millis
+  readonly now: Millis
+  readonly damaged: DamagedRows
+}
+
 function* writeDeployment(
   reported: Deployment,
   [row, twin]: readonly Row[],
-  dueAt: Millis,
-  now: Millis,
-  damaged: DamagedRows,
+  { dueAt, now, damaged, listing }: Circumstances,
 ): Steps<void> {
   if (row === undefined) {
     const values = valuesOf(reported, now)
     const isKnown = values[mayCount] !== null
-    yield [insert, [...values, isKnown ? dueAt : null, isKnown ? now : null]]
+    yield [inserting[listing], [...values, isKnown ? dueAt : null, isKnown ? now : null]]
     return
   }
   const known = contentOf(row, damaged)
@@ -96,11 +110,16 @@ function selectOwn({ instance, jobId, deploymentId }: Deployment, lock: '' | 'FO
 }
 
 const inserted = [...columns, 'due_at', 'known_at']
-const insert = `INSERT INTO deployments (${inserted.join(', ')}) VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')})`
+const inserting: Readonly<Record<Listing, string>> = { 'at once': insert(1, 0), later: insert(0, 1) }
 const updated = [...inserted, 'counted_at']
 /** A new due time ends the lease. */
 const update = `UPDATE deployments SET ${updated.map((column, at) => `${column} = ?${at + 1}`).join(', ')},
   leased = CASE WHEN due_at = ?${updated.indexOf('due_at') + 1} THEN leased ELSE 0 END WHERE id = ?${updated.length + 1}`
+
+function insert(listed: number, recent: number): string {
+  return `INSERT INTO deployments (${inserted.join(', ')}, listed, recent)
+          VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')}, ${listed}, ${recent})`
+}
 
 const idOf = number('id')
 const content = (row: Row): Deployment => storedDeployment(row.content)

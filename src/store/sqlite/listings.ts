@@ -13,8 +13,8 @@ import type { Run } from '../../model/run.ts'
 export interface Listings {
   /** Within the transaction that writes the run. */
   add(runId: number, run: Run, now: number): void
-  /** Within a transaction, after adding its runs: writes the listings if there are many. */
-  listMany(): void
+  /** Within a transaction, after adding its runs: writes the listings if there are many, and answers true then. */
+  listMany(): boolean
   /** To be called before reading lists. Throws StoreError. */
   catchUp(): void
 }
@@ -74,7 +74,9 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
       known.set(runId, { version, values: listingValues(listing) })
     },
     listMany: () => {
-      if (known.size >= many) list()
+      const areMany = known.size >= many
+      if (areMany) list()
+      return areMany
     },
     catchUp: () => {
       // Other processes write runs, too, and leave listing them to the next reader.

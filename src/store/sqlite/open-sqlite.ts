@@ -27,6 +27,7 @@ import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { sqliteChanges } from './changes.ts'
+import { sqliteDeploymentLists, type DeploymentLists } from './deployment-lists.ts'
 import { sqliteDeployments } from './deployments.ts'
 import { sqliteIncidents } from './incidents.ts'
 import { sqliteTestMemory } from './test-memory.ts'
@@ -115,7 +116,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   const wal = own && openWal(db, keys, own, options)
   const waiting = { db, leases: createLeases(), keys, wal }
   const size = (): number => db.size() + (own === undefined ? 0 : walBytes(own.folder))
-  const { store, listings } = rooms(waiting, options, size)
+  const { store, listings, deploymentLists } = rooms(waiting, options, size)
   const erase = async (): Promise<void> => {
     if (own !== undefined) await eraseProcessed(own.folder, own.positions)
   }
@@ -146,6 +147,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
     intoTables: async () => {
       moveIntoTable(waiting)
       listings.catchUp()
+      deploymentLists.catchUp()
       await erase()
     },
     close: async () => {
@@ -160,21 +162,24 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   }
 }
 
+interface Rooms {
+  readonly store: Omit<SharedStore, 'inbox' | 'close'>
+  readonly listings: Listings
+  readonly deploymentLists: DeploymentLists
+}
+
 /** The part of the store that is the same for its server and for commands. */
-function rooms(
-  waiting: Waiting,
-  options: StoreOptions,
-  size: () => number,
-): { readonly store: Omit<SharedStore, 'inbox' | 'close'>; readonly listings: Listings } {
+function rooms(waiting: Waiting, options: StoreOptions, size: () => number): Rooms {
   const { db } = waiting
   const sql = sqliteStatements(db)
   const recent = createRecentChunks(db.elapsed)
   const listings = sqliteListings(db, recent)
+  const deploymentLists = sqliteDeploymentLists(db)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
     // Some milliseconds, so that other work on the thread gets its turn (decision 37).
     runsPerTransaction: 32,
-    runs: sqliteRuns({ waiting, recent, listings }),
+    runs: sqliteRuns({ waiting, recent, listings, deploymentLists }),
     outbox: sqliteOutbox(db, recent),
     enrichment: enrichmentQueue(sql),
     jobReads: jobReads(sql),
@@ -182,7 +187,7 @@ function rooms(
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: totals(sql),
-    deployments: sqliteDeployments(db, recent),
+    deployments: sqliteDeployments(db, recent, deploymentLists),
     changes: sqliteChanges(db, recent),
     incidents: sqliteIncidents(db, recent),
     tests: sqliteTestMemory(db, options.testMemory),
@@ -192,7 +197,7 @@ function rooms(
     bringBack: async () => bringBack(db),
     proveWritable: async () => proveWritable(db),
   }
-  return { store, listings }
+  return { store, listings, deploymentLists }
 }
 
 function openWal(db: Database, keys: DeliveryKeys, own: OwnWal, { log }: StoreOptions): WalInbox {

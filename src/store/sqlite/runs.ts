@@ -24,6 +24,7 @@ import type { Database } from './database.ts'
 import type { Waiting } from './inbox.ts'
 import { mostText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
 import type { JobReadKey } from '../ports/job-reads.ts'
+import type { DeploymentLists } from './deployment-lists.ts'
 import type { Listings } from './listings.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -34,6 +35,7 @@ interface Beside {
   readonly waiting: Waiting
   readonly recent: RecentChunks
   readonly listings: Listings
+  readonly deploymentLists: DeploymentLists
 }
 
 export function sqliteRuns(beside: Beside): Runs {
@@ -85,7 +87,7 @@ interface Written {
 
 /** Within a transaction. Undefined if the lease of any delivery was lost. */
 function transact(beside: Beside, work: readonly RunWork[], processed: Processed | undefined): Written | undefined {
-  const { waiting, recent, listings } = beside
+  const { waiting, recent, listings, deploymentLists } = beside
   const { db, leases } = waiting
   const { token, ids, events = [], deployments: reported = [] } = processed ?? { token: '', ids: [] }
   const changes = [...(processed?.changes ?? [])]
@@ -114,11 +116,12 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
       db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), idOf(row))
     }
   }
-  written.chunks.push(...addEvents(db, events, now), ...addDeployments(db, deployments, now))
+  written.chunks.push(...addEvents(db, events, now), ...addDeployments(db, deploymentLists, deployments, now))
   addChanges(db, changes, now)
   addIncidents(db, processed?.incidents ?? [], now)
   moveTotals(db, totals, now)
-  listings.listMany()
+  // Not both in one transaction, which holds up everything else.
+  if (!listings.listMany()) deploymentLists.listMany()
   return written
 }
 
