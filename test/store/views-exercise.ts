@@ -393,6 +393,26 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.costs.lines('total', query, 1)).toMatchObject([{ runs: 3 }])
     })
 
+    it.each(['takes in', 'reads ahead'])(
+      'adds up once what one takes in while another %s on the same store',
+      async how => {
+        for (const id of [1, 2, 3]) {
+          await observe(id, 'success', { created: 0, finished: 100 }, {}, [
+            job(id, 'unit', 'success', { started: 0, finished: 100 }),
+          ])
+          await takeSnapshot(id)
+        }
+        here.move(100_000)
+        const { trends } = store.views
+        await Promise.all([trends.takeIn(1), how === 'takes in' ? trends.takeIn(10) : trends.readAhead(10)])
+        while ((await trends.readAhead(10)) === 'more');
+        while ((await trends.takeIn(10)) > 0);
+        const query = { step: hour, since: t0 - day, until: t0 + day } as const
+        expect(await trends.series({}, query)).toMatchObject([{ runs: 3 }])
+        expect(await store.views.costs.lines('total', query, 1)).toMatchObject([{ runs: 3 }])
+      },
+    )
+
     it.each(['taken in', ...(name === 'SQLite' ? ['being taken in'] : []), 'only read ahead', 'not read'])(
       'adds up the snapshots that are taken after the newest was pruned, also where that was %s',
       async how => {

@@ -51,11 +51,11 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
     // Other replicas read the same chunks: what is read is written at once, under the lock.
     readAhead: async () => 'all',
     takeIn: async limit => {
-      next ??= await reach(db)
-      if (!(await isReached(db, next))) return 0
-      const { last } = next
-      const count = await db.transaction(async session => takeIn(session, { names, until: last, limit }))
-      if (count < limit) next = undefined
+      const own = next ?? (await reach(db))
+      next = own
+      if (!(await isReached(db, own))) return 0
+      const count = await db.transaction(async session => takeIn(session, { names, until: own.last, limit }))
+      if (count < limit && next === own) next = undefined
       return count
     },
     prune: async keep =>

@@ -56,10 +56,10 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
     return { own, count: read(db, recent, own, limit) }
   }
 
-  /** False if somebody else has taken in what was read. */
-  function write(own: Ahead, rows: readonly Value[][]): boolean {
+  /** `rows`: of what was read up to `last`. False if more was read since, or somebody else has taken it in: then it is read anew. */
+  function write(own: Ahead, last: number, rows: readonly Value[][]): boolean {
     const isOurs = db.transaction(() => {
-      if (reached(db) !== own.from) return false
+      if (own.last !== last || reached(db) !== own.from) return false
       if (own.last > own.from) writeAll(db, own, rows)
       return true
     })
@@ -71,6 +71,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   async function takeIn(limit: number): Promise<number> {
     for (;;) {
       const { own, count } = readOn(limit)
+      const { last } = own
       const rows: Value[][] = []
       for (const some of inParts(own.sums.additions())) {
         rows.push(...some.map(addition => newRow(db, addition)))
@@ -78,7 +79,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
         // Written by `writeAhead`.
         if (ahead !== own) return count
       }
-      if (write(own, rows)) return count
+      if (write(own, last, rows)) return count
     }
   }
 
@@ -97,6 +98,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
         const { own } = readOn(0)
         write(
           own,
+          own.last,
           own.sums.additions().map(addition => newRow(db, addition)),
         )
       } catch (error) {
