@@ -1,5 +1,4 @@
 // Figures over time on SQLite: read ahead while the chunks of new snapshots are still in memory, and written for many chunks at once.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   counted,
   countedChunk,
@@ -21,12 +20,11 @@ import {
   sectionSql,
   sectionValues,
 } from '../read-models/section-figures-sql.ts'
-import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
+import { TrendSums } from '../read-models/trend-sums.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import { day, type TrendViews } from '../ports/trends.ts'
-import type { Value } from '../sql/statements.ts'
 
 /** Read and not yet written: the chunks after `from` up to `last`. */
 interface Ahead {
@@ -48,39 +46,17 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
     return { from, last: from, sums: new TrendSums(names), failures: new EarlierFailures() }
   }
 
-  /** Reads on, and adds up what it read. Should somebody else have taken in what was read before, that is read anew. */
-  function readOn(limit: number): { readonly own: Ahead; readonly count: number } {
-    const from = reached(db)
-    const own = ahead?.from === from ? ahead : startAt(from)
-    ahead = own
-    return { own, count: read(db, recent, own, limit) }
-  }
-
-  /** `rows`: of what was read up to `last`. False if more was read since, or somebody else has taken it in: then it is read anew. */
-  function write(own: Ahead, last: number, rows: readonly Value[][]): boolean {
-    const isOurs = db.transaction(() => {
-      if (own.last !== last || reached(db) !== own.from) return false
-      if (own.last > own.from) writeAll(db, own, rows)
-      return true
+  function take(limit: number): number {
+    const count = db.transaction(() => {
+      const from = reached(db)
+      // Should somebody else have taken in what was read, it is read anew.
+      const own = ahead?.from === from ? ahead : startAt(from)
+      const count = read(db, recent, own, limit)
+      if (own.last > from) write(db, own)
+      return count
     })
     ahead = undefined
-    return isOurs
-  }
-
-  /** The rows are made in several turns of the event loop, as that takes longer than writing them. */
-  async function takeIn(limit: number): Promise<number> {
-    for (;;) {
-      const { own, count } = readOn(limit)
-      const { last } = own
-      const rows: Value[][] = []
-      for (const some of inParts(own.sums.additions())) {
-        rows.push(...some.map(addition => newRow(db, addition)))
-        await nextTurn()
-        // Written by `writeAhead`.
-        if (ahead !== own) return count
-      }
-      if (write(own, last, rows)) return count
-    }
+    return count
   }
 
   return {
@@ -91,16 +67,10 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
       if (ahead.sums.size >= rowsInMemory) return 'enough'
       return count === limit ? 'more' : 'all'
     },
-    takeIn,
+    takeIn: async limit => take(limit),
     writeAhead: () => {
       try {
-        if (ahead === undefined) return
-        const { own } = readOn(0)
-        write(
-          own,
-          own.last,
-          own.sums.additions().map(addition => newRow(db, addition)),
-        )
+        if (ahead !== undefined) take(0)
       } catch (error) {
         // What cannot be written, as on a full disk, is read once more.
         ahead = undefined
@@ -165,21 +135,11 @@ function sectionChunk(db: Database, id: number): Chunk | undefined {
   return row && countedChunk(db.damaged, id, row.content)
 }
 
-/** Rows made in one turn of the event loop: a millisecond or two. */
-const madeAtOnce = 200
-
-function* inParts(additions: readonly Addition[]): Generator<readonly Addition[]> {
-  for (let first = 0; first < additions.length; first += madeAtOnce) yield additions.slice(first, first + madeAtOnce)
-}
-
-/** What is stored and what is added to it. Nobody else writes these rows until the place that was reached moves. */
-function newRow(db: Database, addition: Addition): Value[] {
-  return rowValues(addition, db.prepare(takeInSql.row).get(...rowKey(addition)), db.damaged)
-}
-
-function writeAll(db: Database, { last, sums }: Ahead, rows: readonly Value[][]): void {
-  const one = db.prepare(takeInSql.write)
-  for (const row of rows) one.run(...row)
+function write(db: Database, { last, sums }: Ahead): void {
+  for (const addition of sums.additions()) {
+    const before = db.prepare(takeInSql.row).get(...rowKey(addition))
+    db.prepare(takeInSql.write).run(...rowValues(addition, before, db.damaged))
+  }
   for (const row of sums.costs.rows()) db.prepare(addCost).run(...costValues(row))
   for (const one of sums.sections.days()) {
     const known = db.prepare(sectionSql.known).all(...sectionDayKey(one))
