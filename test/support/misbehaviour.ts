@@ -26,8 +26,8 @@ export type Fault =
 
 export interface Misbehaviour {
   readonly fault: Fault
-  /** Waits before the fault (or the answer) happens, ms. */
-  readonly delay?: number | undefined
+  /** The fault (or the answer) waits so long, ms, or until this resolves. */
+  readonly delay?: number | Promise<unknown> | undefined
   /** Ends after so many requests; without it, when it is cancelled. */
   readonly times?: number | undefined
   /** Hits only requests for which this holds. */

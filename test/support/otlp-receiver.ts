@@ -193,7 +193,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
 
   async #answer(request: Mutable<ReceivedRequest>, response: ServerResponse): Promise<void> {
     const order = this.#misbehaviours.take(request)
-    if (order?.delay !== undefined) await new Promise(resolve => setTimeout(resolve, order.delay))
+    const delay = order?.delay
+    await (typeof delay === 'number' ? new Promise(resolve => setTimeout(resolve, delay)) : delay)
     const fault = order?.fault
     if (fault?.kind === 'hang') return
     if (fault?.kind === 'drop') {
