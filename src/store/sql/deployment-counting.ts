@@ -124,12 +124,23 @@ function fromBoth(large: string, select: (index: string) => string): string {
   return `SELECT * FROM (${select(large)}) AS of_many UNION ALL SELECT * FROM (${select('recent = 1')}) AS of_few`
 }
 
+/**
+ * Before or after (?4, ?5) by end and id. In two parts, as neither database finds its place among many that ended at the same time by an index if both
+ * are compared at once.
+ */
+function withoutTies(select: (ended: string) => string, compared: '<' | '>'): string {
+  const [tied, others] = [`finished_at = ?4 AND id ${compared} ?5`, `finished_at ${compared} ?4`]
+  return `SELECT * FROM (${select(tied)}) AS of_same_time UNION ALL SELECT * FROM (${select(others)}) AS of_others`
+}
+
 const sameEnvironment = 'instance = ?1 AND project_id = ?2 AND environment = ?3'
 const newestFirst = 'ORDER BY finished_at DESC, id DESC LIMIT 1'
-const previous = fromBoth(
-  'listed = 1',
-  index => `SELECT id, finished_at, revision, content FROM deployments
-    WHERE ${sameEnvironment} AND ${index} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) ${newestFirst}`,
+const previous = fromBoth('listed = 1', index =>
+  withoutTies(
+    ended => `SELECT id, finished_at, revision, content FROM deployments
+      WHERE ${sameEnvironment} AND ${index} AND outcome = 'succeeded' AND ${ended} ${newestFirst}`,
+    '<',
+  ),
 )
 const selectPrevious = `${previous} ${newestFirst}`
 const failed = fromBoth(
@@ -143,10 +154,12 @@ const selectKnown = fromBoth(
   index => `SELECT 1 FROM deployments
     WHERE ${sameEnvironment} AND ${index} AND outcome = 'succeeded' AND (finished_at, id) < (?4, ?5) AND revision = ?6 LIMIT 1`,
 )
-const selectLater = fromBoth(
-  'recent = 0',
-  index => `SELECT 1 FROM deployments
-    WHERE ${sameEnvironment} AND ${index} AND outcome IS NOT NULL AND (finished_at, id) > (?4, ?5) AND counted_at <= ?6 LIMIT 1`,
+const selectLater = fromBoth('recent = 0', index =>
+  withoutTies(
+    ended => `SELECT 1 FROM deployments
+      WHERE ${sameEnvironment} AND ${index} AND outcome IS NOT NULL AND ${ended} AND counted_at <= ?6 LIMIT 1`,
+    '>',
+  ),
 )
 
 const idOf = number('id')

@@ -3,23 +3,23 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder } from './folder.ts'
+import { createLaterSync, type LaterSync } from './later-sync.ts'
 import { makePrivateFile } from './private-place.ts'
-import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
+import { reasonOf, StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
+import { createTransactions, type Transactions } from './transactions.ts'
 import { sqliteMigrations } from './migrations.ts'
 
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 
-export interface Database {
+export interface Database extends Transactions {
   /** A prepared statement, cached by its text. */
   readonly prepare: (sql: string) => StatementSync
-  /** Runs `work` in one durable transaction. Not reentrant. */
-  readonly transaction: <T>(work: () => T) => T
-  /** Within a transaction: calls `then` after its commit, and never if it is rolled back. For state in memory that follows rows. */
-  readonly afterCommit: (then: () => void) => void
+  /** Resolves once everything that was committed is on the disk. */
+  readonly settled: () => Promise<void>
   readonly now: () => number
   /** Monotonic ms, for what is in memory. */
   readonly elapsed: () => number
@@ -54,10 +54,13 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
     }
     return new DatabaseSync(file)
   })
-  return databaseOf(
-    setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection)),
-    surroundings,
-  )
+  const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
+  try {
+    return databaseOf(ready, surroundings, inMemory ? undefined : opening(file, () => createLaterSync(`${file}-wal`)))
+  } catch (error) {
+    connection.close()
+    throw error
+  }
 }
 
 /** Opens an existing file with a supported schema; never creates or migrates it. Throws StoreError with a remedy. */
@@ -120,7 +123,8 @@ function opening<T>(file: string, open: () => T): T {
   }
 }
 
-function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surroundings): Database {
+/** Without `later`, every transaction waits for the disk. */
+function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surroundings, later?: LaterSync): Database {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
@@ -152,9 +156,6 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
       connection.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
     }
   }
-  let thens: (() => void)[] | undefined
-  const begin = connection.prepare('BEGIN IMMEDIATE')
-  const commit = connection.prepare('COMMIT')
   return {
     prepare,
     now,
@@ -176,34 +177,12 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
       if (left === 0) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
       return page * (before - left)
     },
-    transaction: work => {
-      const own: (() => void)[] = []
-      const inTransaction = (): ReturnType<typeof work> => {
-        try {
-          begin.run()
-          thens = own
-          const result = work()
-          commit.run()
-          return result
-        } catch (error) {
-          if (connection.isTransaction) connection.exec('ROLLBACK')
-          if (isSqliteError(error)) throw writeFault(error)
-          throw error
-        } finally {
-          thens = undefined
-        }
-      }
-      const result = inTransaction()
-      for (const then of own) then()
-      return result
-    },
-    afterCommit: then => {
-      if (thens === undefined) throw new Error('There is no transaction to wait for.')
-      thens.push(then)
-    },
+    ...createTransactions(connection, later),
+    settled: async () => later?.settled(),
     scrub,
     close: () => {
       scrubbing?.stop()
+      later?.close()
       statements.clear()
       if (connection.isOpen) connection.close()
     },
@@ -266,27 +245,4 @@ function migrate(connection: DatabaseSync): void {
     connection.exec('ROLLBACK')
     throw error
   }
-}
-
-function isSqliteError(error: unknown): error is Error & { errcode: number } {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
-}
-
-/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All others are about the file, the disk or its locks. */
-const ofTheData: readonly number[] = [18, 19, 20, 25]
-const full = 13
-
-function writeFault(error: Error & { errcode: number }): Fault {
-  // The upper bits are the extended error code.
-  const code = error.errcode & 0xff
-  if (ofTheData.includes(code)) {
-    return new DataError(`The store cannot store this data: ${error.message}.`, 'Please report it.', { cause: error })
-  }
-  return new StoreError(
-    `The store cannot be written: ${error.message}.`,
-    code === full
-      ? 'Free disk space, or move the store to a larger disk.'
-      : 'Check whether another process has locked the file.',
-    { cause: error },
-  )
 }

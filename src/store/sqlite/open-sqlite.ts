@@ -11,7 +11,7 @@ import { jobReads } from '../sql/job-reads.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { createLeases } from './leases.ts'
-import { eraseProcessed, walBytes, walFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
+import { eraseSpent, walBytes, walFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
 import { walFault } from './inbox-writer.ts'
 import { beginWal, walState, readCheckpoint } from './wal-checkpoint.ts'
 import { walInbox, type WalInbox } from './wal-inbox.ts'
@@ -118,7 +118,9 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   const size = (): number => db.size() + (own === undefined ? 0 : walBytes(own.folder))
   const { store, listings, deploymentLists } = rooms(waiting, options, size)
   const erase = async (): Promise<void> => {
-    if (own !== undefined) await eraseProcessed(own.folder, own.positions)
+    if (own === undefined) return
+    await db.settled()
+    await eraseSpent(own.folder, own.positions)
   }
   return {
     ...store,

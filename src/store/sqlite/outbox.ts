@@ -24,7 +24,7 @@ export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
       const own = settlements.filter(({ id }) => leases.isOf(id, token))
       // The same time for all, so that entries that were sent together are due together again.
       const now = db.now()
-      const settled = db.transaction(() => {
+      const settled = db.transactionSyncedLater(() => {
         const settle = db.prepare(settleEntry)
         // The row of an unsent entry is unchanged.
         return own.filter(one => one.as === 'unsent' || settle.run(...settledValues(one, now)).changes === 1).length

@@ -47,7 +47,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   }
 
   function take(limit: number): number {
-    const count = db.transaction(() => {
+    const count = db.transactionSyncedLater(() => {
       const from = reached(db)
       // Should somebody else have taken in what was read, it is read anew.
       const own = ahead?.from === from ? ahead : startAt(from)

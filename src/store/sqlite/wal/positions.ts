@@ -15,19 +15,22 @@ export interface WalPositions {
   readonly end: Position
   /** All deliveries up to this one are processed, and the store has recorded it. */
   readonly processed: number
+  /** Up to this one the record is on the disk, too: the deliveries are not needed any more, whatever happens. */
+  readonly spent: number
   /** Since when deliveries are pending and none can be read, `process.hrtime` in ms; 0: all is well. */
   readonly stuckSince: number
   /** How often the writer has checked that all of its files are in place, after writing again those that were not. */
   readonly looks: number
   moveEnd(to: Position): void
   moveProcessed(to: number): void
+  moveSpent(to: number): void
   noteStuck(since: number): void
   noteLook(): void
 }
 
-const place = { endSeq: 0, endBytes: 1, processed: 2, stuckSince: 3, looks: 4 }
+const place = { endSeq: 0, endBytes: 1, processed: 2, stuckSince: 3, looks: 4, spent: 5 }
 
-export function walPositions(shared = new SharedArrayBuffer(5 * BigInt64Array.BYTES_PER_ELEMENT)): WalPositions {
+export function walPositions(shared = new SharedArrayBuffer(6 * BigInt64Array.BYTES_PER_ELEMENT)): WalPositions {
   const places = new BigInt64Array(shared)
   const read = (at: number): number => Number(Atomics.load(places, at))
   const write = (at: number, value: number): void => void Atomics.store(places, at, BigInt(value))
@@ -38,6 +41,9 @@ export function walPositions(shared = new SharedArrayBuffer(5 * BigInt64Array.BY
     },
     get processed() {
       return read(place.processed)
+    },
+    get spent() {
+      return read(place.spent)
     },
     get stuckSince() {
       return read(place.stuckSince)
@@ -50,6 +56,7 @@ export function walPositions(shared = new SharedArrayBuffer(5 * BigInt64Array.BY
       write(place.endSeq, to.seq)
     },
     moveProcessed: to => write(place.processed, to),
+    moveSpent: to => write(place.spent, to),
     noteStuck: since => write(place.stuckSince, since),
     noteLook: () => void Atomics.add(places, place.looks, 1n),
   }

@@ -125,18 +125,18 @@ export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<voi
 }
 
 /**
- * The segments of which all deliveries are processed, up to `processed`. `next`: the first delivery after all segments. If two begin with the same
+ * The segments of which no delivery is needed any more, up to `spent`. `next`: the first delivery after all segments. If two begin with the same
  * delivery, because the older one came back, either may have more.
  */
-export function spentSegments<T extends Segment>(segments: readonly T[], next: number, processed: number): T[] {
+export function spentSegments<T extends Segment>(segments: readonly T[], next: number, spent: number): T[] {
   const firsts = [...new Set(segments.map(({ first }) => first)), next]
   const behind = new Map(firsts.map((first, at) => [first, firsts[at + 1] ?? next]))
-  return segments.filter(({ first }) => (behind.get(first) ?? next) - 1 <= processed)
+  return segments.filter(({ first }) => (behind.get(first) ?? next) - 1 <= spent)
 }
 
 /** Only while nobody writes the WAL. */
-export async function eraseProcessed(folder: string, { end, processed }: WalPositions): Promise<void> {
-  for (const segment of spentSegments(listSegments(folder), end.seq + 1, processed)) await eraseSegment(segment)
+export async function eraseSpent(folder: string, { end, spent }: WalPositions): Promise<void> {
+  for (const segment of spentSegments(listSegments(folder), end.seq + 1, spent)) await eraseSegment(segment)
 }
 
 /** A disk counts as not full if it has room for a large delivery, bytes. */

@@ -138,7 +138,7 @@ export function openWalWriter(
 
   /** Writes removed files again, in order. Only when all files are in place may the reader give up what it does not find (`missed.ts`). */
   function look(): void {
-    const spent = new Set<Segment>(spentSegments(full, current.first, positions.processed))
+    const spent = new Set<Segment>(spentSegments(full, current.first, positions.spent))
     // `full` is updated after each, so that nothing is lost if the next one cannot be written.
     for (const one of full) {
       if (one.descriptor === undefined || isThere(one.file, one.descriptor)) continue
@@ -152,7 +152,7 @@ export function openWalWriter(
 
   function replaceCurrent(): void {
     const before = current
-    if (positions.processed >= positions.end.seq) {
+    if (positions.spent >= positions.end.seq) {
       current = { ...createSegment(folder, positions.end.seq + 1), length: 0 }
       closeSync(before.descriptor)
       log?.warn({ file: before.file }, 'a file of the write-ahead log was removed; it had no pending deliveries')
@@ -195,9 +195,9 @@ export function openWalWriter(
     if (!isAppending) {
       look()
       const isQuiet = performance.now() - appendedAt >= tidyEvery
-      if (isQuiet && current.length > 0 && positions.processed >= positions.end.seq) roll()
+      if (isQuiet && current.length > 0 && positions.spent >= positions.end.seq) roll()
     }
-    await eraseProcessed()
+    await eraseSpent()
     if (isUntidy) log?.info('old files of the write-ahead log can be removed again')
     isUntidy = false
   }
@@ -208,9 +208,9 @@ export function openWalWriter(
     isUntidy = true
   }
 
-  async function eraseProcessed(): Promise<void> {
+  async function eraseSpent(): Promise<void> {
     const errors: unknown[] = []
-    for (const segment of spentSegments(full, current.first, positions.processed)) {
+    for (const segment of spentSegments(full, current.first, positions.spent)) {
       try {
         await eraseSegment(segment)
       } catch (error) {
@@ -240,7 +240,7 @@ export function openWalWriter(
       await erasing?.catch(() => undefined)
       try {
         // Once the descriptors are closed, removed files cannot be written again.
-        if (positions.processed < positions.end.seq) look()
+        if (positions.spent < positions.end.seq) look()
       } catch (error) {
         cannotTidy(error)
       }

@@ -1,0 +1,117 @@
+// Transactions of a SQLite connection: those that wait for the disk, those that do not, and what follows from each.
+import type { DatabaseSync } from 'node:sqlite'
+import { DataError, StoreError, type Fault } from '../../lib/fault.ts'
+import type { LaterSync } from './later-sync.ts'
+
+export interface Transactions {
+  /** Runs `work` in one transaction, which is on the disk when this returns. Not reentrant. */
+  readonly transaction: <T>(work: () => T) => T
+  /**
+   * The same without waiting for the disk, where the commit is some 20 ms later. For work that is only done again if a power failure takes its
+   * commit away: all of what was committed before it is there then, and nothing of what came after it (decision 75).
+   */
+  readonly transactionSyncedLater: <T>(work: () => T) => T
+  /** Within a transaction: calls `then` after its commit, and never if it is rolled back. For state in memory that follows rows. */
+  readonly afterCommit: (then: () => void) => void
+  /** Within a transaction: calls `then` once its commit is on the disk. For what cannot be taken back, such as removing the only other copy. */
+  readonly afterSync: (then: () => void) => void
+}
+
+/** What follows from one transaction. */
+interface Thens {
+  readonly committed: (() => void)[]
+  readonly synced: (() => void)[]
+}
+
+/** Without `later`, every transaction waits for the disk. */
+export function createTransactions(connection: DatabaseSync, later: LaterSync | undefined): Transactions {
+  let thens: Thens | undefined
+  const begin = connection.prepare('BEGIN IMMEDIATE')
+  const commit = connection.prepare('COMMIT')
+
+  function inTransaction<T>(work: () => T, own: Thens): T {
+    try {
+      begin.run()
+      thens = own
+      const result = work()
+      commit.run()
+      return result
+    } catch (error) {
+      if (connection.isTransaction) connection.exec('ROLLBACK')
+      if (isSqliteError(error)) throw writeFault(error)
+      throw error
+    } finally {
+      thens = undefined
+    }
+  }
+
+  function synchronous(level: 'NORMAL' | 'FULL'): void {
+    try {
+      connection.exec(`PRAGMA synchronous = ${level}`)
+    } catch (error) {
+      throw isSqliteError(error) ? writeFault(error) : error
+    }
+  }
+
+  function transaction<T>(work: () => T): T {
+    const own: Thens = { committed: [], synced: [] }
+    const result = inTransaction(work, own)
+    callAll(own.committed)
+    // In the order of all commits, some of which may still be on their way to the disk.
+    if (own.synced.length > 0 && later !== undefined) later.committed(own.synced)
+    else callAll(own.synced)
+    return result
+  }
+
+  function syncedLater<T>(work: () => T, sync: LaterSync): T {
+    const own: Thens = { committed: [], synced: [] }
+    let result: T
+    synchronous('NORMAL')
+    try {
+      result = inTransaction(work, own)
+    } finally {
+      synchronous('FULL')
+    }
+    callAll(own.committed)
+    sync.committed(own.synced)
+    return result
+  }
+
+  const ofTransaction = (): Thens => {
+    if (thens === undefined) throw new Error('There is no transaction to wait for.')
+    return thens
+  }
+  return {
+    transaction,
+    transactionSyncedLater: work => (later === undefined ? transaction(work) : syncedLater(work, later)),
+    afterCommit: then => void ofTransaction().committed.push(then),
+    afterSync: then => void ofTransaction().synced.push(then),
+  }
+}
+
+function callAll(thens: readonly (() => void)[]): void {
+  for (const then of thens) then()
+}
+
+function isSqliteError(error: unknown): error is Error & { errcode: number } {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+}
+
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All others are about the file, the disk or its locks. */
+const ofTheData: readonly number[] = [18, 19, 20, 25]
+const full = 13
+
+function writeFault(error: Error & { errcode: number }): Fault {
+  // The upper bits are the extended error code.
+  const code = error.errcode & 0xff
+  if (ofTheData.includes(code)) {
+    return new DataError(`The store cannot store this data: ${error.message}.`, 'Please report it.', { cause: error })
+  }
+  return new StoreError(
+    `The store cannot be written: ${error.message}.`,
+    code === full
+      ? 'Free disk space, or move the store to a larger disk.'
+      : 'Check whether another process has locked the file.',
+    { cause: error },
+  )
+}
