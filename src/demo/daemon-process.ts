@@ -99,8 +99,9 @@ async function isFree(port: number): Promise<boolean> {
   try {
     await once(server.listen(port, '127.0.0.1'), 'listening')
     return true
-  } catch {
-    return false
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return false
+    throw error
   } finally {
     await new Promise(resolve => server.close(resolve))
   }
