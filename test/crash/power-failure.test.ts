@@ -1,6 +1,6 @@
 // A power failure takes away what was committed and not yet synced. Here "the disk" is a copy of the store's files, made when they are synced; the
 // deliveries are on it when they are accepted.
-import fs, { cpSync, mkdtempSync, readlinkSync, rmSync } from 'node:fs'
+import fs, { cpSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,6 +13,7 @@ import { walFolder } from '../../src/store/sqlite/wal/segments.ts'
 import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { at, event, instance, rules, t0 } from '../flow/world.ts'
 import { delivery } from '../store/exercise.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const options = { now: () => t0, maxSize: 2 ** 30 }
@@ -24,6 +25,17 @@ async function process(store: Store, most: number): Promise<number[]> {
   const work = ids.flatMap(id => mergeWork([event('failed', { finishedAt: at(60) }, [], {}, id)], 'webhook', rules))
   expect(await store.runs.transact(work, { token, ids: items.map(({ id }) => id) })).toBe(true)
   return ids
+}
+
+function pathsOf(): { readonly live: string; readonly disk: string } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-power-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return { live: path.join(folder, 'live', 'pipespan.db'), disk: path.join(folder, 'disk', 'pipespan.db') }
+}
+
+/** The store's file and SQLite's WAL. */
+function copyFiles(from: string, to: string): void {
+  for (const end of ['', '-wal']) cpSync(`${from}${end}`, `${to}${end}`)
 }
 
 async function known(store: Store, id: number): Promise<boolean> {
@@ -47,6 +59,23 @@ describe.runIf(globalThis.process.platform === 'linux')('a power failure', () =>
     })
   })
 
+  /** What is written to one file is written to the other, too, at the same place. */
+  function writesAgain(file: string, copy: string): void {
+    const { writeSync } = fs
+    const descriptor = fs.openSync(copy, 'r+')
+    const both = (to: number, bytes: Buffer, offset: number, length: number, at: number): number => {
+      if (readlinkSync(`/proc/self/fd/${to}`) === file) writeSync(descriptor, bytes, offset, length, at)
+      return writeSync(to, bytes, offset, length, at)
+    }
+    fs.writeSync = both as typeof writeSync
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      fs.writeSync = writeSync
+      syncBuiltinESMExports()
+      fs.closeSync(descriptor)
+    })
+  }
+
   const step = fc.oneof(
     fc.record({ do: fc.constant('accept' as const), count: fc.integer({ min: 1, max: 4 }) }),
     fc.record({ do: fc.constant('process' as const), count: fc.integer({ min: 1, max: 6 }) }),
@@ -57,14 +86,12 @@ describe.runIf(globalThis.process.platform === 'linux')('a power failure', () =>
   it('takes away nothing that was accepted: what it took from the store is processed again, and nothing else', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 16 }), async steps => {
-        const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-power-'))
-        const live = path.join(folder, 'live', 'pipespan.db')
-        const disk = path.join(folder, 'disk', 'pipespan.db')
+        const { live, disk } = pathsOf()
         let accepted = 0
         const processed = new Set<number>()
         let onDisk = new Set<number>()
         syncs = () => {
-          for (const end of ['', '-wal']) cpSync(`${live}${end}`, `${disk}${end}`)
+          copyFiles(live, disk)
           onDisk = new Set(processed)
         }
         const positions = walPositions()
@@ -75,7 +102,7 @@ describe.runIf(globalThis.process.platform === 'linux')('a power failure', () =>
           await expect.poll(() => positions.looks, { interval: 2 }).toBeGreaterThan(looks + 2)
         }
         // What was written when the store was opened waited for the disk.
-        fs.mkdirSync(path.dirname(disk))
+        mkdirSync(path.dirname(disk))
         syncs()
         for (const one of steps) {
           if (one.do === 'accept') {
@@ -105,9 +132,63 @@ describe.runIf(globalThis.process.platform === 'linux')('a power failure', () =>
         expect([...again]).toEqual(all.filter(id => !before.has(id)))
         for (const id of all) expect(await known(after, id)).toBe(true)
         await after.close()
-        rmSync(folder, { recursive: true })
       }),
       { numRuns: 30 },
     )
+  })
+
+  it('takes away no total that was read, as those that were sent only go up', async () => {
+    const { live, disk } = pathsOf()
+    syncs = () => copyFiles(live, disk)
+    const store = openSqlite(live, options)
+    mkdirSync(path.dirname(disk))
+    syncs()
+    const [work] = mergeWork([event('failed', { finishedAt: at(60) }, [])], 'webhook', rules)
+    const attributes = JSON.stringify({ status: 'failed' })
+    const totals = {
+      ...{ key: { instance, projectId: 3 }, project: { id: 3 }, profile: 'generic', maxSeries: 100 },
+      increments: [{ metric: 'runs', attributes, amount: { kind: 'sum' as const, by: 1 } }],
+    }
+    const decide: RunWork['decide'] = (...about) => {
+      const change = work?.decide(...about)
+      return change && { ...change, totals: [totals] }
+    }
+    expect(await store.runs.transact(work === undefined ? [] : [{ ...work, decide }])).toBe(true)
+    const { projects } = await store.totals.read(100)
+    expect(projects).toHaveLength(1)
+    syncs = () => undefined
+    await store.close()
+
+    const after = openSqlite(disk, options)
+    expect((await after.totals.read(100)).projects).toEqual(projects)
+    await after.close()
+  })
+
+  it('takes away nothing that the system showed as written after a sync had failed', async () => {
+    const { live, disk } = pathsOf()
+    syncs = () => undefined
+    const positions = walPositions()
+    const first = openSqlite(live, options, positions)
+    const writer = openWalWriter(walFolder(live), positions)
+    await writer.append([delivery('key-1', '1')], t0)
+    await process(first, 1)
+    // Killed. All of it can still be read, but nothing of SQLite's WAL is on the disk, unless it is written again.
+    const shown = path.join(path.dirname(live), 'shown', 'pipespan.db')
+    for (const file of [shown, disk]) mkdirSync(path.dirname(file))
+    copyFiles(live, shown)
+    cpSync(live, disk)
+    writeFileSync(`${disk}-wal`, '')
+    cpSync(walFolder(live), walFolder(shown), { recursive: true })
+    await writer.close()
+    await first.close()
+    writesAgain(`${shown}-wal`, `${disk}-wal`)
+    const next = walPositions()
+    const second = openSqlite(shown, options, next)
+    expect(next.spent).toBe(1)
+
+    const after = openSqlite(disk, options)
+    expect(await known(after, 1)).toBe(true)
+    await after.close()
+    await second.close()
   })
 })

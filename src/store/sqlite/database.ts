@@ -56,10 +56,20 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
   })
   const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
   try {
-    return databaseOf(ready, surroundings, inMemory ? undefined : opening(file, () => createLaterSync(`${file}-wal`)))
+    return databaseOf(ready, surroundings, inMemory ? undefined : opening(file, () => laterSync(file, ready)))
   } catch (error) {
     connection.close()
     throw error
+  }
+}
+
+/** No other process may write SQLite's WAL meanwhile. */
+function laterSync(file: string, connection: DatabaseSync): LaterSync {
+  connection.exec('BEGIN IMMEDIATE')
+  try {
+    return createLaterSync(`${file}-wal`)
+  } finally {
+    connection.exec('ROLLBACK')
   }
 }
 

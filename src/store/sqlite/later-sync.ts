@@ -1,5 +1,5 @@
 // Brings commits to the disk that did not wait for it: soon after them, SQLite's WAL is synced on a thread of Node's pool (decision 75).
-import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { after, type Timer } from '../../lib/timer.ts'
 import { EndOfProcess } from '../../lib/uncaught.ts'
@@ -20,11 +20,12 @@ export interface LaterSync {
 const pause = 20
 
 /**
- * `file`: SQLite's WAL, of a connection that is open until this is closed. What a process that was killed had committed is in the memory of the system,
- * and perhaps not on the disk, so it is synced first. Throws what the file system throws.
+ * `file`: SQLite's WAL, of a connection that is open until this is closed; nobody else may write it during the call. What an earlier process had committed
+ * is in the memory of the system, and perhaps not on the disk, so it is brought there first. Throws what the file system throws.
  */
 export function createLaterSync(file: string): LaterSync {
   const descriptor = openSync(file, 'r+')
+  writeAgain(descriptor)
   fdatasyncSync(descriptor)
   const datasync = promisify(fdatasync)
   /** What waits for the next sync. */
@@ -34,7 +35,8 @@ export function createLaterSync(file: string): LaterSync {
   let syncing: Promise<void> | undefined
 
   function schedule(): void {
-    if (syncing === undefined) timer ??= after(pause, sync, endProcess)
+    // A sync that fails ends the process by itself.
+    if (syncing === undefined) timer ??= after(pause, sync, () => undefined)
   }
 
   async function sync(): Promise<void> {
@@ -51,7 +53,12 @@ export function createLaterSync(file: string): LaterSync {
     const thens = waiting
     waiting = []
     isBehind = false
-    await datasync(descriptor)
+    try {
+      await datasync(descriptor)
+    } catch (error) {
+      endProcess(error)
+      throw error
+    }
     for (const then of thens) then()
   }
 
@@ -63,7 +70,8 @@ export function createLaterSync(file: string): LaterSync {
     },
     settled: async () => {
       await syncing
-      if (isBehind) await sync()
+      // Another caller may have begun the next sync.
+      await (isBehind ? sync() : syncing)
     },
     close: () => {
       timer?.stop()
@@ -75,9 +83,24 @@ export function createLaterSync(file: string): LaterSync {
   }
 }
 
+const chunk = 1 << 20
+
 /**
- * After a sync has failed, nobody knows what is on the disk, and a later sync may succeed without writing what this one did not. SQLite finds out
- * when it opens the file: its WAL counts as far as its checksums are right, and the deliveries after that are processed again.
+ * The same bytes at the same places. What a sync could not write the system takes for written, and goes on showing to the next process: a sync alone
+ * would succeed there and write nothing.
+ */
+function writeAgain(descriptor: number): void {
+  const bytes = Buffer.allocUnsafe(chunk)
+  let at = 0
+  for (let length = 1; length > 0;) {
+    length = readSync(descriptor, bytes, 0, chunk, at)
+    if (length > 0) at += writeSync(descriptor, bytes, 0, length, at)
+  }
+}
+
+/**
+ * After a sync has failed, nobody knows what is on the disk, and a later sync may succeed without writing what this one did not. The next start
+ * writes SQLite's WAL again; what the system does not have any more ends it, by its checksums, and the deliveries after that are processed again.
  */
 function endProcess(error: unknown): void {
   setImmediate(() => {

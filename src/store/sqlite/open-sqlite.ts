@@ -38,6 +38,7 @@ import { broughtBack } from '../sql/too-far-ahead.ts'
 import { sqliteViews } from './views.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
+import type { Totals } from '../ports/totals.ts'
 
 /**
  * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.
@@ -188,7 +189,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number): Roo
     ...sqliteRepositories(db),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
-    totals: totals(sql),
+    totals: syncedTotals(db, totals(sql)),
     deployments: sqliteDeployments(db, recent, deploymentLists),
     changes: sqliteChanges(db, recent),
     incidents: sqliteIncidents(db, recent),
@@ -200,6 +201,18 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number): Roo
     proveWritable: async () => proveWritable(db),
   }
   return { store, listings, deploymentLists }
+}
+
+/** What was sent of totals cannot be taken back: after a power failure they would have gone down. */
+function syncedTotals(db: Database, stored: Totals): Totals {
+  return {
+    ...stored,
+    read: async (limit, from) => {
+      const page = await stored.read(limit, from)
+      await db.settled()
+      return page
+    },
+  }
 }
 
 function openWal(db: Database, keys: DeliveryKeys, own: OwnWal, { log }: StoreOptions): WalInbox {
