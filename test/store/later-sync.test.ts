@@ -1,9 +1,10 @@
 // Commits that are brought to the disk later.
 import { once } from 'node:events'
-import fs, { writeFileSync } from 'node:fs'
+import fs, { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
+import { openOwnDatabase } from '../../src/store/sqlite/database.ts'
 import { createLaterSync } from '../../src/store/sqlite/later-sync.ts'
 import { EndOfProcess } from '../../src/lib/uncaught.ts'
 import { temporaryFolder } from '../e2e/daemon.ts'
@@ -65,4 +66,15 @@ it('ends the process when a sync fails, whoever began it', async () => {
   await settled
   const [thrown] = await ended
   expect(thrown).toBeInstanceOf(EndOfProcess)
+})
+
+it('closes nothing else when the database is closed again', () => {
+  const file = path.join(temporaryFolder(), 'pipespan.db')
+  const db = openOwnDatabase(file, { now: () => 1 })
+  db.close()
+  // Some of them have the numbers of those that were closed.
+  const others = Array.from({ length: 16 }, () => openSync(file, 'r'))
+  db.close()
+  expect(others.map(one => fstatSync(one).isFile())).not.toContain(false)
+  for (const one of others) closeSync(one)
 })

@@ -191,10 +191,11 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
     settled: async () => later?.settled(),
     scrub,
     close: () => {
+      if (!connection.isOpen) return
       scrubbing?.stop()
       later?.close()
       statements.clear()
-      if (connection.isOpen) connection.close()
+      connection.close()
     },
   }
 }
