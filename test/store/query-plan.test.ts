@@ -166,7 +166,9 @@ describe('on SQLite', () => {
     // However many ended at the same time: those before it by id are a place in the index.
     expect(searches.filter(detail => detail.includes('finished_at=? AND rowid<?'))).toHaveLength(1)
     expect(searches.filter(detail => !narrow.test(detail))).toEqual([])
-    expect(plans.filter(detail => detail.startsWith('SCAN') && !/^SCAN of_(many|few|same_time|others)$/.test(detail))).toEqual([])
+    expect(
+      plans.filter(detail => detail.startsWith('SCAN') && !/^SCAN of_(many|few|same_time|others)$/.test(detail)),
+    ).toEqual([])
   })
 })
 
