@@ -59,6 +59,13 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
     return count
   }
 
+  /** Asked first, so that an idle daemon begins no transactions, which would be synced. */
+  function isAnyNew(): boolean {
+    const from = reached(db)
+    const last = ahead?.from === from ? ahead.last : from
+    return last > from || db.prepare(takeInSql.ids).get(last, 1) !== undefined
+  }
+
   return {
     readAhead: async limit => {
       ahead ??= startAt(reached(db))
@@ -67,7 +74,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
       if (ahead.sums.size >= rowsInMemory) return 'enough'
       return count === limit ? 'more' : 'all'
     },
-    takeIn: async limit => take(limit),
+    takeIn: async limit => (isAnyNew() ? take(limit) : 0),
     writeAhead: () => {
       try {
         if (ahead !== undefined) take(0)
