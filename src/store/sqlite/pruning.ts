@@ -1,7 +1,7 @@
 // Pruning on SQLite: small transactions, and free pages returned to the file system.
 import { loadJobs } from './run-rows.ts'
 import { chunksInUse, pruneEvents, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
-import { number } from '../sql/columns.ts'
+import { number, optional } from '../sql/columns.ts'
 import { sqliteStatements } from './statements.ts'
 import { prunedRun, storedRun } from '../sql/run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
@@ -11,6 +11,12 @@ import { takeInSql } from '../read-models/trends-sql.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendTaking } from './trend-taking.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
+
+/** By what decides whether it is pruned. */
+const selectNewest = `
+  SELECT coalesce(r.changed_at, e.taken_at) AS changed_at FROM chunks c
+  LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN events e ON e.chunk_id = c.id ORDER BY c.id DESC LIMIT 1`
+const ageOf = optional(number, 'changed_at')
 
 /** 2 MiB: some milliseconds. */
 const pagesPerStep = 128
@@ -23,15 +29,20 @@ export function sqlitePruning(
 ): Pruning {
   const sql = sqliteStatements(db)
   const shared = pruneStatements(sql)
+  /** Only ids after the newest that is left are given again: mostly that one is too new to be pruned. */
+  const mayPruneNewest = (before: number): boolean => {
+    const row = db.prepare(selectNewest).get()
+    return row === undefined || (ageOf(row) ?? -Infinity) < before
+  }
   return {
     ...shared,
     runs: async (before, limit, from) => {
-      trends.writeAhead()
-      return db.transaction(() => pruneRuns(db, recent, before, limit, from))
+      if (mayPruneNewest(before)) trends.writeAhead()
+      return db.transactionSyncedLater(() => pruneRuns(db, recent, before, limit, from))
     },
     events: async (before, limit) => {
-      trends.writeAhead()
-      return db.transaction(() => {
+      if (mayPruneNewest(before)) trends.writeAhead()
+      return db.transactionSyncedLater(() => {
         const gone = Number(db.prepare(pruneEvents).run(before, limit, db.now()).changes)
         if (gone > 0) moveBack(db, recent)
         return gone
