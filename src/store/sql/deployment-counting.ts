@@ -125,8 +125,8 @@ function fromBoth(large: string, select: (index: string) => string): string {
 }
 
 /**
- * Before or after (?4, ?5) by end and id. In two parts, as neither database finds its place among many that ended at the same time by an index if both
- * are compared at once.
+ * Before or after (?4, ?5) by end and id, in two parts: if both are compared at once, neither database finds the place by an index among many that
+ * ended at the same time.
  */
 function withoutTies(select: (ended: string) => string, compared: '<' | '>'): string {
   const [tied, others] = [`finished_at = ?4 AND id ${compared} ?5`, `finished_at ${compared} ?4`]

@@ -86,8 +86,8 @@ export function createLaterSync(file: string): LaterSync {
 const chunk = 1 << 20
 
 /**
- * The same bytes at the same places. What a sync could not write the system takes for written, and goes on showing to the next process: a sync alone
- * would succeed there and write nothing.
+ * The same bytes at the same places. Linux takes for written what a sync could not write, and shows it to the next process, too: a sync alone would
+ * succeed there and write nothing.
  */
 function writeAgain(descriptor: number): void {
   const bytes = Buffer.allocUnsafe(chunk)
@@ -100,7 +100,7 @@ function writeAgain(descriptor: number): void {
 
 /**
  * After a sync has failed, nobody knows what is on the disk, and a later sync may succeed without writing what this one did not. The next start
- * writes SQLite's WAL again; what the system does not have any more ends it, by its checksums, and the deliveries after that are processed again.
+ * writes SQLite's WAL again. SQLite reads it up to the first frame whose checksum is wrong; deliveries of later commits are processed again.
  */
 function endProcess(error: unknown): void {
   setImmediate(() => {

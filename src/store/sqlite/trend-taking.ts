@@ -35,7 +35,7 @@ interface Ahead {
 }
 
 export interface TrendTaking extends Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
-  /** Before chunks are pruned: SQLite gives the ids of the newest again, so nothing may be read and not written. */
+  /** Before the newest chunk may be pruned: SQLite gives its id again, so nothing may be read and not written. */
   writeAhead(): void
 }
 
