@@ -133,13 +133,21 @@ function opening<T>(file: string, open: () => T): T {
   }
 }
 
+/**
+ * SQLite prepares a statement anew for every run if its LIMIT is a parameter, to plan for that number of rows: the simplest one then
+ * takes 3.2 µs in place of 0.4. It does not look at a sum.
+ */
+function preparedOnce(sql: string): string {
+  return sql.replace(/\bLIMIT (\?\d*)/g, 'LIMIT $1 + 0')
+}
+
 /** Without `later`, every transaction waits for the disk. */
 function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surroundings, later?: LaterSync): Database {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
     if (statement === undefined) {
-      statement = connection.prepare(sql)
+      statement = connection.prepare(preparedOnce(sql))
       statements.set(sql, statement)
     }
     return statement
