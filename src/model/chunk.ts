@@ -30,6 +30,9 @@ export interface JobSnapshot extends JobView {
   readonly salt?: string | undefined
 }
 
+/** What of a job's snapshot tells later whether an observation is new work. */
+export type SnapshotOutline = Pick<JobSnapshot, 'id' | 'kind' | 'status' | 'startedAt' | 'finishedAt'>
+
 /** The pipeline as it was when the snapshot was taken. Only chunk 1 of an attempt carries its span. */
 export interface PipelineSnapshot {
   readonly facts: PipelineFacts

@@ -3,8 +3,9 @@
 // A run is pruned only when everything that was observed of it has been exported. So all of it counts as part of the last snapshot.
 import { observedJob, type Job } from './job.ts'
 import { newestSecondOf, versioned } from './versioned.ts'
-import type { Attempt, Run } from './run.ts'
+import type { Attempt, Run, RunHead } from './run.ts'
 import type { JobFacts, JobTimes, RunKey } from './observation.ts'
+import type { SnapshotOutline } from './chunk.ts'
 
 export interface Tombstone {
   readonly key: RunKey
@@ -24,8 +25,9 @@ export interface RememberedJob extends Omit<JobTimes, 'createdAt'> {
   readonly spans: number
 }
 
-/** Undefined for a run without a snapshot. */
-export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombstone | undefined {
+/** Undefined for a run without a snapshot. `jobs`: all of the run. */
+export function remember(run: RunHead, jobs: readonly RememberedJob[]): Tombstone | undefined {
+  const { key, project, pipeline, attempts } = run
   const last = attempts.at(-1)
   if (last === undefined) return undefined
   const newest = Math.max(last.newestSecond, pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version))
@@ -34,11 +36,20 @@ export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombs
     key,
     projectId: project.facts.id,
     attempts: [...attempts.slice(0, -1), { ...last, finish, newestSecond: newest }],
-    jobs: [...jobs.values()].map(({ id, record: { facts }, times: { startedAt, finishedAt }, snapshot }) => {
-      const { attempt = 0, spans = 0 } = snapshot ?? {}
-      return { id, kind: facts.kind, status: facts.status, attempt, spans, startedAt, finishedAt }
-    }),
+    jobs,
   }
+}
+
+export function rememberedJob({ id, record: { facts }, times, snapshot }: Job): RememberedJob {
+  const { attempt = 0, spans = 0 } = snapshot ?? {}
+  const { startedAt, finishedAt } = times
+  return { id, kind: facts.kind, status: facts.status, attempt, spans, startedAt, finishedAt }
+}
+
+/** What is remembered of a job that can be restored from this snapshot as a whole (`restore.ts`), without restoring it. */
+export function rememberedSnapshot(snapshot: SnapshotOutline, attempt: number): RememberedJob {
+  const { id, kind, status, startedAt, finishedAt } = snapshot
+  return { id, kind, status, attempt, spans: 1, startedAt, finishedAt }
 }
 
 /** The run that a tombstone stands for. It has no pipeline, so nothing is exported before one is observed. */

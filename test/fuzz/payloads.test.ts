@@ -13,7 +13,7 @@ import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plan } from '../../src/model/settle.ts'
 import { profiles } from '../../src/platform/profile.ts'
-import { remember, revive } from '../../src/model/tombstone.ts'
+import { remember, rememberedJob, revive } from '../../src/model/tombstone.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { traceContextOf } from '../../src/model/family.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
@@ -85,7 +85,7 @@ it('makes of whatever a payload says nothing or something that can be sent, and 
       }
       const { run, chunks } = snapshotsOf(merged)
       expectSendable(chunks)
-      const memory = remember(run)
+      const memory = remember(run, [...run.jobs.values()].map(rememberedJob))
       if (memory === undefined) return
       const again = mergeRun(revive(memory), first)
       const entries = snapshotsOf(same === undefined ? again : mergeRun(again, same)).chunks

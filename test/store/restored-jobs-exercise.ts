@@ -7,6 +7,8 @@ import { canonical } from '../../src/model/versioned.ts'
 import { createSnapshotter, type Snapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { observation } from '../model/arbitraries.ts'
+import { readTombstone, tombstoneText } from '../../src/store/sql/tombstone-text.ts'
+import { remember, rememberedJob, revive } from '../../src/model/tombstone.ts'
 import type { Bench } from './benches.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Run } from '../../src/model/run.ts'
@@ -142,6 +144,43 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       )
       // How many of them need none depends on the examples; the next test names one that does not.
       expect(await rows()).toBeLessThanOrEqual(known)
+    })
+
+    it('leave the same tombstone as if they had been stored', async () => {
+      let pipelineId = 10_000
+      let tombstones = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
+          pipelineId += 1
+          let expected: StoredRun | undefined
+          for (const one of steps) {
+            const work = works(pipelineId, one)
+            expected = follow(expected, work, here.now())
+            for (const item of work) await store.runs.transact([item])
+            if (one.isLater) here.move(2 * minute)
+          }
+          const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 1_000, minute)
+          await store.outbox.settle(
+            token,
+            items.map(({ id }) => ({ id, as: 'delivered' })),
+          )
+          here.move(1)
+          await store.pruning.runs(here.now(), 1_000, undefined)
+          let left: StoredRun | undefined
+          const own = { instance, pipelineId }
+          await store.runs.transact([{ key: own, jobs: 'all', decide: known => ((left = known), undefined) }])
+          // Not pruned: something of it is still due.
+          if (left?.run.project.version !== '') return
+          tombstones += 1
+          const { run } = expected!
+          const tombstone = remember(run, [...run.jobs.values()].map(rememberedJob))!
+          expect(written(left.run)).toBe(
+            written(revive(readTombstone(own, run.project.facts.id, tombstoneText(tombstone)))),
+          )
+        }),
+        runs(80),
+      )
+      expect(tombstones).toBeGreaterThan(5)
     })
 
     it('have no row of their own when their snapshot was taken as soon as they were observed', async () => {

@@ -1,12 +1,11 @@
 // Pruning on PostgreSQL: small transactions that skip rows which others have locked.
-import { idOf, loadJobs, runId, runOf } from './run-rows.ts'
-import { remember } from '../../model/tombstone.ts'
+import { idOf, loadRemembered, runId } from './run-rows.ts'
 import { slicesOf } from './slices.ts'
 import { usedBytes } from './size.ts'
 import { writeTombstones } from './tombstones.ts'
 import { chunksInUse, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
 import { placed, postgresStatements } from './statements.ts'
-import { prunedRun } from '../sql/run-rows.ts'
+import { tombstoneOfRow } from '../sql/run-rows.ts'
 import type { Database, Session } from './database.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 
@@ -51,13 +50,10 @@ async function pruneRuns(
   const gone: number[] = []
   let remembered = 0
   for (const slice of await slicesOf(session, rows, idOf)) {
-    const jobs = await loadJobs(
-      session,
-      slice.map(run => ({ run, jobs: 'all' })),
-    )
+    const jobsOf = await loadRemembered(session, slice)
     const read = slice.flatMap(row => {
-      const run = prunedRun(session.damaged, row, () => runOf(row, jobs))
-      return run === undefined ? [] : [{ id: idOf(row), tombstone: remember(run) }]
+      const made = tombstoneOfRow(session.damaged, row, () => jobsOf(row))
+      return made === undefined ? [] : [{ id: idOf(row), ...made }]
     })
     const tombstones = read.flatMap(({ tombstone }) => tombstone ?? [])
     await writeTombstones(session, tombstones, now)

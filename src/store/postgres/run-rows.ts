@@ -1,8 +1,9 @@
 // Reads many runs and their jobs within a transaction on PostgreSQL.
 import { number, type Row } from '../sql/columns.ts'
-import { hasSnapshot, jobsOf, storedRun } from '../sql/run-rows.ts'
-import { storedChunk } from '../sql/stored-json.ts'
+import { hasSnapshot, jobsOf, rememberedJobsOf, storedRun } from '../sql/run-rows.ts'
+import { storedChunk, storedOutline } from '../sql/stored-json.ts'
 import type { Job } from '../../model/job.ts'
+import type { RememberedJob } from '../../model/tombstone.ts'
 import type { Session } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RunWork, StoredRun } from '../ports/runs.ts'
@@ -26,17 +27,7 @@ interface Wanted {
 type LoadedJobs = ReadonlyMap<number, () => ReadonlyMap<number, Job>>
 
 export async function loadJobs(session: Session, wanted: readonly Wanted[]): Promise<LoadedJobs> {
-  const whole = wanted.filter(({ jobs }) => jobs === 'all').map(({ run }) => idOf(run))
-  const some = wanted.flatMap(({ run, jobs }) => (jobs === 'all' ? [] : jobs.map(job => [idOf(run), job] as const)))
-  const rows = await session.query(
-    `SELECT * FROM jobs WHERE run_id = ANY ($1::bigint[])
-     UNION ALL
-     SELECT j.* FROM jobs j JOIN unnest($2::bigint[], $3::bigint[]) AS w (run_id, job_id)
-       ON j.run_id = w.run_id AND j.job_id = w.job_id
-     ORDER BY run_id, job_id`,
-    [whole, some.map(([run]) => run), some.map(([, job]) => job)],
-  )
-  const rowsOf = Map.groupBy(rows, runId)
+  const rowsOf = await readRows(session, wanted)
   const chunksOf = await readChunks(session, wanted)
   return new Map(
     wanted.map(({ run, jobs }) => {
@@ -49,6 +40,35 @@ export async function loadJobs(session: Session, wanted: readonly Wanted[]): Pro
       return [id, read]
     }),
   )
+}
+
+/** What is remembered of the jobs of runs that are pruned, by the row of the run. The answer throws DataError if they are damaged. */
+export async function loadRemembered(
+  session: Session,
+  runs: readonly Row[],
+): Promise<(run: Row) => readonly RememberedJob[]> {
+  const wanted = runs.map((run): Wanted => ({ run, jobs: 'all' }))
+  const rowsOf = await readRows(session, wanted)
+  const chunksOf = await readChunks(session, wanted)
+  return run => {
+    const chunks = (chunksOf.get(idOf(run)) ?? []).map(({ content }) => storedOutline(content))
+    return rememberedJobsOf(rowsOf.get(idOf(run)) ?? [], chunks)
+  }
+}
+
+/** Rows of jobs, by the id of their run's row. */
+async function readRows(session: Session, wanted: readonly Wanted[]): Promise<Map<number, Row[]>> {
+  const whole = wanted.filter(({ jobs }) => jobs === 'all').map(({ run }) => idOf(run))
+  const some = wanted.flatMap(({ run, jobs }) => (jobs === 'all' ? [] : jobs.map(job => [idOf(run), job] as const)))
+  const rows = await session.query(
+    `SELECT * FROM jobs WHERE run_id = ANY ($1::bigint[])
+     UNION ALL
+     SELECT j.* FROM jobs j JOIN unnest($2::bigint[], $3::bigint[]) AS w (run_id, job_id)
+       ON j.run_id = w.run_id AND j.job_id = w.job_id
+     ORDER BY run_id, job_id`,
+    [whole, some.map(([run]) => run), some.map(([, job]) => job)],
+  )
+  return Map.groupBy(rows, runId)
 }
 
 /** The chunks that are needed to restore the jobs. */

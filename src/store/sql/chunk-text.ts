@@ -1,6 +1,6 @@
 // How a chunk is stored: as JSON in which each job is a row of values without names, and runners, people and tags that recur are written once. It
 // takes half of the bytes of JSON with names, so a page of SQLite has two chunks of twenty jobs (decision 72).
-import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
+import type { Chunk, JobSnapshot, SnapshotOutline } from '../../model/chunk.ts'
 import type { Person, Runner } from '../../model/observation.ts'
 
 /**
@@ -77,6 +77,18 @@ export function jobsOfText(stored: unknown): JobSnapshot[] | undefined {
     job.start ??= job.startedAt
     job.end ??= job.finishedAt
     return job as unknown as JobSnapshot
+  })
+}
+
+/** Of each job of a stored chunk what is remembered when its run is pruned; undefined if they are damaged. */
+export function outlinesOfText(stored: unknown): SnapshotOutline[] | undefined {
+  const { rows } = (stored ?? {}) as Partial<StoredJobs>
+  if (!isListOfRows(rows)) return undefined
+  return rows.map(row => {
+    const { id, kind, status, startedAt, finishedAt } = jobPlaces
+    const time = (place: number): number | undefined => (row[place] ?? undefined) as number | undefined
+    const [start, end] = [time(startedAt), time(finishedAt)]
+    return { id: row[id], kind: row[kind], status: row[status], startedAt: start, finishedAt: end } as SnapshotOutline
   })
 }
 

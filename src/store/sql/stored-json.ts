@@ -1,9 +1,9 @@
 // Reads stored JSON. A row that was damaged on disk must not affect others: reads of many rows skip it, and it is counted and logged once.
 import type { z } from 'zod'
-import { jobsOfText } from './chunk-text.ts'
+import { jobsOfText, outlinesOfText } from './chunk-text.ts'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
 import { isEvent, type AnyChunk } from '../../model/event.ts'
-import type { Chunk } from '../../model/chunk.ts'
+import type { Chunk, SnapshotOutline } from '../../model/chunk.ts'
 import type { Deployment } from '../../model/deployment.ts'
 import type { Log } from '../../lib/log.ts'
 
@@ -80,11 +80,23 @@ export function storedAny(text: unknown): AnyChunk {
 
 /** A chunk of a snapshot; only its essential fields are checked. Throws DataError. */
 export function storedChunk(text: unknown): Chunk {
+  return withJobs(text, jobsOfText) as Chunk
+}
+
+/** What is remembered of a chunk when its run is pruned. Throws DataError as `storedChunk` does. */
+export function storedOutline(text: unknown): ChunkOutline {
+  return withJobs(text, outlinesOfText)
+}
+
+export type ChunkOutline = Pick<Chunk, 'attempt'> & { readonly jobs: readonly SnapshotOutline[] }
+
+/** A chunk with its jobs: those of an older daemon as they are, others as they are read from their rows. */
+function withJobs(text: unknown, ofRows: (stored: unknown) => SnapshotOutline[] | undefined): ChunkOutline {
   const chunk = storedJson<Partial<Chunk> | null>(text)
-  const jobs = Array.isArray(chunk?.jobs) ? chunk.jobs : jobsOfText(chunk?.jobs)
+  const jobs = Array.isArray(chunk?.jobs) ? chunk.jobs : ofRows(chunk?.jobs)
   const { key, project, trace, pipeline } = chunk ?? {}
   const isWhole = [key, trace, pipeline?.facts].every(isObject) && typeof project?.id === 'number'
-  return jobs !== undefined && isWhole ? ({ ...chunk, jobs } as Chunk) : storedJson('')
+  return jobs !== undefined && isWhole ? ({ ...chunk, jobs } as ChunkOutline) : storedJson('')
 }
 
 function isObject(value: unknown): boolean {

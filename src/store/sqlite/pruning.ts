@@ -1,10 +1,9 @@
 // Pruning on SQLite: small transactions, and free pages returned to the file system.
-import { loadJobs } from './run-rows.ts'
+import { loadRemembered } from './run-rows.ts'
 import { chunksInUse, pruneEvents, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
 import { number, optional } from '../sql/columns.ts'
 import { sqliteStatements } from './statements.ts'
-import { prunedRun, storedRun } from '../sql/run-rows.ts'
-import { remember } from '../../model/tombstone.ts'
+import { tombstoneOfRow } from '../sql/run-rows.ts'
 import { writeTombstone } from './tombstones.ts'
 import type { Database } from './database.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
@@ -74,9 +73,9 @@ function pruneRuns(
   for (const row of rows) {
     const { id } = runCursor(row)
     if (isBusy.get(id, before, now) !== undefined) continue
-    const run = prunedRun(db.damaged, row, () => storedRun(row, loadJobs(db, recent, row, 'all')))
-    if (run === undefined) continue
-    const tombstone = remember(run)
+    const read = tombstoneOfRow(db.damaged, row, () => loadRemembered(db, recent, row))
+    if (read === undefined) continue
+    const { tombstone } = read
     if (tombstone !== undefined) {
       writeTombstone(db, tombstone, now)
       remembered += 1
