@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyChunk } from '../telemetry/arbitraries.ts'
 import { chunkText, textsOfJob } from '../../src/store/sql/chunk-text.ts'
-import { storedChunk } from '../../src/store/sql/stored-json.ts'
+import { rememberedSnapshot } from '../../src/model/tombstone.ts'
+import { storedChunk, storedOutline, type ChunkOutline } from '../../src/store/sql/stored-json.ts'
 import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 
 /** JSON has neither undefined nor NaN: such fields are as if they were not there. */
@@ -44,6 +45,17 @@ describe('a stored chunk', () => {
       fc.property(stored, chunk => {
         const text = JSON.stringify(chunk)
         expect(storedChunk(text)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('says in either form the same of its jobs to a tombstone as to all others', () => {
+    const outlines = ({ attempt, jobs }: ChunkOutline): unknown =>
+      jobs.map(job => known(rememberedSnapshot(job, attempt)))
+    fc.assert(
+      fc.property(stored, chunk => {
+        for (const text of [chunkText(chunk), JSON.stringify(chunk)])
+          expect(outlines(storedOutline(text))).toEqual(outlines(storedChunk(text)))
       }),
     )
   })
