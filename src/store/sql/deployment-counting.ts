@@ -137,12 +137,14 @@ const sameEnvironment = 'instance = ?1 AND project_id = ?2 AND environment = ?3'
 const newestFirst = 'ORDER BY finished_at DESC, id DESC LIMIT 1'
 const previous = fromBoth('listed = 1', index =>
   withoutTies(
-    ended => `SELECT id, finished_at, revision, content FROM deployments
+    ended => `SELECT id, finished_at FROM deployments
       WHERE ${sameEnvironment} AND ${index} AND outcome = 'succeeded' AND ${ended} ${newestFirst}`,
     '<',
   ),
 )
-const selectPrevious = `${previous} ${newestFirst}`
+/** Its row is read only once it is found: what it is found by is in the indexes. */
+const selectPrevious = `
+  SELECT id, finished_at, content FROM deployments WHERE id = (SELECT id FROM (${previous} ${newestFirst}) AS newest)`
 const failed = fromBoth(
   'listed = 1',
   index => `SELECT min(finished_at) AS failed_at FROM deployments

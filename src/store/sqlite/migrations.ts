@@ -1,5 +1,5 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
-import { comparedByIndex, countedTogether, listedLater } from '../sql/deployment-schema.ts'
+import { comparedByIndex, comparedByRecent, countedTogether, listedLater } from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -46,4 +46,6 @@ export const sqliteMigrations: readonly string[] = [
   comparedByIndex,
   // 4: the large indexes of deployments may be written later, for many at once.
   listedLater,
+  // 5: the small index of deployments has all that is compared.
+  comparedByRecent,
 ]
