@@ -74,6 +74,8 @@ export async function storeBackup(terminal: Terminal, location: StoreLocation, t
   if (!existsSync(location.path))
     throw new StoreError(`There is no store at ${location.path} yet.`, 'There is nothing to back up.')
   await backupSqlite(location.path, target)
-  print(terminal, `Backed up to ${target}. To restore it, stop the daemon and move it to ${location.path}.`)
+  const file = location.path
+  const beside = `${file}-wal, ${file}-shm and ${file}-deliveries`
+  print(terminal, `Backed up to ${target}. To restore it, stop the daemon, remove ${beside}, and move it to ${file}.`)
   return exitCode.done
 }

@@ -1,6 +1,7 @@
 // Files of the write-ahead log that are away for a moment: whoever reads it meanwhile gives nothing up before its writer, who still has
 // them by their descriptors, has looked and put them back.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { WithWal } from './with-wal.ts'
@@ -131,4 +132,17 @@ it('a backup or a copy that would be without it is none', async () => {
   renameSync(`${first}.away`, first!)
   await backupSqlite(all.file, target)
   expect(existsSync(target)).toBe(true)
+})
+
+it('a backup is not written beside deliveries of a store whose file is gone, and leaves them', async () => {
+  await all.put('a')
+  const target = path.join(path.dirname(all.file), 'gone.db')
+  const orphan = path.join(`${target}-deliveries`, 'one.wal')
+  mkdirSync(path.dirname(orphan))
+  writeFileSync(orphan, 'accepted')
+  await expect(backupSqlite(all.file, target)).rejects.toThrow(
+    /gone\.db cannot be created: .* has the deliveries of a store/,
+  )
+  expect(existsSync(target)).toBe(false)
+  expect(readFileSync(orphan, 'utf8')).toBe('accepted')
 })
