@@ -36,6 +36,7 @@ export const momentary: readonly string[] = [
   'wal_checkpoint',
   'unlisted_runs',
   'recent_delivery_keys',
+  'gathered_delivery_keys',
   'pipespan_schema',
 ]
 

@@ -1,5 +1,6 @@
-// Idempotency keys of deliveries on SQLite. Keys are random, so each insertion into the index would change another page. Therefore new keys
-// first go to a small table in the order of the write-ahead log (WAL), and many of them join the others at once, sorted.
+// Idempotency keys of deliveries on SQLite. Keys are random, so each insertion into a large table would change another page. Therefore new keys
+// first go to a small table in the order of the write-ahead log (WAL), and many of them are gathered in a table of medium size, sorted. From there
+// neighbours join the others: what joins at once has few pages in common with what joined before, and many with itself (decision 77).
 import { keyMemory } from '../ports/inbox.ts'
 import { number, optional, record, text } from '../sql/columns.ts'
 import type { Database } from './database.ts'
@@ -9,38 +10,76 @@ export interface DeliveryKeys {
   remember(key: string, now: number): boolean
   /** Within a transaction: the key of the WAL's delivery `seq`. */
   add(seq: number, key: string, now: number): void
-  /** Within a transaction, after adding keys: moves new keys to the others if there are many. */
-  joinMany(now: number): void
+  /** Within a transaction, after adding keys: gathers new keys if there are many, or lets some join the others. */
+  joinSome(now: number): void
   /** Within a transaction: moves all new keys to the others. */
   joinAll(now: number): void
   /** Within a transaction: the key is unknown again. `seq`: its delivery, if that came through the WAL. */
   forget(key: string, seq: number | undefined): void
 }
 
-/** Moving so many takes some milliseconds, beside some hundred thousand others. */
-const many = 8_192
-/** Times of moved keys are rounded up to this, ms: with equal times the index by age grows at its end only. */
+export interface KeyLimits {
+  /** So many new keys are gathered at once: some milliseconds. The ingress thread has them in memory until then. */
+  readonly many: number
+  /** So many are gathered before any of them joins the others. */
+  readonly gathered: number
+  /** So many join the others in one transaction, neighbours. */
+  readonly together: number
+}
+
+const usual: KeyLimits = { many: 8_192, gathered: 65_536, together: 1_024 }
+/** Times of joined keys are rounded up to this, ms: with equal times the index by age grows at its end only. */
 const roundedTo = 3_600_000
 
-export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
-  // Approximate, as a rollback does not reset it.
-  let fresh = number('keys')(db.prepare('SELECT count(*) AS keys FROM recent_delivery_keys').get() ?? {})
+/** SQLite sorts every blob behind every text. */
+const behindAll = new Uint8Array()
 
-  function joinAll(now: number): void {
-    db.prepare(
-      `INSERT INTO delivery_keys (key, seen_at)
-       SELECT key, (seen_at / ${roundedTo} + 1) * ${roundedTo} FROM recent_delivery_keys WHERE seen_at >= ? ORDER BY key
-       ON CONFLICT (key) DO UPDATE SET seen_at = max(seen_at, excluded.seen_at)`,
-    ).run(now - keyMemory)
+const count = number('keys')
+const keyOf = text('key')
+
+export function sqliteDeliveryKeys(db: Database, { many, gathered: most, together }: KeyLimits = usual): DeliveryKeys {
+  const rowsOf = (table: string): number => count(db.prepare(`SELECT count(*) AS keys FROM ${table}`).get() ?? {})
+  // Approximate, as a rollback does not reset them.
+  let fresh = rowsOf('recent_delivery_keys')
+  let gathered = rowsOf('gathered_delivery_keys')
+  /** The last key that joined the others; those behind it are next. */
+  let joined = ''
+
+  // In two statements: with a conflict clause, SQLite would keep a copy of each page in memory until the end of the statement.
+  function gather(): void {
+    db.prepare('DELETE FROM gathered_delivery_keys WHERE key IN (SELECT key FROM recent_delivery_keys)').run()
+    const moved = db
+      .prepare(
+        `INSERT OR FAIL INTO gathered_delivery_keys (key, seen_at)
+         SELECT key, max(seen_at) FROM recent_delivery_keys GROUP BY key ORDER BY key`,
+      )
+      .run()
     db.prepare('DELETE FROM recent_delivery_keys').run()
+    gathered += Number(moved.changes)
     fresh = 0
+  }
+
+  /** Without those that are to be forgotten by now. */
+  function join(limit: number, now: number): void {
+    const last = db
+      .prepare('SELECT key FROM gathered_delivery_keys WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?')
+      .get(joined, limit - 1)
+    const range = [joined, last === undefined ? behindAll : keyOf(last)]
+    const own = 'FROM gathered_delivery_keys WHERE key > ?1 AND key <= ?2'
+    const since = now - keyMemory
+    db.prepare(`DELETE FROM delivery_keys WHERE key IN (SELECT key ${own} AND seen_at >= ?3)`).run(...range, since)
+    db.prepare(
+      `INSERT OR FAIL INTO delivery_keys (key, seen_at)
+       SELECT key, (seen_at / ${roundedTo} + 1) * ${roundedTo} ${own} AND seen_at >= ?3 ORDER BY key`,
+    ).run(...range, since)
+    gathered -= Number(db.prepare(`DELETE ${own}`).run(...range).changes)
+    joined = last === undefined ? '' : keyOf(last)
   }
 
   return {
     remember: (key, now) => {
       const since = now - keyMemory
-      if (db.prepare('SELECT 1 FROM recent_delivery_keys WHERE key = ? AND seen_at >= ?').get(key, since) !== undefined)
-        return false
+      if (db.prepare(selectNew).get(key, since) !== undefined) return false
       const remember = db.prepare(
         `INSERT INTO delivery_keys (key, seen_at) VALUES (?1, ?2)
          ON CONFLICT (key) DO UPDATE SET seen_at = ?2 WHERE seen_at < ?3`,
@@ -51,16 +90,29 @@ export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
       db.prepare('INSERT OR REPLACE INTO recent_delivery_keys (seq, key, seen_at) VALUES (?, ?, ?)').run(seq, key, now)
       fresh += 1
     },
-    joinMany: now => {
-      if (fresh >= many) joinAll(now)
+    joinSome: now => {
+      if (fresh >= many) gather()
+      else if (gathered > most) join(together, now)
     },
-    joinAll,
+    joinAll: now => {
+      gather()
+      joined = ''
+      join(Number.MAX_SAFE_INTEGER, now)
+    },
     forget: (key, seq) => {
       db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(key)
+      db.prepare('DELETE FROM gathered_delivery_keys WHERE key = ?').run(key)
       if (seq !== undefined) db.prepare('DELETE FROM recent_delivery_keys WHERE seq = ?').run(seq)
     },
   }
 }
+
+const selectNew = `
+  SELECT 1 FROM gathered_delivery_keys WHERE key = ?1 AND seen_at >= ?2
+  UNION ALL SELECT 1 FROM recent_delivery_keys WHERE key = ?1 AND seen_at >= ?2`
+const selectJoined = `
+  SELECT 1 FROM gathered_delivery_keys WHERE key = ?1 AND seen_at >= ?2
+  UNION ALL SELECT 1 FROM delivery_keys WHERE key = ?1 AND seen_at >= ?2`
 
 /** The keys as the ingress thread sees them: in memory it has those of deliveries in the WAL that have not joined the others. */
 export interface IngressKeys {
@@ -92,7 +144,7 @@ export function ingressKeys(db: Database): IngressKeys {
         const isFresh = db.prepare('SELECT 1 FROM recent_delivery_keys WHERE seq = ? AND key = ?')
         if (isFresh.get(place.seq, key) !== undefined) return true
       }
-      return db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND seen_at >= ?').get(key, since) !== undefined
+      return db.prepare(selectJoined).get(key, since) !== undefined
     },
     accept: (key, seq, seenAt) => {
       // Deleted first, so that it becomes the last in the order of the map.

@@ -27,9 +27,9 @@ export function sqliteDeploymentLists(db: Database): DeploymentLists {
   /** Those that were listed before they were counted change a page of one index alone. Returns how many were to be listed. */
   function list(): number {
     waiting = undefined
-    db.prepare(`UPDATE deployments SET recent = 0 WHERE ${some(1)}`).run(listedAtOnce)
+    db.prepare(`UPDATE OR FAIL deployments SET recent = 0 WHERE ${some(1)}`).run(listedAtOnce)
     return Number(
-      db.prepare(`UPDATE deployments SET listed = 1, recent = 0 WHERE ${some(0)}`).run(listedAtOnce).changes,
+      db.prepare(`UPDATE OR FAIL deployments SET listed = 1, recent = 0 WHERE ${some(0)}`).run(listedAtOnce).changes,
     )
   }
 

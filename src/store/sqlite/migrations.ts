@@ -48,4 +48,11 @@ export const sqliteMigrations: readonly string[] = [
   listedLater,
   // 5: the small index of deployments has all that is compared.
   comparedByRecent,
+  // 6: new keys of deliveries are gathered before they join the others (see delivery-keys.ts).
+  `
+  CREATE TABLE gathered_delivery_keys (
+    key     TEXT    PRIMARY KEY,
+    seen_at INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  `,
 ]

@@ -229,10 +229,12 @@ async function proveWal(folder: string): Promise<void> {
 }
 
 function bringBack(db: Database): number {
-  const keys = 'UPDATE recent_delivery_keys SET seen_at = ?1 WHERE seen_at > ?1'
+  const keys = ['recent_delivery_keys', 'gathered_delivery_keys'].map(
+    table => `UPDATE ${table} SET seen_at = ?1 WHERE seen_at > ?1`,
+  )
   const now = db.now()
   return db.transaction(() =>
-    [...broughtBack, keys].reduce((rows, sql) => rows + Number(db.prepare(sql).run(now).changes), 0),
+    [...broughtBack, ...keys].reduce((rows, sql) => rows + Number(db.prepare(sql).run(now).changes), 0),
   )
 }
 

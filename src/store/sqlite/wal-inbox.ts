@@ -201,7 +201,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
         if (known.key !== undefined) keys.add(seq, known.key, now)
         return [{ from: seq, to: seq, bytes: known.bytes }]
       })
-      keys.joinMany(now)
+      keys.joinSome(now)
       const next = alsoProcessed(checkpoint, finished)
       writeCheckpoint(db, next)
       db.afterCommit(() => {
