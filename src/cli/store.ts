@@ -76,6 +76,9 @@ export async function storeBackup(terminal: Terminal, location: StoreLocation, t
   await backupSqlite(location.path, target)
   const file = location.path
   const beside = `${file}-wal, ${file}-shm and ${file}-deliveries`
-  print(terminal, `Backed up to ${target}. To restore it, stop the daemon, remove ${beside}, and move it to ${file}.`)
+  print(
+    terminal,
+    `Backed up to ${target}. To restore it, stop the daemon, move ${beside} away, and move it to ${file}.`,
+  )
   return exitCode.done
 }

@@ -79,7 +79,8 @@ describe('a stored chunk', () => {
       ...{ id, kind: 'job', status: 'success', name: `job ${id}`, createdAt: 1, startedAt: 2, finishedAt: 3 },
       ...{ start: 2, end: 3, retried: false, user, runner, tags: ['linux', 'docker'] },
     }))
-    const chunk = { key: {}, project: { id: 3 }, trace: {}, pipeline: { facts: {} }, jobs } as unknown as Chunk
+    const head = { key: {}, project: { id: 3 }, attempt: 1, trace: {}, pipeline: { facts: {} } }
+    const chunk = { ...head, jobs } as unknown as Chunk
     const text = chunkText(chunk)
     expect(text.split('shared runner')).toHaveLength(2)
     expect(text.split('docker')).toHaveLength(2)
@@ -99,7 +100,7 @@ describe('a stored chunk', () => {
     ['a text', '"jobs"'],
     ['null', 'null'],
   ])('that is damaged, with %s in the place of its jobs, is an error', (_, jobs) => {
-    const text = `{"version":1,"key":{},"project":{"id":3},"trace":{},"pipeline":{"facts":{}},"jobs":${jobs}}`
+    const text = `{"version":1,"key":{},"project":{"id":3},"attempt":1,"trace":{},"pipeline":{"facts":{}},"jobs":${jobs}}`
     expect(() => storedChunk(text)).toThrow('The stored data is damaged.')
   })
 })

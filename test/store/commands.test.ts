@@ -1,9 +1,12 @@
 // `pipespan migrate` and `pipespan store`, as an operator calls them.
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contents, fill } from './filled.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
@@ -22,16 +25,25 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-async function pipespan(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const env = {
+function environment(): Record<string, string> {
+  return {
     PIPESPAN_STORE_URL: `sqlite:${file}`,
     PIPESPAN_WEBHOOK_TOKEN: 'a-token-of-these-commands',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
   }
-  const code = await runProgram(args, { stdout, stderr, env })
+}
+
+async function pipespan(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const code = await runProgram(args, { stdout, stderr, env: environment() })
   const text = (stream: PassThrough): string => ((stream.read() as Buffer | null) ?? '').toString()
   return { code, out: text(stdout), err: text(stderr) }
+}
+
+/** The same as a process of its own. */
+function pipespanProcess(...args: string[]): ChildProcess {
+  const main = path.resolve(import.meta.dirname, '../../src/main.ts')
+  return spawn(process.execPath, [main, ...args], { stdio: 'ignore', env: environment() })
 }
 
 /** Sets a file's schema number. */
@@ -88,6 +100,21 @@ describe('pipespan store backup', () => {
     const copy = openSqlite(target, options)
     expect(await contents(copy.tables)).toEqual(before)
     await copy.close()
+    await store.close()
+  })
+
+  it('is made again under the name of one that was killed, once what that left is removed', async () => {
+    const store = openSqlite(file, options)
+    await fill(store, 20)
+    const target = path.join(folder, 'backup.db')
+    const command = pipespanProcess('store', 'backup', target)
+    const ended = once(command, 'exit')
+    while (readdirSync(folder).every(name => !name.startsWith('backup.db'))) await setImmediate()
+    command.kill('SIGKILL')
+    await ended
+    expect((await pipespan('store', 'backup', target)).err).toMatch(/cannot be created.*new file/)
+    rmSync(target)
+    expect(await pipespan('store', 'backup', target)).toMatchObject({ code: 0 })
     await store.close()
   })
 

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { day, hour, trendOrders } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { preparedOnce } from '../../src/store/sqlite/database.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { selectDead, selectQueues } from '../../src/store/sql/outbox.ts'
 import { newDatabase } from './new-database.ts'
@@ -129,7 +130,7 @@ describe('on SQLite', () => {
     const db = new DatabaseSync(file)
     const plans: [string, string][] = []
     const ask: Ask = async (sql, values) => {
-      const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
+      const plan = db.prepare(`EXPLAIN QUERY PLAN ${preparedOnce(sql)}`).all(...values)
       plans.push(...plan.map(({ detail }): [string, string] => [sql, String(detail)]))
       return db.prepare(sql).all(...values)
     }
@@ -153,7 +154,7 @@ describe('on SQLite', () => {
     const steps = around(2, createDamagedRows(undefined))
     for (let step = steps.next(); step.done !== true;) {
       const [sql, values] = step.value
-      const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
+      const plan = db.prepare(`EXPLAIN QUERY PLAN ${preparedOnce(sql)}`).all(...values)
       plans.push(...plan.map(({ detail }) => String(detail)))
       step = steps.next(db.prepare(sql).all(...values))
     }

@@ -180,7 +180,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
         }),
         runs(80),
       )
-      expect(tombstones).toBeGreaterThan(5)
+      expect(tombstones).toBeGreaterThan(0)
     })
 
     it('have no row of their own when their snapshot was taken as soon as they were observed', async () => {

@@ -23,6 +23,6 @@ export const postgresMigrations: readonly string[] = [
   comparedByIndex,
   // 4: the large indexes of deployments may be written later, for many at once.
   listedLater,
-  // 5: the small index of deployments has all that is compared.
+  // 5: the small index of deployments has all that is compared. Here it is empty, as each deployment is listed at once.
   comparedByRecent,
 ]

@@ -83,7 +83,7 @@ export function storedChunk(text: unknown): Chunk {
   return withJobs(text, jobsOfText) as Chunk
 }
 
-/** What is remembered of a chunk when its run is pruned. Throws DataError as `storedChunk` does. */
+/** What is remembered of a chunk when its run is pruned; runners, people and tags are not looked at. Throws DataError. */
 export function storedOutline(text: unknown): ChunkOutline {
   return withJobs(text, outlinesOfText)
 }
@@ -94,8 +94,9 @@ export type ChunkOutline = Pick<Chunk, 'attempt'> & { readonly jobs: readonly Sn
 function withJobs(text: unknown, ofRows: (stored: unknown) => SnapshotOutline[] | undefined): ChunkOutline {
   const chunk = storedJson<Partial<Chunk> | null>(text)
   const jobs = Array.isArray(chunk?.jobs) ? chunk.jobs : ofRows(chunk?.jobs)
-  const { key, project, trace, pipeline } = chunk ?? {}
-  const isWhole = [key, trace, pipeline?.facts].every(isObject) && typeof project?.id === 'number'
+  const { key, project, trace, pipeline, attempt } = chunk ?? {}
+  const hasNumbers = typeof project?.id === 'number' && typeof attempt === 'number'
+  const isWhole = [key, trace, pipeline?.facts].every(isObject) && hasNumbers
   return jobs !== undefined && isWhole ? ({ ...chunk, jobs } as ChunkOutline) : storedJson('')
 }
 
