@@ -36,6 +36,6 @@ export interface Pruning {
   keys(before: Millis, limit: number): Promise<number>
   /** The share of the size limit that is in use: at 1, deliveries are refused. */
   fullness(): Promise<number>
-  /** Returns unused space to the file system; the number of bytes, 0 at the end. */
+  /** Returns unused space to the file system, as far as it is not likely to be used again soon; the number of bytes, 0 at the end. */
   giveBack(): Promise<number>
 }

@@ -26,7 +26,7 @@ export interface Database extends Transactions {
   readonly damaged: DamagedRows
   /** Bytes of all pages in use. */
   readonly size: () => number
-  /** Returns at most so many unused pages to the file system; the number of bytes. */
+  /** Returns at most so many unused pages to the file system, of those that are not likely to be used again soon; the number of bytes. */
   readonly giveBack: (pages: number) => number
   /**
    * Removes what was just erased from the files, too, within some seconds. `secure_delete` overwrites it in SQLite's WAL only; the database
@@ -38,6 +38,11 @@ export interface Database extends Transactions {
 
 /** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
 const busyTimeout = 10_000
+/**
+ * Unused pages that the file keeps, as a part of those in use. In a store that prunes as much as it takes in they are used again, and to return them means to
+ * move pages from the end of the file into their places.
+ */
+const keptFree = 0.25
 /** How long erasures are collected before one checkpoint, ms. */
 const scrubAfter = 1_000
 
@@ -187,12 +192,14 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
     },
     giveBack: pages => {
       const page = Number(prepare('PRAGMA page_size').get()?.page_size)
+      const all = Number(prepare('PRAGMA page_count').get()?.page_count)
       const before = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
-      if (before === 0) return 0
-      connection.exec(`PRAGMA incremental_vacuum(${pages})`)
+      const kept = Math.floor((all - before) * keptFree)
+      if (before <= kept) return 0
+      connection.exec(`PRAGMA incremental_vacuum(${Math.min(pages, before - kept)})`)
       const left = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
       // The file shrinks at a checkpoint; a passive one does not wait for readers.
-      if (left === 0) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      if (left <= kept) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
       return page * (before - left)
     },
     ...createTransactions(connection, later),
