@@ -116,6 +116,22 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
 
     const observe = async (one: Observation): Promise<boolean> =>
       store.runs.transact(mergeWork([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
+    /** Lets it happen one by one; what the run is afterwards when nothing has to be stored. `look`: after each. */
+    const happen = async (
+      pipelineId: number,
+      steps: readonly Step[],
+      look?: (expected: StoredRun | undefined) => Promise<void>,
+    ): Promise<StoredRun | undefined> => {
+      let expected: StoredRun | undefined
+      for (const one of steps) {
+        const work = works(pipelineId, one)
+        expected = follow(expected, work, here.now())
+        for (const item of work) await store.runs.transact([item])
+        if (one.isLater) here.move(2 * minute)
+        await look?.(expected)
+      }
+      return expected
+    }
     const rows = async (): Promise<number> => {
       const table = (await store.tables.list()).find(one => one.name === 'jobs')
       return store.tables.count(table!)
@@ -130,14 +146,9 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
           pipelineId += 1
-          let expected: StoredRun | undefined
-          for (const one of steps) {
-            const work = works(pipelineId, one)
-            expected = follow(expected, work, here.now())
-            for (const item of work) await store.runs.transact([item])
-            if (one.isLater) here.move(2 * minute)
-            expect(written((await store.runs.get({ instance, pipelineId }))?.run)).toBe(written(expected?.run))
-          }
+          const expected = await happen(pipelineId, steps, async so => {
+            expect(written((await store.runs.get({ instance, pipelineId }))?.run)).toBe(written(so?.run))
+          })
           known += expected?.run.jobs.size ?? 0
         }),
         runs(80),
@@ -152,13 +163,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
           pipelineId += 1
-          let expected: StoredRun | undefined
-          for (const one of steps) {
-            const work = works(pipelineId, one)
-            expected = follow(expected, work, here.now())
-            for (const item of work) await store.runs.transact([item])
-            if (one.isLater) here.move(2 * minute)
-          }
+          const expected = await happen(pipelineId, steps)
           const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 1_000, minute)
           await store.outbox.settle(
             token,
