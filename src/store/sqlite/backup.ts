@@ -16,7 +16,6 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { walFolder, listSegments, type Segment } from './wal/segments.ts'
 import { openSqlite } from './open-sqlite.ts'
-import { syncFolder } from './folder.ts'
 import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
@@ -44,7 +43,6 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
     const copy = path.join(unfinished, 'backup.db')
     await copyStore(storeFile(file), copy)
     renameSync(copy, target)
-    syncFolder(path.dirname(target))
   } catch (error) {
     rmSync(target, { force: true })
     if (error instanceof StoreError) throw error

@@ -39,7 +39,7 @@ const keyOf = text('key')
 
 export function sqliteDeliveryKeys(db: Database, { many, gathered: most, together }: KeyLimits = usual): DeliveryKeys {
   const rowsOf = (table: string): number => count(db.prepare(`SELECT count(*) AS keys FROM ${table}`).get() ?? {})
-  // Approximate, as a rollback does not reset them.
+  // Approximate, as a rollback does not reset them. What is gathered is counted again each time its end is reached.
   let fresh = rowsOf('recent_delivery_keys')
   let gathered = rowsOf('gathered_delivery_keys')
   /** The last key that joined the others; those behind it are next. */
@@ -74,6 +74,7 @@ export function sqliteDeliveryKeys(db: Database, { many, gathered: most, togethe
     ).run(...range, since)
     gathered -= Number(db.prepare(`DELETE ${own}`).run(...range).changes)
     joined = last === undefined ? '' : keyOf(last)
+    if (last === undefined) gathered = rowsOf('gathered_delivery_keys')
   }
 
   return {
