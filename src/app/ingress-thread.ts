@@ -123,7 +123,7 @@ function serveIngress(port: MessagePort): void {
       ...{ tls: settings.tls, health, log, limits, peers },
     })
     listener.register(routes)
-    const collecting = collectAfterStart(error =>
+    const collecting = collectAfterStart('all', error =>
       log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
     )
     ingress = { store, listener, collecting }

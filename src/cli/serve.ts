@@ -7,7 +7,7 @@ import { Fault, reasonOf } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
-import { collectAfterStart, keepHeapsSmall } from '../lib/small-heap.ts'
+import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
@@ -51,7 +51,8 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
   outliveErrors(log)
   keepHeapsSmall()
-  const collecting = collectAfterStart(error =>
+  compileWebAssemblyOnce()
+  const collecting = collectAfterStart('young', error =>
     log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
   )
   onHangup = () => reload(daemon, loaded, loading, log)

@@ -28,6 +28,29 @@ it('answers the newest chunk of a number that was given twice', () => {
   expect(recent.recall(1)?.chunk).toEqual(chunk(2))
 })
 
+it('a chunk is dropped once each outbox entry and the figures over time have taken it; other reads do not count', () => {
+  const recent = createRecentChunks(() => 0)
+  recent.remember([
+    { id: 1, chunk: chunk(1), size: 10, takers: 2 },
+    { id: 2, chunk: chunk(2), size: 10 },
+  ])
+  expect([recent.recall(1), recent.recallOfRun(1)]).not.toContain(undefined)
+  expect(recent.take(1)?.chunk).toEqual(chunk(1))
+  expect(recent.takeOfRun(1)).toEqual(chunk(1))
+  expect([recent.recall(1), recent.take(1)]).toEqual([undefined, undefined])
+  for (let n = 0; n < 10; n += 1) expect(recent.take(2)?.chunk).toEqual(chunk(2))
+})
+
+it('what is dropped leaves its room to others', () => {
+  const recent = createRecentChunks(() => 0)
+  recent.remember([{ id: 0, chunk: chunk(0), size: 64 * 1024 }])
+  for (let id = 1; id <= 80; id += 1) {
+    recent.remember([{ id, chunk: chunk(id), size: 64 * 1024, takers: 1 }])
+    recent.take(id)
+  }
+  expect(recent.recall(0)?.chunk).toEqual(chunk(0))
+})
+
 it('holds some megabytes at most, and gives up the oldest first', () => {
   const recent = createRecentChunks(() => 0)
   for (let id = 1; id <= 80; id += 1) recent.remember([{ id, chunk: chunk(id), size: 64 * 1024 }])

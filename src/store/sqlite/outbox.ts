@@ -87,7 +87,7 @@ function freeItems(
   for (const id of bothEnds(oldest, newest, limit)) {
     if (bytes >= maxBytes) break
     const row = rowOf.get(id) ?? {}
-    const known = recent.recall(chunkId(row))
+    const known = recent.take(chunkId(row))
     const stored = known === undefined ? contentOf(content.get(chunkId(row)) ?? {}) : ''
     const chunk = known?.chunk ?? chunkOf(db.damaged, id, stored)
     bytes += known?.size ?? stored.length

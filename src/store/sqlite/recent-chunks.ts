@@ -1,5 +1,6 @@
 // A cache of chunks that were just written: they are sent, and counted for trends, right afterwards, and reading one back takes as long as
-// mapping it. Only committed chunks are cached, for a minute and until they are pruned, because SQLite gives the ids of the newest again.
+// mapping it. Once all have read it, it is dropped. Only committed chunks are cached, for a minute and until they are pruned, because SQLite gives
+// the ids of the newest again.
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
@@ -8,6 +9,8 @@ export interface RecentChunk {
   readonly chunk: AnyChunk
   /** Length of its stored text. */
   readonly size: number
+  /** How often it is taken before nobody needs it any more: once for each outbox entry, once for the figures over time. Undefined: not known. */
+  readonly takers?: number
 }
 
 export interface RecentChunks {
@@ -17,6 +20,10 @@ export interface RecentChunks {
   recall(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
   recallOfRun(id: number): Chunk | undefined
+  /** Recalls it as one of its takers. It is forgotten after the last one. */
+  take(id: number): RecentChunk | undefined
+  /** The same for a chunk of a run. */
+  takeOfRun(id: number): Chunk | undefined
   /** After the commit that deleted all chunks with greater ids. */
   forgetAfter(id: number): void
 }
@@ -28,25 +35,31 @@ const largest = 64 * 1024
 const believedMs = 60_000
 
 export function createRecentChunks(now: () => number): RecentChunks {
-  const recent = new Map<number, RecentChunk & { readonly until: number }>()
+  const recent = new Map<number, { readonly one: RecentChunk; readonly until: number; takersLeft: number }>()
   let text = 0
   function forget(id: number): void {
-    text -= recent.get(id)?.size ?? 0
+    text -= recent.get(id)?.one.size ?? 0
     recent.delete(id)
   }
   const recall: RecentChunks['recall'] = id => {
     const found = recent.get(id)
     if (found === undefined) return undefined
-    if (found.until > now()) return found
+    if (found.until > now()) return found.one
     forget(id)
     return undefined
+  }
+  const take: RecentChunks['take'] = id => {
+    const one = recall(id)
+    const found = recent.get(id)
+    if (found !== undefined && (found.takersLeft -= 1) === 0) forget(id)
+    return one
   }
   return {
     remember: chunks => {
       for (const one of chunks) {
         forget(one.id)
         if (one.size > largest) continue
-        recent.set(one.id, { ...one, until: now() + believedMs })
+        recent.set(one.id, { one, until: now() + believedMs, takersLeft: one.takers ?? Infinity })
         text += one.size
       }
       for (const id of recent.keys()) {
@@ -55,14 +68,17 @@ export function createRecentChunks(now: () => number): RecentChunks {
       }
     },
     recall,
-    recallOfRun: id => {
-      const chunk = recall(id)?.chunk
-      return chunk === undefined || isEvent(chunk) ? undefined : chunk
-    },
+    recallOfRun: id => ofRun(recall(id)),
+    take,
+    takeOfRun: id => ofRun(take(id)),
     forgetAfter: last => {
       for (const id of recent.keys()) if (id > last) forget(id)
     },
   }
+}
+
+function ofRun(one: RecentChunk | undefined): Chunk | undefined {
+  return one === undefined || isEvent(one.chunk) ? undefined : one.chunk
 }
 
 /** How many of the newest chunks have `text` UTF-16 units together, at most. */

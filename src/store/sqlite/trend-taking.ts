@@ -116,11 +116,11 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
     ahead.last = id
     if (run === undefined) continue
     if (inside !== undefined) {
-      const read = recent.recallOfRun(id) ?? sectionChunk(db, id)
+      const read = recent.takeOfRun(id) ?? sectionChunk(db, id)
       if (read !== undefined) counted(db.damaged, id, () => ahead.sums.sections.add(read))
       continue
     }
-    const chunk = recent.recallOfRun(id) ?? countedChunk(db.damaged, id, content.get(id)?.content)
+    const chunk = recent.takeOfRun(id) ?? countedChunk(db.damaged, id, content.get(id)?.content)
     if (chunk === undefined) continue
     if (ahead.failures.isMissing(run, chunk)) {
       for (const row of db.prepare(takeInSql.earlier).iterate(run, id)) {
