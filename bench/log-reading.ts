@@ -32,7 +32,7 @@ const start = Date.parse('2026-01-21T09:47:20Z')
 const log = openSync(file, 'r')
 const fileBytes = fstatSync(log).size
 
-keepHeapsSmall()
+keepHeapsSmall(undefined)
 let highest = 0
 const live = { before: 0, most: 0, windows: 0 }
 const reading = createLogReading({

@@ -1,5 +1,6 @@
 // Starts the admin listener: health, the pages, and `/metrics`.
-import { connectionLimits, memoryLimit, openFilesLimit } from '../web/connection-limits.ts'
+import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
+import { memoryLimit } from '../lib/memory-limit.ts'
 import { createHealth } from '../web/health.ts'
 import { createListener } from '../web/listener.ts'
 import { createHiddenWords } from '../pages/hidden-words.ts'

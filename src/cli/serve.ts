@@ -8,6 +8,7 @@ import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
 import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall } from '../lib/small-heap.ts'
+import { memoryLimit } from '../lib/memory-limit.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
@@ -50,7 +51,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   }
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
   outliveErrors(log)
-  keepHeapsSmall()
+  keepHeapsSmall(memoryLimit())
   compileWebAssemblyOnce()
   const collecting = collectAfterStart('young', error =>
     log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),

@@ -1,7 +1,6 @@
 // How many connections the listeners may have, by the limits of open files and memory. The store, its write-ahead log and connections
 // to backends need files and memory, too: if they cannot have them, that is worse than a connection that waits.
 import { readFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import { defaultLimits } from './listener.ts'
 
 export interface ConnectionLimits {
@@ -28,12 +27,6 @@ export function connectionLimits(openFiles: number | undefined, memory?: number)
   const left = openFiles - Math.min(reserve, Math.ceil(openFiles / 2))
   const admin = Math.max(1, Math.floor(left / 4))
   return { public: Math.max(1, Math.min(most, left - admin)), admin: Math.min(most, admin) }
-}
-
-/** The memory limit of the container, bytes; undefined if there is none below the machine's memory. */
-export function memoryLimit(): number | undefined {
-  const found = process.constrainedMemory()
-  return found > 0 && found < totalmem() ? found : undefined
 }
 
 /** The soft limit of open files, which Node raises to the hard one at its start; undefined if the system does not say. */
