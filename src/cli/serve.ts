@@ -43,7 +43,9 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   try {
     // The ingress is opened first: webhooks are accepted while the rest is loaded.
     const early = await startEarly({ config, log })
-    daemon = await (await import('../app/daemon.ts')).startDaemon({ config, log, early })
+    const { startDaemon } = await import('../app/daemon.ts')
+    compileWebAssemblyOnce()
+    daemon = await startDaemon({ config, log, early })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)
@@ -52,7 +54,6 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
   outliveErrors(log)
   keepHeapsSmall(memoryLimit())
-  compileWebAssemblyOnce()
   const collecting = collectAfterStart('young', error =>
     log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
   )

@@ -11,8 +11,7 @@ const small = 384 * 2 ** 20
  * To be called once the program is up, when the semi-spaces of the young generation have reached some 4 MiB. From then on they hardly
  * grow, and the old generation is collected when it has doubled. V8 reads these flags whenever it needs them; a later V8 that does
  * not know them ignores them. `limit`: of the container, bytes; undefined: none. In a small one the old generation is collected when it has grown by two
- * fifths, and Maglev is left out, the third of V8's four compilers, what it needs for a moment being kept by the allocator: 35 MiB less under full load
- * for a tenth more processor time (decision 78).
+ * fifths. Maglev, the third of V8's four compilers, is left out there: the allocator keeps what it needs for a moment. Decision 78 has what both give and cost.
  */
 export function keepHeapsSmall(limit: number | undefined): void {
   const isSmall = limit !== undefined && limit < small
@@ -22,9 +21,9 @@ export function keepHeapsSmall(limit: number | undefined): void {
 }
 
 /**
- * To be called before the first request is sent. V8 compiles WebAssembly a second time where it is hot. Here that is the parser of the HTTP client: one
- * function, a state machine, which takes the compiler 22 MiB, and the allocator keeps them (decision 78). No function has the index in the filter,
- * so none is compiled again.
+ * To be called once all is loaded, and before the first request is sent: one answer is enough, and it is too late. V8 compiles WebAssembly a second time
+ * where it is hot. Here that is the parser of the HTTP client: one function, a state machine, which takes the compiler 22 MiB, and the allocator keeps
+ * them (decision 78). No function has the index in the filter, so none is compiled again.
  */
 export function compileWebAssemblyOnce(): void {
   setFlagsFromString('--wasm-tier-up-filter=1000000')
@@ -36,8 +35,9 @@ const startIsOver = 1_500
 /**
  * To be called once on each thread at its start. An idle thread allocates too little for its young generation ever to be collected, so it would
  * keep the size that the start gave it, half of it garbage. One collection takes 2 ms; V8 then makes the young generation of a thread that
- * does nothing smaller by itself, and returns the rest to the system within some seconds. A collection of `all` (a small heap: 10 ms) also ends the size
- * that the old generation may grow to before its first one, which is four times its live data, whatever `keepHeapsSmall` says.
+ * does nothing smaller by itself, and returns the rest to the system within some seconds. A collection of `all` (a small heap: 10 ms) also ends the larger
+ * limit that the old generation has before its first one, four times its live data, if `keepHeapsSmall` was called by then; a start that takes longer
+ * leaves it until the next collection.
  */
 export function collectAfterStart(what: 'young' | 'all', onError: (error: unknown) => void): Timer {
   return after(startIsOver, () => collect(what === 'all' ? 'major' : 'minor'), onError)

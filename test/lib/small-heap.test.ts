@@ -34,12 +34,12 @@ const garbage = `
 
 /** What the program prints, bytes, in MiB. */
 function mebibytes(program: string, ...args: string[]): number {
-  const { stdout, stderr } = spawnSync(
+  const { stdout, stderr, status } = spawnSync(
     process.execPath,
     ['--no-warnings', '--no-maglev', '--input-type=module', '-e', program, '--', ...args],
     { cwd: path.join(import.meta.dirname, '../..'), encoding: 'utf8' },
   )
-  expect(stderr).toBe('')
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
   return Number(stdout) / 2 ** 20
 }
 

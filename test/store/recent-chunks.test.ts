@@ -31,7 +31,7 @@ it('answers the newest chunk of a number that was given twice', () => {
 it('a chunk is dropped once each outbox entry and the figures over time have taken it; other reads do not count', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([
-    { id: 1, chunk: chunk(1), size: 10, takers: 2 },
+    { id: 1, chunk: chunk(1), size: 10, takes: 2 },
     { id: 2, chunk: chunk(2), size: 10 },
   ])
   expect([recent.recall(1), recent.recallOfRun(1)]).not.toContain(undefined)
@@ -45,7 +45,7 @@ it('what is dropped leaves its room to others', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([{ id: 0, chunk: chunk(0), size: 64 * 1024 }])
   for (let id = 1; id <= 80; id += 1) {
-    recent.remember([{ id, chunk: chunk(id), size: 64 * 1024, takers: 1 }])
+    recent.remember([{ id, chunk: chunk(id), size: 64 * 1024, takes: 1 }])
     recent.take(id)
   }
   expect(recent.recall(0)?.chunk).toEqual(chunk(0))

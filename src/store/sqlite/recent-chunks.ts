@@ -1,6 +1,6 @@
 // A cache of chunks that were just written: they are sent, and counted for trends, right afterwards, and reading one back takes as long as
-// mapping it. Once all have read it, it is dropped. Only committed chunks are cached, for a minute and until they are pruned, because SQLite gives
-// the ids of the newest again.
+// mapping it. A pipeline's chunk is dropped once it was taken as often as it is needed; who needs it again reads the store. Only committed chunks are
+// cached, believed for a minute and until they are pruned, because SQLite gives the ids of the newest again.
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
@@ -9,8 +9,8 @@ export interface RecentChunk {
   readonly chunk: AnyChunk
   /** Length of its stored text. */
   readonly size: number
-  /** How often it is taken before nobody needs it any more: once for each outbox entry, once for the figures over time. Undefined: not known. */
-  readonly takers?: number
+  /** How often it is needed: once for each outbox entry, once for the figures over time. Undefined, as for events: not known. */
+  readonly takes?: number
 }
 
 export interface RecentChunks {
@@ -20,7 +20,7 @@ export interface RecentChunks {
   recall(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
   recallOfRun(id: number): Chunk | undefined
-  /** Recalls it as one of its takers. It is forgotten after the last one. */
+  /** Recalls it for one of those who need it. It is forgotten after the last; an entry that is sent again counts again. */
   take(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
   takeOfRun(id: number): Chunk | undefined
@@ -35,7 +35,7 @@ const largest = 64 * 1024
 const believedMs = 60_000
 
 export function createRecentChunks(now: () => number): RecentChunks {
-  const recent = new Map<number, { readonly one: RecentChunk; readonly until: number; takersLeft: number }>()
+  const recent = new Map<number, { readonly one: RecentChunk; readonly until: number; takesLeft: number }>()
   let text = 0
   function forget(id: number): void {
     text -= recent.get(id)?.one.size ?? 0
@@ -51,7 +51,7 @@ export function createRecentChunks(now: () => number): RecentChunks {
   const take: RecentChunks['take'] = id => {
     const one = recall(id)
     const found = recent.get(id)
-    if (found !== undefined && (found.takersLeft -= 1) === 0) forget(id)
+    if (found !== undefined && (found.takesLeft -= 1) === 0) forget(id)
     return one
   }
   return {
@@ -59,7 +59,7 @@ export function createRecentChunks(now: () => number): RecentChunks {
       for (const one of chunks) {
         forget(one.id)
         if (one.size > largest) continue
-        recent.set(one.id, { one, until: now() + believedMs, takersLeft: one.takers ?? Infinity })
+        recent.set(one.id, { one, until: now() + believedMs, takesLeft: one.takes ?? Infinity })
         text += one.size
       }
       for (const id of recent.keys()) {

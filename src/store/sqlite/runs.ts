@@ -189,7 +189,7 @@ function addToOutbox(db: Database, runId: number, pending: PendingChunk, writes:
     const add = db.prepare(insertJobRead)
     for (const wish of reads) add.run(...wishValues(id, wish), now, now)
   }
-  return { id, chunk, size: content.length, takers: to.length + 1 }
+  return { id, chunk, size: content.length, takes: to.length + 1 }
 }
 
 /** False if the entry was gone. */
