@@ -510,6 +510,9 @@ describe.each([
 
   it('what happened long ago is forgotten, but for what is deployed', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour), event(3, 'failed', t0 + 2 * hour))
+    expect(await store.deployments.prune(t0 + day, 10)).toBe(0)
+    here.move(countIn)
+    await counterOn('commit', false).drain()
     expect(await store.deployments.prune(t0 + day, 10)).toBe(2)
     expect((await store.deployments.current({ limit: 10 })).map(({ deployment }) => deployment.deploymentId)).toEqual([
       2,

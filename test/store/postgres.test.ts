@@ -45,6 +45,25 @@ viewsExercise('PostgreSQL', bench)
 regressionExercise('PostgreSQL', bench)
 sectionExercise('PostgreSQL', bench)
 
+it('the size of a store on PostgreSQL is that of all its tables, also of those that grow slowly', async () => {
+  const url = await server.newDatabase()
+  const store = await openPostgres(url, { now: () => t0, maxSize: 2 ** 20 })
+  try {
+    const before = await store.pruning.fullness()
+    const client = new pg.Client(url)
+    await client.connect()
+    await client.query(
+      `INSERT INTO deployments (instance, project_id, job_id, happened_at, content)
+       SELECT 'https://git.example.com', 1, id, 0, repeat(md5(CAST(id AS text)), 30) FROM generate_series(1, 20000) AS id`,
+    )
+    // With the end of the connection its statistics are published.
+    await client.end()
+    await expect.poll(async () => store.pruning.fullness(), { timeout: 10_000 }).toBeGreaterThan(before + 15)
+  } finally {
+    await store.close()
+  }
+})
+
 it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
   const url = await server.newDatabase()
   let now = t0

@@ -1,23 +1,19 @@
 // What every store promises of pruning and of what it remembers, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
-import { at, day, event, instance, job, minute, rules, reported } from '../flow/world.ts'
+import * as exported from './exported-run.ts'
+import { at, day, event, instance, job, minute, reported } from '../flow/world.ts'
 import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
 import { delivery } from './exercise.ts'
+import { exportQueue, failed } from './exported-run.ts'
 import type { Bench } from './benches.ts'
-import { plan } from '../../src/model/settle.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const exportQueue = { destination: 'default', signal: 'traces' as const }
 const key = { instance, pipelineId: 7 }
 const week = 7 * day
 
-const failed = (pipelineId = 7): Observation =>
-  event('failed', { finishedAt: at(60) }, [job(1, 'build', 'failed', { started: 5, finished: 50 })], {}, pipelineId)
 const retried = event('success', { finishedAt: at(300) }, [
   job(1, 'build', 'failed', { started: 5, finished: 50 }),
   job(2, 'build', 'success', { created: 200, started: 210, finished: 290 }),
@@ -36,37 +32,10 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await here.dispose()
     })
 
-    async function observe(observation: Observation): Promise<void> {
-      await store.runs.transact(mergeWork([observation], 'webhook', rules))
-    }
-
-    /** Takes the snapshot of what is due of a run; returns its chunks. */
-    async function takeSnapshot(pipelineId = 7, to = exportQueue): Promise<Chunk[]> {
-      const chunks: Chunk[] = []
-      const work: RunWork = {
-        key: { instance, pipelineId },
-        jobs: 'all',
-        decide: (known, now) => {
-          const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-          const next = plan(known!.run, trace, rules, { now: now + week * 2, changedAt: 0, endedAt: 0 })
-          if (next.step !== 'snapshot') return { run: known!.run, jobs: [], timing: { changedAt: now } }
-          chunks.push(...next.snapshot.chunks)
-          const entries = next.snapshot.chunks.map(chunk => ({ chunk, to: [to] }))
-          return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: entries }
-        },
-      }
-      await store.runs.transact([work])
-      return chunks
-    }
-
-    async function settle(as: 'delivered' | 'rejected'): Promise<void> {
-      const { token, items } = await store.outbox.lease(exportQueue, 1_000, minute)
-      await store.outbox.settle(
-        token,
-        items.map(({ id }) => (as === 'delivered' ? { id, as } : { id, as, status: 400, error: 'no' })),
-      )
-    }
-
+    const observe = async (observation: Observation): Promise<void> => exported.observe(store, observation)
+    const takeSnapshot = async (pipelineId = 7, to = exportQueue): Promise<Chunk[]> =>
+      exported.takeSnapshot(store, pipelineId, to)
+    const settle = async (as: 'delivered' | 'rejected'): Promise<void> => exported.settle(store, as)
     const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
 
     it('keeps a run as long as anything of it is pending, and for the retention after it was sent', async () => {

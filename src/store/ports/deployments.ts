@@ -53,6 +53,19 @@ export interface DeploymentFilter {
   readonly limit: number
 }
 
+export interface KeptEarly {
+  /** What happened before it goes also if nothing was deployed to its environment since. */
+  readonly lastSince: Millis
+  /** What events alone have reported since then stays: the pipeline of its job would report it anew. */
+  readonly withoutJobSince: Millis
+}
+
+export interface DeploymentsPruned {
+  readonly pruned: number
+  /** The last one that was looked at; undefined at the end. */
+  readonly next?: number | undefined
+}
+
 export interface Deployments {
   /** Counts those that are due together, the longest due first, in one transaction: all of them, or none if it throws. `limit`: most. */
   countDue(limit: number, decide: Decide): Promise<readonly Decided[]>
@@ -66,8 +79,13 @@ export interface Deployments {
   around(id: number): Promise<Neighbours | undefined>
   /** Counts one in a transaction, unless it was counted before or `decide` returns undefined: then nothing is written. */
   count(id: number, decide: (...of: Parameters<Decide>) => ReturnType<Decide> | undefined): Promise<Decided | undefined>
-  /** Deletes those that happened before `before`, except the last of each environment; returns how many. */
+  /** Deletes those that happened before `before` and are not to be counted (any more), except the last success of each environment; returns how many. */
   prune(before: Millis, limit: number): Promise<number>
+  /**
+   * Deletes the next `limit`, at most, of those first reported before `before` that may go before their time: that are not to be counted (any more), and
+   * whose environment has a later success that was counted. `from`: the last one that a call before has looked at.
+   */
+  pruneEarly(before: Millis, limit: number, from: number | undefined, keep: KeptEarly): Promise<DeploymentsPruned>
   /** Those within a period, the latest first. */
   list(filter: DeploymentFilter): Promise<readonly ShownDeployment[]>
   /** The last success of each environment, the latest first. */

@@ -1,19 +1,19 @@
 // How much of the PostgreSQL database is in use. After deletions its files have free space, but do not shrink.
-import { number, optional, text } from '../sql/columns.ts'
+import { number, optional, record, text } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
 
-/** The large tables, with the order in which rows are sampled: the latest, if an index has them. */
-const large: Readonly<Record<string, string>> = {
-  inbox: 'ORDER BY id DESC',
-  quarantined_deliveries: 'ORDER BY id DESC',
-  delivery_keys: '',
-  runs: 'ORDER BY id DESC',
-  jobs: 'ORDER BY run_id DESC',
-  chunks: 'ORDER BY id DESC',
-  outbox: 'ORDER BY id DESC',
-  tombstones: '',
-}
+/** Rows of each table that are sampled. */
 const sampled = 50
+/** By what the latest rows are found, where an index has it. Of other tables any are sampled. */
+const latest: Readonly<Record<string, string>> = {
+  inbox: 'id',
+  quarantined_deliveries: 'id',
+  runs: 'id',
+  jobs: 'run_id',
+  chunks: 'id',
+  outbox: 'id',
+  deployments: 'id',
+}
 /** The factor for indexes, headers and half-empty pages. */
 const overhead = 1.5
 /** Bytes of a database without any rows. */
@@ -27,20 +27,24 @@ export async function usedBytes(db: Database): Promise<number> {
   return db.transaction(async session => measure(session))
 }
 
-const width = optional(number, 'width')
+const size = number('bytes')
+const table = record({ name: text('name'), rows: number('rows') })
 
 async function measure(db: Session): Promise<number> {
-  const [row] = await db.query('SELECT pg_database_size(current_database()) AS bytes')
-  const counts = await db.query(
-    'SELECT relname AS name, n_live_tup AS rows FROM pg_stat_user_tables WHERE schemaname = current_schema()',
-  )
-  const rowsOf = new Map(counts.map(row => [text('name')(row), number('rows')(row)]))
-  let needed = 0
-  for (const [name, order] of Object.entries(large)) {
-    const [sample] = await db.query(
-      `SELECT avg(pg_column_size(sample.*)) AS width FROM (SELECT * FROM ${name} ${order} LIMIT ${sampled}) sample`,
-    )
-    needed += (rowsOf.get(name) ?? 0) * (width(sample ?? {}) ?? 0) * overhead
-  }
-  return Math.min(number('bytes')(row ?? {}), emptyDatabase + needed)
+  const [whole] = await db.query('SELECT pg_database_size(current_database()) AS bytes')
+  const found = await db.query(`
+    SELECT quote_ident(relname) AS name, n_live_tup AS rows FROM pg_stat_user_tables
+    WHERE schemaname = current_schema() AND n_live_tup > 0 AND has_table_privilege(relid, 'SELECT')`)
+  const tables = found.map(table)
+  const columns = tables.map(({ name }, at) => `(${meanWidth(name)}) AS width_${at}`)
+  const [widths = {}] = tables.length === 0 ? [] : await db.query(`SELECT ${columns.join(', ')}`)
+  const needed = tables.reduce((sum, { rows }, at) => sum + rows * (optional(number, `width_${at}`)(widths) ?? 0), 0)
+  return Math.min(size(whole ?? {}), emptyDatabase + needed * overhead)
+}
+
+/** Bytes of a row, from some rows. */
+function meanWidth(name: string): string {
+  const key = latest[name]
+  const some = `SELECT * FROM ${name} ${key === undefined ? '' : `ORDER BY ${key} DESC`} LIMIT ${sampled}`
+  return `SELECT avg(pg_column_size(sample.*)) FROM (${some}) AS sample`
 }

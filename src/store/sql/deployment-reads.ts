@@ -9,7 +9,7 @@ import type { Deployments, DueDeployment, ShownDeployment } from '../ports/deplo
 
 export function deploymentStatements(
   sql: Statements,
-): Pick<Deployments, 'take' | 'extend' | 'defer' | 'prune' | 'list' | 'current'> {
+): Pick<Deployments, 'take' | 'extend' | 'defer' | 'prune' | 'pruneEarly' | 'list' | 'current'> {
   const shown = (rows: readonly Row[]): ShownDeployment[] =>
     rows.flatMap(row => sql.damaged.orNothing({ deployment: row.id }, 'it is not shown', () => shownOf(row)) ?? [])
   return {
@@ -48,12 +48,21 @@ export function deploymentStatements(
     prune: async (before, limit) =>
       sql.change(
         `DELETE FROM deployments WHERE id IN
-           (SELECT d.id FROM deployments d WHERE d.listed = 1 AND d.happened_at < ?1 AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS
-              (SELECT 1 FROM deployments l WHERE l.listed = 1 AND l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
-               AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at))
+           (SELECT d.id FROM deployments d WHERE d.listed = 1 AND d.happened_at < ?1 AND d.due_at IS NULL
+              AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS (${laterSuccess}))
             ORDER BY d.happened_at LIMIT ?2)`,
         [before, limit],
       ),
+    pruneEarly: async (before, limit, from, { lastSince, withoutJobSince }) => {
+      const seen = await sql.all(selectEarly, [from ?? -1, before, lastSince, withoutJobSince, limit * lookedAt])
+      const isNew = seen.findIndex(row => (knownAt(row) ?? 0) >= before)
+      const old = isNew === -1 ? seen : seen.slice(0, isNew)
+      const gone = old.filter(mayGo).slice(0, limit).map(idOf)
+      const pruned = gone.length === 0 ? 0 : await sql.change(deleteCounted(gone), gone)
+      if (gone.length === limit) return { pruned, next: gone.at(-1) }
+      const last = old.length < limit * lookedAt ? undefined : old.at(-1)
+      return { pruned, next: last && idOf(last) }
+    },
     list: async ({ project, since, until, limit }) =>
       shown(
         await sql.all(
@@ -75,7 +84,28 @@ export function deploymentStatements(
   }
 }
 
+const laterSuccess = `
+  SELECT 1 FROM deployments l WHERE l.listed = 1 AND l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
+  AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at`
+
+/** How many are looked at for each that may be deleted in a step: most that are old may stay. */
+const lookedAt = 10
+/** After `?1`, in the order in which they were first reported. The report of a job has its span. */
+const selectEarly = `
+  SELECT id, known_at, CASE WHEN d.due_at IS NULL AND coalesce(d.known_at, d.happened_at) < ?2
+    AND (coalesce(d.known_at, d.happened_at) < ?4 OR d.content LIKE '%"span":{%')
+    AND (d.outcome IS NULL OR d.happened_at < ?3 OR EXISTS (${laterSuccess} AND l.counted_at IS NOT NULL)) THEN 1 ELSE 0 END AS may_go
+  FROM deployments d WHERE id > ?1 ORDER BY id LIMIT ?5`
+
+/** More may have been reported of one since it was found. */
+function deleteCounted(ids: readonly number[]): string {
+  return `DELETE FROM deployments WHERE due_at IS NULL AND id IN (${places(ids)})`
+}
+
 const idOf = number('id')
+const flag = number('may_go')
+const mayGo = (row: Row): boolean => flag(row) === 1
+const knownAt = optional(number, 'known_at')
 const content = (row: Row): Deployment => storedDeployment(row.content)
 const dueOf = record({ id: idOf, tries: number('tries') })
 const figuresColumn = optional(json<DeploymentFigures>, 'figures')

@@ -38,7 +38,7 @@ export function pruneStatements(
     quarantinedDeliveries: async (before, limit) =>
       sql.change(
         `DELETE FROM quarantined_deliveries WHERE id IN
-           (SELECT id FROM quarantined_deliveries WHERE received_at < ?1 LIMIT ?2)`,
+           (SELECT id FROM quarantined_deliveries WHERE received_at < ?1 ORDER BY received_at LIMIT ?2)`,
         [before, limit],
       ),
     keys: async (before, limit) =>

@@ -1,0 +1,123 @@
+// What goes from a store that is nearly full, and in which order, on both databases.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
+import { createSteps } from '../../src/store/maintenance/steps.ts'
+import { day, hour } from '../../src/store/ports/trends.ts'
+import { exportQueue, exportRun } from './exported-run.ts'
+import { instance, minute } from '../flow/world.ts'
+import { keptInStore } from '../../src/store/maintenance/kept.ts'
+import { newDatabase } from './new-database.ts'
+import { observedEvent } from '../../src/model/deployment.ts'
+import { postgresBenches, sqliteBench, type BareBench } from './benches.ts'
+import { relieve } from '../../src/store/maintenance/relief.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const times = { retention: 10 * day, remember: 100 * day, keepFigures: 100 * day }
+
+describe.each([
+  ['SQLite', sqliteBench],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+])('a nearly full store on %s', (_name, bench) => {
+  let here: BareBench
+  let store: Store
+  let clock: Clock
+  beforeEach(async () => {
+    here = await bench()
+    store = await here.open()
+    clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+  })
+  afterEach(async () => {
+    await store.close()
+    await here.dispose()
+  })
+
+  async function deploy(deploymentId: number, environment = 'production', status = 'success'): Promise<void> {
+    const event = observedEvent({ status, at: here.now(), environment })
+    const deployment = { instance, project: { id: 1, path: 'acme/shop' }, deploymentId, event }
+    await store.runs.transact([], { token: '', ids: [], deployments: [{ deployment, countIn: minute }] })
+  }
+  /** The snapshot of a pipeline reports it. */
+  async function deployByJob(jobId: number): Promise<void> {
+    const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: jobId }
+    const span = { trace, pipelineId: jobId, jobId, kind: 'job' as const }
+    const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span }
+    const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
+    await store.runs.transact([], { token: '', ids: [], deployments: [{ deployment, countIn: minute }] })
+  }
+  const count = async (): Promise<unknown> =>
+    store.deployments.countDue(100, () => ({
+      figures: { environment: 'production', outcome: 'succeeded', finishedAt: here.now() },
+    }))
+  const deployments = async (): Promise<(number | undefined)[]> => {
+    const listed = await store.deployments.list({ since: 0, until: here.now() + day, limit: 100 })
+    return listed.map(({ deployment: { deploymentId, jobId } }) => deploymentId ?? jobId).sort((a = 0, b = 0) => a - b)
+  }
+  const runs = async (): Promise<number> => (await store.runs.count()).runs
+
+  it('shortens the time of all that it keeps alike, until it has room', async () => {
+    for (let tenth = 1; tenth <= 10; tenth += 1) {
+      await deploy(tenth)
+      if (tenth < 10) here.move(10 * day)
+    }
+    for (let id = 1; id <= 10; id += 1) {
+      await exportRun(store, id)
+      here.move(day)
+    }
+    await count()
+    const fullness = async (): Promise<number> => (10 + (await runs()) + (await deployments()).length) / 30
+    const steps = createSteps(async () => true, clock)
+    const early = await relieve({ fullness, kept: keptInStore(store, times, steps), now: here.now() })
+    // A run of a day is a tenth of the way to its end, as is a deployment of ten days.
+    expect(early).toEqual(
+      new Map([
+        ['runs', 4],
+        ['deployments', 4],
+      ]),
+    )
+    expect(await deployments()).toEqual([5, 6, 7, 8, 9, 10])
+    for (const [id, isLeft] of [4, 5].map(id => [id, id === 5] as const))
+      expect((await store.views.chunks({ instance, pipelineId: id })).length > 0).toBe(isLeft)
+  })
+
+  it('keeps what is still to be counted, what is deployed, what failed since, and what is remembered of the last day', async () => {
+    await deploy(1, 'forgotten')
+    here.move(101 * day)
+    await deploy(2)
+    await deploy(3, 'staging')
+    here.move(day)
+    await deploy(4)
+    here.move(day)
+    await deploy(5, 'production', 'failed')
+    await deploy(6, 'review', 'running')
+    await exportRun(store, 1)
+    here.move(2 * day)
+    await store.pruning.runs(here.now(), 10, undefined)
+    await exportRun(store, 2)
+    here.move(2 * day)
+    await store.pruning.runs(here.now(), 10, undefined)
+    await deploy(7, 'staging')
+    await deploy(8, 'staging')
+    await deployByJob(20)
+    here.move(minute)
+    await deployByJob(21)
+    here.move(hour)
+    await count()
+    await deploy(9)
+    here.move(hour)
+    const full = await here.open({ maxSize: 1 })
+    const loop = createMaintenance({ store: full, served: [exportQueue], ...times, clock, log: silentLog() })
+    const counters = async (): Promise<Record<string, number>> => Object.fromEntries(await store.counters.all())
+    try {
+      loop.start()
+      await expect.poll(counters).toMatchObject({ 'pruned.tombstones_early': 1, 'pruned.deployments_early': 5 })
+    } finally {
+      await loop.stop()
+      await full.close()
+    }
+    // Of 1 nothing was reported for 101 days, 2 and 3 were followed by others, 6 never ended; 20 was followed by another, and its pipeline will
+    // not report it again, as that of 7 may. 9 will be compared with 4 and 5.
+    expect(await deployments()).toEqual([4, 5, 7, 8, 9, 21])
+  })
+})
