@@ -50,6 +50,8 @@ export interface DaemonOptions {
   readonly backend?: number
   /** Where its store is. Default: a new folder, gone with the daemon. */
   readonly folder?: string
+  /** Default: the build. */
+  readonly from?: 'build' | 'sources'
 }
 
 export interface RunningDaemon extends Running {
@@ -61,9 +63,9 @@ export interface RunningDaemon extends Running {
   stop(): Promise<void>
 }
 
-/** Starts the built daemon (`npm run build`): its defaults, but traces alone, and what is due is exported at once. */
+/** Starts the daemon, by default as built (`npm run build`): its defaults, but traces alone, and what is due is exported at once. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<RunningDaemon> {
-  const main = path.join(import.meta.dirname, '..', 'dist', 'main.js')
+  const main = path.join(import.meta.dirname, '..', options.from === 'sources' ? 'src/main.ts' : 'dist/main.js')
   if (!existsSync(main)) throw new Error('dist/main.js is missing. Run `npm run build` first.')
   const own = options.folder === undefined ? temporaryFolder() : undefined
   const file = path.join(own?.path ?? options.folder ?? '', storeFile)
