@@ -6,7 +6,7 @@ import { exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import { liveView, type LiveState } from '../terminal/live-view.ts'
 import { localAddress } from './local-address.ts'
-import { overview } from '../pages/api-shapes.ts'
+import { overview } from '../pages/api/api-shapes.ts'
 import { whoAnswers } from './doctor/who-answers.ts'
 import type { Config } from '../config/options.ts'
 

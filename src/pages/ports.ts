@@ -15,7 +15,7 @@ import type { Section } from '../model/inside.ts'
 import type { Regression } from '../store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
-import type { Usuals } from './usual.ts'
+import type { Usuals } from './pipelines/usual.ts'
 import type { Views } from '../store/ports/views.ts'
 
 export interface PagesSources {

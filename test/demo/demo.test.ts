@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { demo, type DemoOptions } from '../../src/cli/demo.ts'
 import { shipped } from '../shipped.ts'
-import type { Trends } from '../../src/pages/trend-figures.ts'
+import type { Trends } from '../../src/pages/trends/trend-figures.ts'
 
 const usual = tmpdir()
 let folder: string

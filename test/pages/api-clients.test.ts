@@ -1,7 +1,7 @@
 // What the page of sources says about the platform's API, from what the sources remember.
 import { describe, expect, it } from 'vitest'
-import { apiFacts, apiTables, type DiscoveryView } from '../../src/pages/api-clients.ts'
-import { html } from '../../src/pages/html.ts'
+import { apiFacts, apiTables, type DiscoveryView } from '../../src/pages/sources/api-clients.ts'
+import { html } from '../../src/pages/layout/html.ts'
 import type { Flow } from '../../src/pages/ports.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)

@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
-import { audit } from '../../src/pages/api-shapes.ts'
+import { audit } from '../../src/pages/api/api-shapes.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import type { AuditView } from '../../src/pages/audit.ts'
+import type { AuditView } from '../../src/pages/sources/audit.ts'
 
 const token = 'an-admin-token-of-32-characters-x'
 const bearer = { headers: { authorization: `Bearer ${token}` } }

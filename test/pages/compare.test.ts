@@ -1,9 +1,9 @@
 // Two runs of a pipeline side by side.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, launch, openContext } from './browser.ts'
-import { costPage } from '../../src/pages/cost.ts'
+import { costPage } from '../../src/pages/cost/cost.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Costs } from '../../src/pages/cost-figures.ts'
+import type { Costs } from '../../src/pages/cost/cost-figures.ts'
 
 const begun = Date.now() - 6 * 3_600_000
 

@@ -1,6 +1,6 @@
 // Promises about what the pages and the API show of deployments.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fourKeys } from '../../src/pages/environment-figures.ts'
+import { fourKeys } from '../../src/pages/environments/environment-figures.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
 import { reportedIncident, type Incident } from '../../src/model/incident.ts'

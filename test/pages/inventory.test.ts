@@ -1,9 +1,9 @@
 // What the page of sources says about the inventory.
 import { expect, it } from 'vitest'
-import { html } from '../../src/pages/html.ts'
-import { inventoryCard, inventoryLines } from '../../src/pages/inventory.ts'
+import { html } from '../../src/pages/layout/html.ts'
+import { inventoryCard, inventoryLines } from '../../src/pages/sources/inventory.ts'
 import { openInventoryWorld } from '../inventory/world.ts'
-import { withoutHidden } from '../../src/pages/hidden.ts'
+import { withoutHidden } from '../../src/pages/access/hidden.ts'
 import type { PagesSources } from '../../src/pages/ports.ts'
 
 const shop = 'brightwater/shop/storefront'

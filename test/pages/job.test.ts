@@ -1,9 +1,9 @@
-import { againstUsual } from '../../src/pages/job-usual.ts'
-import { aboutSections, sectionRows, sectionsOf } from '../../src/pages/job-sections.ts'
+import { againstUsual } from '../../src/pages/jobs/job-usual.ts'
+import { aboutSections, sectionRows, sectionsOf } from '../../src/pages/jobs/job-sections.ts'
 import { describe, expect, it } from 'vitest'
-import { jobPage } from '../../src/pages/job.ts'
-import type { JobCard } from '../../src/pages/run-card.ts'
-import type { JobDetail } from '../../src/pages/job-detail.ts'
+import { jobPage } from '../../src/pages/jobs/job.ts'
+import type { JobCard } from '../../src/pages/pipelines/run-card.ts'
+import type { JobDetail } from '../../src/pages/jobs/job-detail.ts'
 import type { JobInside, Section } from '../../src/model/inside.ts'
 
 const usual = { days: 30, branch: 'merge_request', runs: 143, failed: 9, p50: 60_000, p95: 100_000 } as const

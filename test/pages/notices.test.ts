@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { noticesOf, type Health } from '../../src/pages/notices.ts'
+import { noticesOf, type Health } from '../../src/pages/overview/notices.ts'
 import type { ExportQueueStatus } from '../../src/pages/ports.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)

@@ -1,6 +1,6 @@
 // The overview's counts say what they count, and none speaks against another.
 import { expect, it, onTestFinished } from 'vitest'
-import { createHourWatch } from '../../src/pages/last-hour.ts'
+import { createHourWatch } from '../../src/pages/overview/last-hour.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until } from './house.ts'
 import type { ExportQueueStatus, Flow } from '../../src/pages/ports.ts'

@@ -1,6 +1,6 @@
 // Sessions in real stores: what a cookie stands for can be taken back, by any replica.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createSessions, mostSessions, sessionLife, type Sessions } from '../../src/pages/session.ts'
+import { createSessions, mostSessions, sessionLife, type Sessions } from '../../src/pages/access/session.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'

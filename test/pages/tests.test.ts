@@ -1,7 +1,7 @@
 // Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
-import { reportOf } from '../../src/pages/job-tests.ts'
+import { reportOf } from '../../src/pages/jobs/job-tests.ts'
 import { withTests } from './read-insides.ts'
 import type { JobInside } from '../../src/model/inside.ts'
 

@@ -9,8 +9,8 @@ import { payload } from '../e2e/mixed-events.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { timeline as shape } from '../../src/pages/api-timeline-shapes.ts'
-import type { Timeline } from '../../src/pages/timeline-figures.ts'
+import { timeline as shape } from '../../src/pages/api/api-timeline-shapes.ts'
+import type { Timeline } from '../../src/pages/changes/timeline-figures.ts'
 
 const token = 'an-admin-token-of-32-characters-x'
 const bearer = { headers: { authorization: `Bearer ${token}` } }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { beside, createUsuals, isUnusual, type Usual } from '../../src/pages/usual.ts'
+import { beside, createUsuals, isUnusual, type Usual } from '../../src/pages/pipelines/usual.ts'
 import { day } from '../../src/store/ports/trends.ts'
-import { delta } from '../../src/pages/delta.ts'
-import { openingSpan } from '../../src/pages/trend-spans.ts'
+import { delta } from '../../src/pages/layout/delta.ts'
+import { openingSpan } from '../../src/pages/layout/trend-spans.ts'
 import type { BranchClass } from '../../src/model/branch-class.ts'
 import type { TrendViews } from '../../src/store/ports/trends.ts'
 

@@ -1,0 +1,116 @@
+// The inputs of the JSON API: the parameters of each route, and the bodies of its actions.
+import { z } from 'zod'
+import { auditPlacePattern } from '../sources/audit.ts'
+import { bounds } from '../trends/regression-figures.ts'
+import { branchClasses } from '../../model/branch-class.ts'
+import { changeKeys, projectKeys } from '../changes/change-figures.ts'
+import { comparedNames } from '../pipelines/compared-with.ts'
+import { cursorPattern, filterNames, instantPattern } from '../pipelines/pipelines.ts'
+import { deadLetterKeys, queueKeys } from '../exports/export-tables.ts'
+import { lineSorts } from '../trends/trend-lines.ts'
+import { longestFind } from '../jobs/job-log-detail.ts'
+import { rotationKeys } from '../sources/tokens.ts'
+import { spanNames } from '../layout/trend-spans.ts'
+import { testSpanNames } from '../tests/test-figures.ts'
+import { timelineKeys, timelineKinds } from '../changes/timeline-figures.ts'
+
+/** The same names as in the addresses of the page. */
+const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
+  const names = [...new Set(keys.flatMap(Object.keys))]
+  return z
+    .enum(names.flatMap(name => [name, `-${name}`]))
+    .optional()
+    .describe(
+      'Sorts the answer by a column of the page; with `-` in descending order. Does not change which items are listed.',
+    )
+}
+export const wholeNumber = z.coerce.number().int().positive()
+const instant = z
+  .string()
+  .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
+  .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
+export const filters = z.object({
+  ...Object.fromEntries(filterNames.map(name => [name, z.string().optional()])),
+  since: instant.optional(),
+  until: instant.optional(),
+  after: z
+    .string()
+    .regex(cursorPattern, 'Pass `next` of the previous page')
+    .optional()
+    .describe('`next` of the previous page.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const trendQuery = z.object({
+  span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
+  project: wholeNumber.optional(),
+  job: z.string().optional(),
+  branch: z.enum(branchClasses).optional().describe('Branch class.'),
+  source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
+  name: z.string().optional().describe('Pipeline name.'),
+  ref: z.string().optional().describe('Exact branch or tag; counts stored pipelines only.'),
+  runner: z.string().optional().describe('Runner description; counts stored jobs only.'),
+  jobs: z.enum(lineSorts).optional().describe('Sort order of jobs.'),
+  projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
+})
+export const compareQuery = z.object({
+  instance: z.string().optional(),
+  with: z
+    .union([z.enum(comparedNames), wholeNumber])
+    .default('before')
+    .describe(
+      'The previous one of the same branch or tag, the last one before it that passed, the usual durations, or the ID of a pipeline of the project.',
+    ),
+})
+export const logQuery = z.object({
+  instance: z.string().optional(),
+  find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
+})
+export const regressionQuery = z.object({ project: wholeNumber.optional(), job: z.string().optional() })
+const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
+export const previewQuery = z.object({
+  slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
+  slower_by: within(bounds.slower_by).describe('And at least this many seconds longer.'),
+  failing: within(bounds.failing).describe('Percentage points more failures.'),
+})
+export const costQuery = z.object({
+  span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
+  project: wholeNumber.optional(),
+})
+export const testQuery = z.object({
+  span: z.enum(testSpanNames).default('30d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const behindQuery = z.object({
+  environment: z.string().min(1),
+  instance: z.string().optional().describe('Needed if several platforms have a project with this ID.'),
+})
+export const scopedQuery = z.object({
+  span: z.enum(spanNames).default('30d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const changesQuery = scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) })
+export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) })
+export const tokensQuery = z.object({ sort: sortBy(rotationKeys) })
+export const timelineQuery = z.object({
+  span: z.enum(spanNames).default('7d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  kind: z
+    .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
+    .optional()
+    .describe('May be repeated; default: all.'),
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+  pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
+  sort: sortBy(timelineKeys),
+})
+export const auditQuery = z.object({
+  after: z
+    .string()
+    .regex(auditPlacePattern, 'Pass `next` of the previous page')
+    .optional()
+    .describe('`next` of the previous page.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
+export const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })

@@ -1,0 +1,63 @@
+// Registers the routes of the JSON API, with their inputs checked against their shapes, and its OpenAPI description.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { admissionOf } from '../access/guard.ts'
+import { isOurs } from '../access/access.ts'
+import { NotShown } from '../layout/not-shown.ts'
+import { openApi } from './openapi.ts'
+import { version } from '../../lib/version.ts'
+import type { ApiRoute } from './api-route.ts'
+
+/** A script without the bearer token sends the form token in this header. Browsers do not let other sites set it. */
+const formHeader = 'x-pipespan-form'
+
+export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): void {
+  // Made at the first request: it takes longer than the start of all other pages.
+  let description: ReturnType<typeof openApi> | undefined
+  app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
+  for (const route of routes) {
+    app.route({
+      method: route.method,
+      url: `/api${route.path}`,
+      handler: async (request, reply) => {
+        if (route.method === 'POST' && !isOurs(request, admissionOf(request), formOf(request))) {
+          return reply
+            .code(403)
+            .send({ message: 'Send the admin token as a bearer token, or the form token of a page.' })
+        }
+        const input = inputOf(request, route)
+        if ('wrong' in input) return reply.code(400).send({ message: input.wrong })
+        const answer = await route.handle(input)
+        if (answer instanceof NotShown) return reply.code(404).send({ message: answer.reason })
+        if (answer === undefined) return reply.code(404).send({ message: 'Not found.' })
+        return reply.send(answer)
+      },
+    })
+  }
+}
+
+function formOf(request: FastifyRequest): string | undefined {
+  const given = request.headers[formHeader]
+  return typeof given === 'string' ? given : undefined
+}
+
+type Input = Parameters<ApiRoute['handle']>[0]
+
+function inputOf(request: FastifyRequest, { params, query, body }: ApiRoute): Input | { readonly wrong: string } {
+  const checked: Record<'params' | 'query' | 'body', unknown> = { params: {}, query: {}, body: undefined }
+  for (const [place, shape] of Object.entries({ params, query, body }) as [
+    'params' | 'query' | 'body',
+    z.ZodType | undefined,
+  ][]) {
+    if (shape === undefined) continue
+    const read = shape.safeParse(request[place])
+    if (!read.success) {
+      const [issue] = read.error.issues
+      return {
+        wrong: `${[place, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'does not match the schema'}.`,
+      }
+    }
+    checked[place] = read.data
+  }
+  return checked as unknown as Input
+}

@@ -1,0 +1,171 @@
+// The timeline, for the pages and the JSON API: deployments and events around pipelines, in chronological order.
+import { runCard } from '../pipelines/run-card.ts'
+import { pipelineTitle } from '../pipelines/run-rows.ts'
+import { shownKinds, type ShownKind } from '../../model/shown-event.ts'
+import { ordered, type Keys } from '../layout/sorting.ts'
+import { spanOf, spans, type Span } from '../layout/trend-spans.ts'
+import type { EventChunk, EventValue } from '../../model/event.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { ShownDeployment } from '../../store/ports/deployments.ts'
+
+export const timelineKinds = ['deployment', ...shownKinds] as const
+export type TimelineKind = (typeof timelineKinds)[number]
+
+export interface AskedTimeline {
+  readonly span: Span
+  /** Full path; undefined: all projects. */
+  readonly project?: string | undefined
+  /** Empty: all. */
+  readonly kinds: readonly TimelineKind[]
+  readonly limit: number
+  /** How many pipelines to add; 0: none. */
+  readonly pipelines: number
+  /** A key of the items. Does not change which items are listed: the newest. */
+  readonly sort?: string | null | undefined
+}
+
+export interface TimelineItem {
+  readonly kind: TimelineKind
+  readonly at: Millis
+  /** One line. */
+  readonly title: string
+  readonly instance: string
+  /** The path of the project, or of the group. */
+  readonly project?: string | undefined
+  readonly user?: string | undefined
+  /** Something failed, or an incident began. */
+  readonly isBad: boolean
+  /** For a deployment whose job is known. */
+  readonly projectId?: number | undefined
+  readonly pipelineId?: number | undefined
+  readonly jobId?: number | undefined
+}
+
+interface TimelinePipeline {
+  readonly at: Millis
+  readonly projectId: number
+  readonly pipelineId: number
+  readonly project: string
+  readonly title: string
+  readonly status: string
+}
+
+export interface Timeline {
+  readonly span: Span
+  readonly since: Millis
+  readonly until: Millis
+  readonly project?: string | undefined
+  /** The requested kinds that may be shown. */
+  readonly kinds: readonly TimelineKind[]
+  /** Newest first. */
+  readonly items: readonly TimelineItem[]
+  /** True if older ones of the period are left out. */
+  readonly isCut: boolean
+  /** The newest that were created in the period. */
+  readonly pipelines: readonly TimelinePipeline[]
+}
+
+export const timelineKeys = {
+  when: ({ at }) => at,
+  kind: ({ kind }) => kind,
+  what: ({ title }) => title,
+  project: ({ project }) => project,
+  by: ({ user }) => user,
+  job: ({ jobId }) => jobId,
+  pipeline: ({ pipelineId }) => pipelineId,
+} satisfies Keys<TimelineItem>
+
+type Sources = Pick<PagesSources, 'deployments' | 'views'>
+export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'readsAudit'>
+
+export async function timelineOf(
+  { deployments, views }: Sources,
+  settings: TimelineSettings,
+  asked: AskedTimeline,
+  now: Millis,
+): Promise<Timeline> {
+  const { span, project, limit } = asked
+  const { since, until } = frameOf(span, now)
+  const kinds = offered(settings).filter(kind => asked.kinds.length === 0 || asked.kinds.includes(kind))
+  // One more than shown, to know whether there are more.
+  const within = { project, since, until, limit: limit + 1 }
+  const [runs, ...found] = await Promise.all([
+    asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
+    ...kinds.map(async kind =>
+      kind === 'deployment'
+        ? (await deployments.list(within)).map(deploymentItem)
+        : (await views.shownEvents({ ...within, as: kind })).map(chunk => eventItem(kind, chunk)),
+    ),
+  ])
+  const items = found.flat().sort((a, b) => b.at - a.at)
+  const pipelines = (runs?.runs ?? []).map(runCard).map(card => ({
+    at: card.createdAt ?? card.changedAt,
+    ...{ projectId: card.projectId, pipelineId: card.pipelineId, project: card.project, status: card.status },
+    title: pipelineTitle(card),
+  }))
+  return {
+    ...{ span, since, until, project, kinds, pipelines },
+    items: ordered(timelineKeys, items.slice(0, limit), asked.sort),
+    isCut: items.length > limit,
+  }
+}
+
+/** The kinds that may be shown: audit events only if they are read and an admin token is set. */
+export function offered({ adminToken, readsAudit }: TimelineSettings): readonly TimelineKind[] {
+  const isAudited = adminToken() !== undefined && readsAudit === true
+  return isAudited ? timelineKinds : timelineKinds.filter(kind => kind !== 'audit')
+}
+
+/** The period, with its end rounded up to 1/288 of its length, so that live pages do not change every second. */
+function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly until: Millis } {
+  const { length } = spans[span]
+  const step = length / 288
+  const until = (Math.floor(now / step) + 1) * step
+  return { since: until - length, until }
+}
+
+/** The question in a query. Default: all kinds of the last 7 days. */
+export function askedTimeline(query: URLSearchParams): AskedTimeline {
+  const project = query.get('project')?.trim() ?? ''
+  return {
+    span: spanOf(query.get('span')) ?? '7d',
+    project: project === '' ? undefined : project,
+    kinds: timelineKinds.filter(kind => query.getAll('kind').includes(kind)),
+    ...{ limit: 100, pipelines: 100, sort: query.get('sort') },
+  }
+}
+
+function deploymentItem({ deployment, view, at, figures }: ShownDeployment): TimelineItem {
+  const { instance, project, jobId, job } = deployment
+  const to = view.environment === undefined ? '' : ` to ${view.environment}`
+  return {
+    ...{ kind: 'deployment', at, instance, project: project.path, user: view.user },
+    title: `Deployment${to}: ${view.status}${figures?.isRollback === true ? ', a rollback' : ''}`,
+    isBad: view.outcome === 'failed',
+    ...{ projectId: project.id, pipelineId: job?.span.pipelineId, jobId },
+  }
+}
+
+/** The past tense of the platform’s actions. */
+const done: Readonly<Record<string, string>> = {
+  merge: 'merged',
+  open: 'opened',
+  close: 'closed',
+  reopen: 'reopened',
+}
+
+function eventItem(kind: ShownKind, { at, key, project, group, event }: EventChunk): TimelineItem {
+  const { body, attributes } = event
+  const happened = body.replace(/: (merge|open|close|reopen)$/, (_, action: string) => ` ${done[action] ?? action}`)
+  const title = kind === 'merge' ? `${happened}: ${text(attributes['vcs.change.title']) ?? ''}` : happened
+  return {
+    ...{ kind, at, title, instance: key.instance, project: project?.path ?? group },
+    user: text(attributes['user.name']),
+    isBad: kind === 'incident' && attributes['platform.issue.action'] !== 'close',
+  }
+}
+
+function text(value: EventValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,242 @@
+// The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
+import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { counted, since, utc } from '../layout/format.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { jobAddress, pipelineAddress } from '../pipelines/run-rows.ts'
+import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import {
+  offered,
+  timelineKeys,
+  type Timeline,
+  type TimelineItem,
+  type TimelineKind,
+  type TimelineSettings,
+} from './timeline-figures.ts'
+import { spanNames, spans } from '../layout/trend-spans.ts'
+import type { Millis } from '../../model/instant.ts'
+
+const words: Readonly<Record<TimelineKind, readonly [one: string, many: string]>> = {
+  deployment: ['Deployment', 'Deployments'],
+  merge: ['Merge', 'Merges'],
+  release: ['Release', 'Releases'],
+  flag: ['Flag', 'Flags'],
+  incident: ['Incident', 'Incidents'],
+  audit: ['Audit event', 'Audit events'],
+}
+
+/** `projects`: suggestions for the form. */
+export function timelinePage(
+  timeline: Timeline,
+  settings: TimelineSettings,
+  projects: readonly string[],
+  reader: Reader,
+): Page {
+  const { items, span, project } = timeline
+  return {
+    title: 'Timeline',
+    content: html`<div class="page-head">
+        <h1>Timeline</h1>
+        <nav class="choice" aria-label="How long back">
+          ${spanNames.map(
+            one =>
+              html`<a
+                href="${timelineAddress(reader.base, timeline, { span: one, kinds: reader.query.getAll('kind') })}"
+                ${one === span && html` aria-current="true"`}
+                >${spans[one].name}</a
+              >`,
+          )}
+        </nav>
+      </div>
+      ${filters(timeline, offered(settings), projects, reader)}
+      ${card(project ?? 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
+      ${card(
+        'What happened',
+        items.length === 0
+          ? empty(`Nothing of this kind in the last ${spans[span].name}.`)
+          : itemsTable(timeline, reader),
+        {
+          aside: `${timeline.isCut ? 'the newest ' : ''}${counted(items.length, 'event')}`,
+        },
+      )}
+      ${whatIsKept}`,
+  }
+}
+
+const shownElsewhere = 8
+
+/** The drawing and the newest items, for other pages. */
+export function timelineCard(timeline: Timeline, reader: Reader): Html {
+  const { items, span } = timeline
+  return card(
+    'What changed',
+    items.length === 0
+      ? empty(`No deployment, merge, release, flag or incident in the last ${spans[span].name}.`)
+      : html`${drawing(timeline)} ${itemsList(items.slice(0, shownElsewhere), reader)}`,
+    { aside: html`<a href="${timelineAddress(reader.base, timeline, {})}">Timeline</a>` },
+  )
+}
+
+const whatIsKept = html`<p class="dim">
+  Deployments are known from events and from jobs, and are kept as long as figures over time
+  (<code>PIPESPAN_TRENDS_KEEP</code>). Everything else is an event that <code>PIPESPAN_EVENTS</code> or
+  <code>PIPESPAN_AUDIT</code> selects and that a destination takes as a log record: it is kept as long as what was
+  exported of it (<code>PIPESPAN_RETENTION</code>), and erased sooner where the store is full. Of incidents that they
+  were opened, closed and reopened is shown, of merge requests that they were merged.
+</p>`
+
+function filters(
+  { span, project, kinds }: Timeline,
+  may: readonly TimelineKind[],
+  projects: readonly string[],
+  { base }: Reader,
+): Html {
+  const isAll = kinds.length === may.length
+  return html`<form
+    class="filters of-timeline card"
+    method="get"
+    action="${base}/timeline"
+    role="search"
+    aria-label="Filter the timeline"
+  >
+    <input type="hidden" name="span" value="${span}" />
+    <label class="wide">Project<input name="project" value="${project}" list="projects" autocomplete="off" /></label>
+    <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
+    <fieldset>
+      <legend>Kinds</legend>
+      ${may.map(
+        kind =>
+          html`<label class="tick"
+            ><input type="checkbox" name="kind" value="${kind}" ${!isAll && kinds.includes(kind) && html` checked`} />
+            ${words[kind][1]}</label
+          >`,
+      )}
+    </fieldset>
+    <span class="buttons"
+      ><button>Show</button><a class="button plain" href="${base}/timeline?span=${span}">Everything</a></span
+    >
+  </form>`
+}
+
+/** The address of the same timeline with changes. */
+export function timelineAddress(
+  base: string,
+  { span, project }: Pick<Timeline, 'span' | 'project'>,
+  changes: { readonly span?: string; readonly kinds?: readonly string[] },
+): string {
+  const query = new URLSearchParams({ span: changes.span ?? span })
+  if (project !== undefined) query.set('project', project)
+  for (const kind of changes.kinds ?? []) query.append('kind', kind)
+  return `${base}/timeline?${query.toString()}`
+}
+
+/** The drawing's own units. It is stretched to the width of the page. */
+const wide = 1_000
+const high = 16
+
+interface Lane {
+  readonly name: string
+  readonly marks: readonly { readonly at: Millis; readonly title: string; readonly isBad: boolean }[]
+}
+
+function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline): Html {
+  const lanes: readonly Lane[] = [
+    ...(pipelines.length === 0
+      ? []
+      : [
+          { name: 'Pipelines', marks: pipelines.map(({ status, ...one }) => ({ ...one, isBad: status === 'failed' })) },
+        ]),
+    ...kinds.map(kind => ({ name: words[kind][1], marks: items.filter(item => item.kind === kind) })),
+  ]
+  const said = lanes.map(({ name, marks }) => `${name}: ${marks.length}`).join(', ')
+  return html`<div
+    class="timeline"
+    role="img"
+    aria-label="The last ${spans[span].name}. ${said}. The list below has each."
+  >
+    ${lanes.map(
+      ({ name, marks }) =>
+        html`<span class="lane-name">${name}</span
+          ><svg viewBox="0 0 ${wide} ${high}" preserveAspectRatio="none">
+            ${marks.toSorted((a, b) => Number(a.isBad) - Number(b.isBad)).map(one => stroke(one, from, until))}
+          </svg>`,
+    )}
+    <span class="lane-name"></span
+    ><span class="lane-axis"
+      >${[0, 1, 2].map(third => html`<span>${utc(from + (third / 2) * (until - from)).slice(5, 16)}</span>`)}</span
+    >
+  </div>`
+}
+
+/** Failures are as high as their lane, because not everybody can see their colour. */
+function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until: Millis): Html {
+  const x = ((Math.min(until, Math.max(from, at)) - from) / (until - from)) * wide
+  const top = isBad ? 0 : high * 0.35
+  return html`<line
+    class="${isBad ? 'bad' : 'usual'}"
+    x1="${x.toFixed(1)}"
+    x2="${x.toFixed(1)}"
+    y1="${top}"
+    y2="${high}"
+    ><title>${utc(at)}: ${title}</title></line
+  >`
+}
+
+function aboutPipelines({ pipelines, since: from }: Timeline): Content {
+  const oldest = pipelines.at(-1)?.at
+  if (oldest === undefined) return ''
+  const back = oldest > from && pipelines.length >= 100 ? `, back to ${utc(oldest).slice(0, 16)}` : ''
+  return html`<p class="dim">
+    A high stroke is something that failed, or an incident that began. Of pipelines the newest ${pipelines.length} are
+    drawn, where they were created${back}.
+  </p>`
+}
+
+function itemsTable({ items }: Pick<Timeline, 'items'>, reader: Reader): Html {
+  const of = timelineKeys
+  const columns: Record<string, ShownColumn<TimelineItem>> = {
+    when: { head: 'When', of: of.when, cell: ({ at }) => since(at, reader.now) },
+    kind: { head: 'Kind', of: of.kind, cell: ({ kind }) => words[kind][0] },
+    what: {
+      head: 'What',
+      of: of.what,
+      cell: ({ title, isBad }) => html`<span class="break ${isBad && 'bad-text'}">${title}</span>`,
+    },
+    project: {
+      head: 'Project',
+      of: of.project,
+      cell: ({ project }) => (project === undefined ? '–' : pathText(project)),
+    },
+    by: { head: 'By', of: of.by, cell: ({ user }) => user ?? '–' },
+    job: { head: 'Job', of: of.job, cell: item => jobOf(item, reader) ?? '–' },
+    pipeline: { head: 'Pipeline', of: of.pipeline, cell: item => pipelineOf(item, reader) },
+  }
+  return sortedTable('What happened', columns, items, reader, 'of-timeline')
+}
+
+/** For narrow places. */
+function itemsList(items: readonly TimelineItem[], reader: Reader): Html {
+  return html`<ul class="plain-list">
+    ${items.map(item => {
+      const job = jobOf(item, reader)
+      return html`<li class="pair">
+        <span
+          ><span class="${item.isBad && 'bad-text'}">${item.title}</span><br /><span class="dim"
+            >${item.project !== undefined && pathText(item.project)}${item.user !== undefined && ` by ${item.user}`}${job !== undefined && html`, job ${job}`}</span
+          ></span
+        >
+        <span class="right dim">${since(item.at, reader.now)}</span>
+      </li>`
+    })}
+  </ul>`
+}
+
+/** Undefined if the job is not known. */
+function jobOf({ projectId, pipelineId, jobId }: TimelineItem, { base }: Reader): Html | undefined {
+  if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
+  return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
+}
+
+function pipelineOf({ projectId, pipelineId }: TimelineItem, { base }: Reader): Content {
+  if (projectId === undefined || pipelineId === undefined) return '–'
+  return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
+}

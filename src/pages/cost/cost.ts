@@ -1,0 +1,117 @@
+// The page of costs: job time and what it cost, by project, job, branch class and runner type, and how much of it was wasted.
+import { branchNames } from '../trends/trend-filters.ts'
+import { amount, costLines, costTable, figure, lostNames, minutes } from './cost-tables.ts'
+import { card, empty, table, type Page, type Reader } from '../layout/frame.ts'
+import { delta } from '../layout/delta.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { lostPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
+import { number, percent, utc } from '../layout/format.ts'
+import { retainedCard } from './cost-retained.ts'
+import { runnerTypeName } from '../../model/runner-type.ts'
+import { shownCosts, type Costs } from './cost-figures.ts'
+import { spanNames, spans, type Span } from '../layout/trend-spans.ts'
+
+export function costPage(costs: Costs, reader: Reader): Page {
+  const { base } = reader
+  const { project, total, span } = costs
+  return {
+    title: `Cost: ${project?.name ?? 'All projects'}`,
+    content: html`
+      ${project !== undefined && html`<nav class="crumbs" aria-label="Where this is"><a href="${linkTo(base, span)}">Cost</a></nav>`}
+      <div class="page-head">
+        <h1>${project === undefined ? 'Cost' : html`Cost of ${project.name}`}</h1>
+        <nav class="choice" aria-label="How long back">
+          ${spanNames
+            .filter(one => one !== '24h')
+            .map(
+              one =>
+                html`<a href="${linkTo(base, one, project?.id)}" ${one === span && html` aria-current="true"`}
+                  >${spans[one].name}</a
+                >`,
+            )}
+        </nav>
+      </div>
+      ${
+        total === undefined
+          ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
+          : html`${tiles(costs, total)} ${lostCard(costs, total)}
+              ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
+              ${costTable(costs, 'Jobs', costs.jobs, reader, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
+              ${costTable(costs, 'Branch classes', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
+              ${costTable(costs, 'Runner types', costs.workers, reader, ({ name }) => workerName(name))}
+              ${retainedCard(costs, total, reader)}
+              <details class="card">
+                <summary>Day by day</summary>
+                ${costLines(costs, 'Days', costs.days.toReversed(), reader, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
+              </details>`
+      }
+      <p class="dim">
+        ${costs.unit === undefined && html`Prices are not set: with a price table (<code>costs.rules</code>) minutes become amounts. `}Days
+        are in UTC. Bridges use no runner time. A price change applies to later jobs only.
+      </p>
+    `,
+  }
+}
+
+function linkTo(base: string, span: Span, projectId?: number): string {
+  return `${base}/cost?span=${span}${projectId === undefined ? '' : `&project=${projectId}`}`
+}
+
+/** `type`: of the runners; empty if unknown. */
+function workerName(type: string): string {
+  return type === '' ? 'unknown' : `${runnerTypeName(type)}s`
+}
+
+function tiles({ unit, before }: Costs, total: CostLine): Html {
+  const tile = (name: string, shown: string, change: Content): Html =>
+    html`<div class="tile">
+      <dt>${name}</dt>
+      <dd><strong>${shown}</strong> ${change}</dd>
+    </div>`
+  const lost = lostOf(total, unit)
+  return html`<dl class="tiles card" aria-label="This period, compared with the previous one">
+    ${unit !== undefined && tile('Cost', amount(total, unit), delta(total.cost, before?.cost, 'less'))}
+    ${tile('Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less'))}
+    ${tile('Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
+    ${tile('Lost', percent(lost), delta(lost, before && lostOf(before, unit), 'less', 'points'))}
+  </dl>`
+}
+
+/** The share that was wasted. */
+function lostOf({ lost, ...total }: CostLine, unit: string | undefined): number {
+  return lostPurposes.reduce((sum, purpose) => sum + shareOf(lost[purpose], total, unit), 0)
+}
+
+/** The share of the cost if there are prices, else of the time. */
+function shareOf(sum: CostSum, total: CostSum, unit: string | undefined): number {
+  const [part, all] = unit === undefined ? [sum.totalMs, total.totalMs] : [sum.cost, total.cost]
+  return all === 0 ? 0 : part / all
+}
+
+function lostCard({ unit }: Costs, total: CostLine): Html {
+  const rows = lostPurposes.map(purpose => {
+    const [name, meaning] = lostNames[purpose]
+    const sum = total.lost[purpose]
+    const share = shareOf(sum, total, unit)
+    return [
+      html`<strong>${name}</strong><br /><span class="dim">${meaning}</span>`,
+      ...(unit === undefined ? [] : [figure(amount(sum, unit))]),
+      figure(minutes(sum)),
+      figure(percent(share)),
+    ]
+  })
+  const heads = [
+    'Type of waste',
+    ...(unit === undefined ? [] : ['Cost']),
+    'Job time',
+    unit === undefined ? 'Share of time' : 'Share of cost',
+  ]
+  return card('Wasted work', table('Wasted work', heads, rows))
+}
+
+function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base: string): Content {
+  const href = `${base}/trends?${new URLSearchParams({ project: String(projectId ?? ''), job: name }).toString()}`
+  return html`<span class="name"
+    ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${pathText(project)}</span>`}</span
+  >`
+}

@@ -1,0 +1,92 @@
+// How many commits an environment is behind the default branch. The platform is asked only when somebody opens the page.
+import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { counted, shortSha, since } from '../layout/format.ts'
+import { html, safeUrl, type Content } from '../layout/html.ts'
+import { needed, NotShown } from '../layout/not-shown.ts'
+import { notShownPage } from '../access/entrance.ts'
+import type { Behind, PagesSources } from '../ports.ts'
+
+export interface AskedBehind {
+  readonly instance?: string | undefined
+  readonly projectId: number
+  readonly environment: string
+}
+
+export interface EnvironmentBehind {
+  readonly project: string
+  readonly environment: string
+  readonly revision?: string | undefined
+  readonly deployedAt?: number | undefined
+  /** The default branch. */
+  readonly branch?: string | undefined
+  /** Where the platform shows the commits. */
+  readonly url?: string | undefined
+  readonly answer: Behind
+}
+
+/** How many environments are searched. */
+const most = 2_000
+
+/** Undefined if there is no such environment. */
+export async function behindOf(
+  { deployments, countBehind }: Pick<PagesSources, 'deployments' | 'countBehind'>,
+  { instance, projectId, environment }: AskedBehind,
+): Promise<EnvironmentBehind | NotShown | undefined> {
+  if (countBehind === undefined) {
+    return new NotShown('How far an environment is behind is not known here', [needed.platform])
+  }
+  const found = (await deployments.current({ limit: most })).find(
+    ({ deployment, view }) =>
+      deployment.project.id === projectId &&
+      view.environment === environment &&
+      (instance === undefined || deployment.instance === instance),
+  )
+  if (found === undefined) return undefined
+  const { deployment, view } = found
+  const { defaultBranch: branch, path: project = '', webUrl } = deployment.project
+  const { revision, finishedAt: deployedAt } = view
+  const known = { project, environment, revision, deployedAt, branch }
+  if (branch === undefined || revision === undefined) {
+    const what = `The ${branch === undefined ? 'default branch of the project' : 'deployed revision'} is not known yet.`
+    return { ...known, answer: { as: 'refused', what, remedy: 'The next event of a deployment has it.' } }
+  }
+  const page = webUrl ?? (project === '' ? undefined : `${deployment.instance}/${project}`)
+  const url = page === undefined ? undefined : `${page}/-/compare/${revision}...${encodeURIComponent(branch)}`
+  return { ...known, url, answer: await countBehind({ instance: deployment.instance, projectId, revision, branch }) }
+}
+
+export async function behindPage(
+  parts: Pick<PagesSources, 'deployments' | 'countBehind'>,
+  asked: AskedBehind,
+  reader: Reader,
+): Promise<Page | undefined> {
+  const found = await behindOf(parts, asked)
+  if (found === undefined) return undefined
+  if (found instanceof NotShown) return notShownPage(found)
+  const { base, now } = reader
+  const { project, environment, revision, deployedAt, answer } = found
+  const link = answer.as === 'counted' && answer.commits > 0 ? safeUrl(found.url) : undefined
+  return {
+    title: `How far ${environment} is behind`,
+    content: html`<nav class="crumbs" aria-label="Where this is">
+        <a href="${base}/environments?${new URLSearchParams({ project }).toString()}">Environments</a> / ${environment}
+      </nav>
+      <div class="page-head"><h1>How far ${environment} is behind</h1></div>
+      ${card(
+        project,
+        html`<p>${words(found)}</p>
+          <p class="dim">
+            ${revision !== undefined && html`<code title="${revision}">${shortSha(revision)}</code> was deployed ${since(deployedAt, now)}.`}
+            Asked of the platform just now.
+          </p>
+          ${link !== undefined && html`<p><a class="button" href="${link}" rel="noreferrer">See the commits on the platform</a></p>`}`,
+      )}`,
+  }
+}
+
+function words({ answer, branch = '' }: EnvironmentBehind): Content {
+  if (answer.as === 'refused') return empty(`${answer.what} ${answer.remedy}`)
+  if (answer.commits === 0) return html`It has all of <code>${branch}</code>.`
+  return html`<strong>${counted(answer.commits, 'commit')}${!answer.isAll && ' or more'}</strong> behind
+    <code>${branch}</code>.`
+}

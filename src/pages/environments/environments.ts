@@ -1,0 +1,226 @@
+// The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
+import { environmentsOf } from './environment-figures.ts'
+import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { counted, duration, number, percent, shortSha, since } from '../layout/format.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { badge } from '../layout/status.ts'
+import type { IncidentSummary } from './incident-figures.ts'
+import { jobAddress } from '../pipelines/run-rows.ts'
+import { askedScope, scopeHeading, scopeQuery } from '../layout/scope-heading.ts'
+import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { spans } from '../layout/trend-spans.ts'
+import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
+import type { PagesSources } from '../ports.ts'
+
+/** How many environments and deployments are read. */
+const most = 100
+/** Rows of the latest deployments. */
+const mostDeployments = 30
+
+export async function environmentsPage(
+  parts: Pick<PagesSources, 'deployments' | 'incidents' | 'views' | 'countBehind'>,
+  reader: Reader,
+): Promise<Page> {
+  const asked = { ...askedScope(reader.query), limit: most }
+  const found = await environmentsOf(parts, asked, reader.now)
+  const { environments, incidents, deployments } = found
+  return {
+    title: 'Environments',
+    content: html`${await scopeHeading('Environments', '/environments', asked, parts, reader)}
+    ${card(
+      'What is deployed',
+      environments.length === 0
+        ? empty(
+            'No deployment is known yet: no deployment event has arrived, and no job with an environment has succeeded.',
+          )
+        : deployedTable(environments, found, reader, parts.countBehind !== undefined),
+    )}
+    ${card(
+      `Deployment metrics: the last ${spans[asked.span].name}`,
+      environments.length === 0
+        ? empty('Nothing was deployed.')
+        : html`${keysTable(environments, found, reader)} ${definitions}`,
+    )}
+    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, reader)} ${aboutIncidents}`)}
+    ${card(
+      'Latest deployments',
+      deployments.length === 0
+        ? empty(`Nothing was deployed in the last ${spans[asked.span].name}.`)
+        : deploymentsTable(deployments, found, reader),
+    )}`,
+  }
+}
+
+const definitions = html`<p class="dim">
+  Deployments count once they ended, from events or from jobs; a day has those that succeeded. Lead time is the median
+  over all commits from their commit (or as <code>PIPESPAN_LEAD_TIME</code> says) to the deployment to production that
+  brought them. Failures are deployments that failed and rollbacks, as a share of all; a rollback brings back a revision
+  deployed before, or an older one. Recovery is the median from the first failed deployment to the next that succeeded;
+  of a rollback, from the deployment that it took back. What was deployed is counted some minutes later.
+</p>`
+
+const aboutIncidents = html`<p class="dim">
+  An incident is an issue of that type (<code>issue</code> in <code>PIPESPAN_EVENTS</code>), of a project and not of an
+  environment. Time to restore is the median from opening to end, of those opened within the time that have ended.
+  Incidents for each deployment to production that succeeded is the other definition of a change failure rate.
+</p>`
+
+function incidentsTable(incidents: readonly IncidentSummary[], reader: Reader): Html {
+  const columns: Record<string, ShownColumn<IncidentSummary>> = {
+    project: { head: 'Project', of: ({ project }) => project, cell: ({ project }) => pathText(project) },
+    opened: { head: 'Opened', of: ({ opened }) => opened, cell: ({ opened }) => figure(number(opened)) },
+    open: {
+      head: 'Open now',
+      of: ({ open }) => open,
+      cell: ({ open }) => (open > 0 ? html`<span class="figure bad-text">${number(open)}</span>` : figure('0')),
+    },
+    restore: {
+      head: 'Time to restore',
+      of: ({ restored }) => restored,
+      cell: ({ restored }) => figure(duration(restored)),
+    },
+    each: {
+      head: 'Per deployment',
+      of: ({ perDeployment }) => perDeployment,
+      cell: ({ perDeployment }) => figure(perDeployment === undefined ? '–' : perDeployment.toFixed(2)),
+    },
+  }
+  return sortedTable('Incidents', columns, incidents, reader)
+}
+
+function deployedTable(
+  environments: readonly EnvironmentFigures[],
+  found: Environments,
+  reader: Reader,
+  asks: boolean,
+): Html {
+  const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
+    environment: environmentColumn(found, reader),
+    revision: {
+      head: 'Revision',
+      cell: ({ current }) =>
+        current === undefined ? '–' : html`<code title="${current.revision}">${shortSha(current.revision)}</code>`,
+    },
+    ref: { head: 'Ref', of: ({ current }) => current?.ref, cell: ({ current }) => current?.ref ?? '–' },
+    at: {
+      head: 'Since',
+      of: ({ current }) => current?.finishedAt,
+      cell: ({ current }) => (current === undefined ? 'never succeeded' : since(current.finishedAt, reader.now)),
+    },
+    user: { head: 'By', of: ({ current }) => current?.user, cell: ({ current }) => current?.user ?? '–' },
+    job: { head: 'Job', cell: ({ current }) => (current === undefined ? '–' : jobOf(current, reader)) },
+    ...(asks && {
+      behind: {
+        head: 'Behind',
+        cell: (one: EnvironmentFigures) => (one.current === undefined ? '–' : behindLink(one, reader)),
+      },
+    }),
+  }
+  return sortedTable('What is deployed', columns, environments, reader)
+}
+
+/** A link, because the answer needs a request to the platform. */
+function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: Reader): Html {
+  const query = new URLSearchParams({ environment, instance }).toString()
+  return html`<a
+    href="${base}/environments/behind/${projectId}?${query}"
+    title="Asks the platform"
+    aria-label="How far? ${environment} of ${project}"
+    >How far?</a
+  >`
+}
+
+function keysTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
+  const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
+    environment: environmentColumn(found, reader),
+    deployments: {
+      head: 'Deployments',
+      of: ({ keys }) => keys.deployments,
+      cell: ({ keys }) => figure(number(keys.deployments)),
+    },
+    day: {
+      head: 'Per day',
+      of: ({ keys }) => keys.perDay,
+      cell: ({ keys: { perDay } }) => figure(perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
+    },
+    lead: {
+      head: 'Lead time',
+      of: ({ keys }) => keys.leadTime,
+      cell: ({ keys }) => figure(duration(keys.leadTime)),
+    },
+    failures: {
+      head: 'Failures',
+      of: ({ keys }) => keys.failureRate,
+      cell: ({ keys: { failureRate, failed, rollbacks } }) =>
+        figure(
+          failureRate === undefined ? '–' : percent(failureRate),
+          `${counted(failed, 'failure')}, ${counted(rollbacks, 'rollback')}`,
+        ),
+    },
+    recovery: {
+      head: 'Recovery',
+      of: ({ keys }) => keys.recovery,
+      cell: ({ keys }) => figure(duration(keys.recovery)),
+    },
+  }
+  return sortedTable('Deployment metrics', columns, environments, reader)
+}
+
+function deploymentsTable(deployments: readonly ListedDeployment[], found: Environments, reader: Reader): Html {
+  const tookOf = ({ startedAt, finishedAt }: ListedDeployment): number | undefined =>
+    startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt
+  const columns: Record<string, ShownColumn<ListedDeployment>> = {
+    at: { head: 'When', of: ({ at }) => at, cell: ({ at }) => since(at, reader.now) },
+    environment: {
+      head: 'Environment',
+      of: ({ environment }) => environment,
+      cell: one => place({ ...one, environment: one.environment ?? '' }, found, reader),
+    },
+    status: {
+      head: 'Status',
+      of: ({ status }) => status,
+      cell: ({ status, isRollback }) =>
+        html`${badge(status)}${isRollback === true && html`<br /><span class="dim">a rollback</span>`}`,
+    },
+    revision: {
+      head: 'Revision',
+      cell: ({ revision }) => html`<code title="${revision}">${shortSha(revision)}</code>`,
+    },
+    user: { head: 'By', of: ({ user }) => user, cell: ({ user }) => user ?? '–' },
+    took: { head: 'Took', of: tookOf, cell: one => figure(duration(tookOf(one))) },
+    job: { head: 'Job', cell: one => jobOf(one, reader) },
+  }
+  const shown = deployments.slice(0, mostDeployments)
+  return html`${sortedTable('Latest deployments', columns, shown, reader)}
+  ${deployments.length > shown.length && html`<p class="dim">The newest ${shown.length}.</p>`}`
+}
+
+function environmentColumn(found: Environments, reader: Reader): ShownColumn<EnvironmentFigures> {
+  return { head: 'Environment', of: ({ environment }) => environment, cell: one => place(one, found, reader) }
+}
+
+/** The environment, with its project if all projects are shown. */
+function place(
+  { environment, tier, project }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'project'>,
+  { span, project: chosen }: Environments,
+  { base }: Reader,
+): Html {
+  return html`<span class="name"
+    >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
+      chosen === undefined &&
+      html`<br /><span class="dim"
+          ><a href="${base}/environments${scopeQuery({ span, project })}">${pathText(project)}</a></span
+        >`
+    }</span
+  >`
+}
+
+/** A link to the page of its job. */
+function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: Reader): Content {
+  if (jobId === undefined || pipelineId === undefined) return '–'
+  return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
+}
+
+function figure(text: string, says?: string): Content {
+  return html`<span class="figure" title="${says}">${text}</span>`
+}

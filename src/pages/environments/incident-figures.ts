@@ -1,0 +1,60 @@
+// Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
+import { isProduction } from '../../model/deployment.ts'
+import { median } from '../layout/median.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSources } from '../ports.ts'
+import type { ShownDeployment } from '../../store/ports/deployments.ts'
+import type { ShownIncident } from '../../store/ports/incidents.ts'
+
+export interface IncidentSummary {
+  readonly instance: string
+  readonly projectId: number
+  readonly project: string
+  /** Opened in the period. */
+  readonly opened: number
+  /** Open now, whenever they were opened. */
+  readonly open: number
+  /** Median from opening to closing, of those opened in the period, in ms. */
+  readonly restored?: Millis | undefined
+  /** Incidents opened per successful deployment to production; undefined if there was none. */
+  readonly perDeployment?: number | undefined
+}
+
+/** Figures are made from the latest ones, up to this number. */
+const mostCounted = 5_000
+
+/** `deployments`: those of the same period. */
+export async function incidentsOf(
+  { incidents }: Pick<PagesSources, 'incidents'>,
+  { project, since, limit }: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },
+  deployments: readonly ShownDeployment[],
+  now: Millis,
+): Promise<readonly IncidentSummary[]> {
+  const [opened, open] = await Promise.all([
+    incidents.opened({ project, since, until: now + 1, limit: mostCounted }),
+    incidents.open({ project, limit: mostCounted }),
+  ])
+  const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
+  const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]
+  const made = Map.groupBy(
+    deployments.filter(({ view }) => view.outcome === 'succeeded' && isProduction(view)),
+    ({ deployment: { instance, project: of } }) => JSON.stringify([instance, of.id]),
+  )
+  return [...new Set([...openOf.keys(), ...openedOf.keys()])].slice(0, limit).flatMap((key): IncidentSummary[] => {
+    const [own = [], still = []] = [openedOf.get(key), openOf.get(key)]
+    const any = own[0] ?? still[0]
+    if (any === undefined) return []
+    const { instance, project: of } = any.incident
+    const restored = own.flatMap(({ view: { openedAt, closedAt } }) =>
+      openedAt === undefined || closedAt === undefined ? [] : [Math.max(0, closedAt - openedAt)],
+    )
+    const count = made.get(key)?.length ?? 0
+    return [
+      {
+        ...{ instance, projectId: of.id, project: of.path ?? String(of.id) },
+        ...{ opened: own.length, open: still.length, restored: median(restored) },
+        perDeployment: count === 0 ? undefined : own.length / count,
+      },
+    ]
+  })
+}

@@ -1,0 +1,83 @@
+// The page of a dead letter: the backend's answer, and what was refused.
+import { card, facts, type Page, type Reader } from '../layout/frame.ts'
+import { html, type Html } from '../layout/html.ts'
+import { deadLetterDetail } from './dead-letter-detail.ts'
+import { pipelineAddress } from '../pipelines/run-rows.ts'
+import { time } from '../layout/format.ts'
+import { valueOf } from '../layout/attributes.ts'
+import type { PagesSources } from '../ports.ts'
+
+/** How many spans or records are shown in full; of the others only the names. */
+const whole = 3
+
+export async function deadLetterPage(
+  parts: PagesSources,
+  id: number,
+  { base, now }: Reader,
+): Promise<Page | undefined> {
+  const found = await deadLetterDetail(parts, id)
+  if (found === undefined) return undefined
+  const { letter, projectId, contents } = found
+  return {
+    title: `Dead letter ${id}`,
+    content: html`
+      <nav class="crumbs" aria-label="Where this is"><a href="${base}/exports">Exports</a></nav>
+      <div class="page-head">
+        <h1>Dead letter ${id}</h1>
+        <span class="buttons">
+          <a class="button" href="${base}/exports/confirm?do=retry&amp;which=${id}">Send again</a>
+          <a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=${id}">Drop</a>
+        </span>
+      </div>
+      ${card(
+        'Answer of the backend',
+        html`<blockquote>${letter.error}</blockquote>
+          ${facts([
+            ['Destination', `${letter.destination}, ${letter.signal}`],
+            ['Answer', letter.status === 0 ? 'none' : `HTTP ${letter.status}`],
+            ['Refused', time(letter.settledAt, now)],
+            ['Pending since', time(letter.pendingSince, now)],
+            ...(letter.pipelineId === undefined
+              ? ([['Event', letter.event ?? '']] as const)
+              : ([
+                  ['Pipeline', pipelineLink(base, letter.pipelineId, projectId)],
+                  ['Attempt', `${letter.attempt}, chunk ${letter.chunk}`],
+                ] as const)),
+          ])}`,
+      )}
+      ${card(
+        'Contents',
+        html`${contents === undefined && html`<p>The stored data is damaged and cannot be shown.</p>`}
+        ${contents?.slice(0, whole).map(
+          one =>
+            html`<h3>${one.name}</h3>
+              <dl class="attributes">
+                ${Object.entries(one.attributes).map(
+                  ([name, value]) =>
+                    html`<div>
+                      <dt>${name}</dt>
+                      <dd>${valueOf(value)}</dd>
+                    </div>`,
+                )}
+              </dl>`,
+        )}
+        ${
+          contents !== undefined &&
+          contents.length > whole &&
+          html`<p class="dim">
+            And
+            ${contents
+              .slice(whole)
+              .map(({ name }) => name)
+              .join(', ')}.
+          </p>`
+        }`,
+      )}
+    `,
+  }
+}
+
+function pipelineLink(base: string, pipelineId: number, projectId: number | undefined): Html | string {
+  if (projectId === undefined) return `#${pipelineId}`
+  return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
+}

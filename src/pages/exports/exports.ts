@@ -1,0 +1,109 @@
+// The page of exports: what is pending for each destination, dead letters with the reasons, and their actions.
+import { card, region, type Page, type Reader } from '../layout/frame.ts'
+import { counted, number } from '../layout/format.ts'
+import { deadLetterKeys, deadTable, queueKeys, queuesTable } from './export-tables.ts'
+import { html, type Html } from '../layout/html.ts'
+import { ordered } from '../layout/sorting.ts'
+import { saysTried, tryNowForm } from './try-now.ts'
+import type { DeadLetter } from '../../store/ports/outbox.ts'
+import type { ExportQueueStatus, PagesSources } from '../ports.ts'
+
+export interface ExportsView {
+  readonly queues: readonly ExportQueueStatus[]
+  readonly deadLetters: readonly DeadLetter[]
+}
+
+const shown = 100
+
+/** `sort`: a column of either table. It does not change which dead letters are listed: the newest. */
+export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
+  const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
+  return { queues: ordered(queueKeys, queues, sort), deadLetters: ordered(deadLetterKeys, deadLetters, sort) }
+}
+
+export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader): Page {
+  const { base, query } = reader
+  const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
+  return {
+    title: 'Exports',
+    live: true,
+    content: html`
+      <h1>Exports and dead letters</h1>
+      ${outcome(query)}
+      ${region('queues', card('Backlog', queuesTable(queues, withoutOutcome(reader)), { aside: tryNowForm(queues, reader) }))}
+      ${region(
+        'dead',
+        card('Dead letters', deadTable(deadLetters, withoutOutcome(reader)), {
+          aside:
+            deadLetters.length > 0 &&
+            html`<span class="buttons"
+              ><a class="button" href="${base}/exports/confirm?do=retry&amp;which=all">Send all again</a
+              ><a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=all">Drop all</a></span
+            >`,
+        }),
+      )}
+      ${dead > deadLetters.length && html`<p class="dim">Shown: ${number(deadLetters.length)} of ${counted(dead, 'dead letter')}, the newest of projects that are not hidden.</p>`}
+    `,
+  }
+}
+
+/** An action on dead letters. */
+export interface Action {
+  readonly verb: 'retry' | 'drop'
+  readonly which: readonly number[] | 'all'
+}
+
+/** Undefined if the form is not a valid action. */
+export function actionOf(values: URLSearchParams): Action | undefined {
+  const [verb, which] = [values.get('do'), values.get('which')]
+  if (verb !== 'retry' && verb !== 'drop') return undefined
+  if (which === 'all') return { verb, which }
+  const id = Number(which)
+  return Number.isSafeInteger(id) && id > 0 ? { verb, which: [id] } : undefined
+}
+
+export function confirmPage({ verb, which }: Action, { base, form }: Reader): Page {
+  const what = which === 'all' ? 'all dead letters' : `dead letter ${which.join(', ')}`
+  const says =
+    verb === 'retry'
+      ? 'They become pending again and are sent unchanged. If nothing has changed at the backend, they will be refused again.'
+      : 'Their data never reaches the backend. This cannot be undone.'
+  return {
+    title: verb === 'retry' ? 'Send again?' : 'Drop?',
+    content: html`<h1>${verb === 'retry' ? `Send ${what} again?` : `Drop ${what}?`}</h1>
+      <p>${says}</p>
+      <form method="post" action="${base}/exports/do" class="buttons">
+        <input type="hidden" name="form" value="${form}" />
+        <input type="hidden" name="do" value="${verb}" />
+        <input type="hidden" name="which" value="${which === 'all' ? 'all' : which.join()}" />
+        <button class="${verb === 'drop' ? 'danger' : 'primary'}">
+          ${verb === 'retry' ? 'Send again' : 'Drop for good'}
+        </button>
+        <a class="button plain" href="${base}/exports">Back</a>
+      </form>`,
+  }
+}
+
+export async function perform({ outbox: exports, onRetried }: PagesSources, { verb, which }: Action): Promise<number> {
+  if (verb === 'drop') return exports.dropDead(which)
+  const count = await exports.retryDead(which)
+  onRetried()
+  return count
+}
+
+/** Links that sort a table leave out the outcome of the last action. */
+function withoutOutcome(reader: Reader): Reader {
+  const query = new URLSearchParams(reader.query)
+  for (const name of ['done', 'count', 'probes']) query.delete(name)
+  return { ...reader, query }
+}
+
+function outcome(query: URLSearchParams): Html | false {
+  if (query.get('done') === 'now') return saysTried(query)
+  const [verb, count] = [query.get('done'), Number(query.get('count'))]
+  if ((verb !== 'retry' && verb !== 'drop') || !Number.isSafeInteger(count)) return false
+  const what = counted(count, 'dead letter')
+  return html`<p class="notice done" role="status">
+    ${verb === 'retry' ? `${what} pending again.` : `${what} dropped.`}
+  </p>`
+}

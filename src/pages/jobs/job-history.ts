@@ -1,0 +1,115 @@
+// The recent runs of a job: jobs of the same name in the newest pipelines of the project.
+import { badge, wordOf } from '../layout/status.ts'
+import { counted, duration, shortSha, time } from '../layout/format.ts'
+import { empty, type Reader } from '../layout/frame.ts'
+import { html, type Content } from '../layout/html.ts'
+import { jobAddress } from '../pipelines/run-rows.ts'
+import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
+import type { PagesSources } from '../ports.ts'
+import type { RunCursor } from '../../store/ports/views.ts'
+
+export interface JobHistory {
+  /** Newest first. */
+  readonly runs: readonly PastRun[]
+  /** How many of the project's newest pipelines were searched. */
+  readonly pipelines: number
+}
+
+export interface PastRun {
+  readonly pipelineId: number
+  readonly ref?: string | undefined
+  readonly sha?: string | undefined
+  readonly job: JobCard
+}
+
+const most = 12
+/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
+const mostPipelines = 50
+const mostJobs = 5_000
+const atOnce = 10
+
+export async function historyOf(
+  { views }: Pick<PagesSources, 'views'>,
+  { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
+  { name, kind }: JobCard,
+): Promise<JobHistory> {
+  const runs: PastRun[] = []
+  let after: RunCursor | undefined
+  let pipelines = 0
+  let jobs = 0
+  do {
+    const page = await views.search({ project, after, limit: atOnce })
+    for (const card of page.runs.map(runCard)) {
+      // Another instance may have a project with the same path.
+      if (card.instance !== instance || card.projectId !== projectId) continue
+      pipelines += 1
+      jobs += card.jobs.length
+      const same = card.jobs.filter(job => job.name === name && job.kind === kind).reverse()
+      runs.push(...same.map(job => ({ pipelineId: card.pipelineId, ref: card.ref, sha: card.sha, job })))
+    }
+    after = page.next
+  } while (after !== undefined && runs.length < most && pipelines < mostPipelines && jobs < mostJobs)
+  return { runs: runs.slice(0, most), pipelines }
+}
+
+/** `here`: the run that the page shows. */
+export function historyTable(
+  { runs, pipelines }: JobHistory,
+  here: JobCard,
+  { projectId }: Pick<RunCard, 'projectId'>,
+  reader: Reader,
+): Content {
+  if (runs.length === 0) return empty(`No run in the last ${counted(pipelines, 'pipeline')} of its project.`)
+  const columns: Record<string, ShownColumn<PastRun>> = {
+    status: {
+      head: 'Status',
+      of: ({ job }) => job.status,
+      cell: ({ job }) =>
+        badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
+    },
+    job: {
+      head: 'Job',
+      of: ({ job }) => job.id,
+      cell: ({ job, pipelineId }) =>
+        job.id === here.id
+          ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
+          : html`<a href="${jobAddress(reader.base, { projectId, pipelineId }, job.id, reader)}">#${job.id}</a>`,
+    },
+    ran: {
+      head: 'Ran',
+      of: ({ job }) => took(job),
+      cell: ({ job }) => html`<span class="figure">${duration(took(job))}</span>`,
+    },
+    queued: {
+      head: 'Queued',
+      of: ({ job }) => job.queuedMs,
+      cell: ({ job }) => html`<span class="figure">${duration(job.queuedMs)}</span>`,
+    },
+    started: {
+      head: 'Started',
+      of: ({ job }) => job.startedAt ?? job.createdAt,
+      cell: ({ job }) => time(job.startedAt ?? job.createdAt, reader.now),
+    },
+    ref: {
+      head: 'Branch and commit',
+      of: ({ ref }) => ref,
+      cell: ({ ref, sha }) =>
+        html`<span class="word"
+          >${ref !== undefined && html`<code>${ref}</code>`} <span class="dim mono">${shortSha(sha)}</span></span
+        >`,
+    },
+    runner: {
+      head: 'Reason or runner',
+      of: ({ job }) => job.failureReason ?? job.runner,
+      cell: ({ job }) =>
+        html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
+    },
+  }
+  return html`${sortedTable('Recent runs', columns, runs, reader)}
+    <p class="dim">Searched in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
+}
+
+function took({ startedAt, finishedAt }: JobCard): number | undefined {
+  return startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt
+}

@@ -1,0 +1,91 @@
+// A job's log, for its page and the JSON API: fetched from the platform on demand, redacted, never stored.
+import { needed, NotShown } from '../layout/not-shown.ts'
+import { runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
+import type { AskedJob } from './job-detail.ts'
+import type { LogLine, PagesSettings, PagesSources, ReadLog } from '../ports.ts'
+
+export type LogSources = Pick<PagesSources, 'views' | 'jobLog' | 'now'>
+
+export interface JobLog {
+  readonly pipeline: RunCard
+  readonly job: JobCard
+  readonly read: ReadLog
+}
+
+/** Maximum length of the searched text, in UTF-16 code units. */
+export const longestFind = 200
+/** How many matching lines are shown. */
+const mostFound = 1_000
+
+/** Undefined if there is no such job. */
+export async function jobLogOf(
+  { views, jobLog, now }: LogSources,
+  { adminToken }: Pick<PagesSettings, 'adminToken'>,
+  asked: AskedJob,
+): Promise<JobLog | NotShown | undefined> {
+  // Without an admin token anybody on this machine could read logs with the daemon's permissions.
+  if (jobLog === undefined || adminToken() === undefined) {
+    const own = jobLog === undefined ? ['PIPESPAN_PAGES_LOGS=true', needed.platform] : []
+    return new NotShown('Job logs are not shown', [...own, needed.adminToken])
+  }
+  const stored = await views.find(asked.projectId, asked.pipelineId, asked.instance)
+  if (stored === undefined) return undefined
+  const pipeline = runCard(stored)
+  const job = pipeline.jobs.find(({ id }) => id === asked.jobId)
+  if (job === undefined) return undefined
+  const isTraced = stored.run.pipeline?.record.facts.isDebugTraced === true
+  return { pipeline, job, read: isTraced ? { as: 'traced' } : await readLog(jobLog, pipeline, job, now()) }
+}
+
+/** Whether the job has a log to link to. */
+export function hasLog({ kind, startedAt }: Pick<JobCard, 'kind' | 'startedAt'>): boolean {
+  return kind === 'job' && startedAt !== undefined
+}
+
+async function readLog(
+  jobLog: NonNullable<PagesSources['jobLog']>,
+  { instance, projectId }: RunCard,
+  job: JobCard,
+  now: number,
+): Promise<ReadLog> {
+  if (!hasLog(job)) return { as: 'refused', what: 'The job did not run, so it has no log.', remedy: '' }
+  const { id, startedAt: start = now, finishedAt = now, status, failureReason } = job
+  const isScriptFailure = status === 'failed' && failureReason === 'script_failure'
+  return jobLog({ instance, projectId, id, start, end: Math.max(start, finishedAt), isScriptFailure })
+}
+
+export interface FoundLines {
+  readonly count: number
+  /** The first of them, up to `mostFound`. */
+  readonly lines: readonly LogLine[]
+}
+
+export function findLines(lines: readonly LogLine[], find: string): FoundLines {
+  const wanted = find.toLowerCase()
+  const found = lines.filter(line => textOf(line).toLowerCase().includes(wanted))
+  return { count: found.length, lines: found.slice(0, mostFound) }
+}
+
+export function textOf({ runs }: LogLine): string {
+  return runs.map(({ text }) => text).join('')
+}
+
+/** The log for the JSON API, without colours. `find`: only lines that contain it. Undefined and `NotShown` as in `jobLogOf`. */
+export async function jobLogView(
+  sources: LogSources,
+  settings: Pick<PagesSettings, 'adminToken'>,
+  asked: AskedJob,
+  find: string,
+): Promise<unknown> {
+  const log = await jobLogOf(sources, settings, asked)
+  if (log === undefined || log instanceof NotShown) return log
+  if (log.read.as !== 'log') return log.read
+  const { lines, missing, ...rest } = log.read
+  const found = find === '' ? { count: lines.length, lines } : findLines(lines, find)
+  return {
+    ...rest,
+    ...(missing && { missing }),
+    found: found.count,
+    lines: found.lines.map(line => ({ number: line.number, text: textOf(line), section: line.section })),
+  }
+}

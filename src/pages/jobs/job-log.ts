@@ -1,0 +1,64 @@
+// The page of a job's log.
+import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { foundLines, wholeLog } from './log-lines.ts'
+import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
+import { jobLogOf, longestFind, type LogSources } from './job-log-detail.ts'
+import { jobAddress, pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
+import { notShownPage } from '../access/entrance.ts'
+import { NotShown } from '../layout/not-shown.ts'
+import type { AskedJob } from './job-detail.ts'
+import type { JobCard, RunCard } from '../pipelines/run-card.ts'
+import type { PagesSettings, ReadLog } from '../ports.ts'
+
+/** Undefined if there is no such job. */
+export async function jobLogPage(
+  sources: LogSources,
+  settings: Pick<PagesSettings, 'adminToken'>,
+  asked: AskedJob,
+  reader: Reader,
+): Promise<Page | undefined> {
+  const log = await jobLogOf(sources, settings, asked)
+  if (log === undefined) return undefined
+  if (log instanceof NotShown) return notShownPage(log)
+  const { pipeline, job, read } = log
+  const find = (reader.query.get('find') ?? '').trim().slice(0, longestFind)
+  return {
+    title: `Log of ${job.name} #${job.id}`,
+    content: html`${heading(pipeline, job, reader)}
+    ${card('Log', logContent(read, find, job, reader), { aside: 'Redacted; fetched from the platform, not stored' })}`,
+  }
+}
+
+function heading(pipeline: RunCard, job: JobCard, reader: Reader): Html {
+  const { base } = reader
+  const url = safeUrl(job.url)
+  return html`<nav class="crumbs" aria-label="Where this is">
+      <a href="${base}/pipelines">Pipelines</a> /
+      <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a> /
+      <a href="${jobAddress(base, pipeline, job.id, reader)}">${job.name} #${job.id}</a>
+    </nav>
+    <div class="page-head">
+      <h1>Log of ${job.name}</h1>
+      <span class="buttons head-links">
+        ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
+      </span>
+    </div>`
+}
+
+function logContent(read: ReadLog, find: string, { status }: JobCard, reader: Reader): Content {
+  if (read.as === 'refused') return empty(`${read.what} ${read.remedy}`)
+  if (read.as === 'traced') {
+    return empty(
+      'The log is not shown: the job ran with CI_DEBUG_TRACE, which prints its variables, and these may be secret.',
+    )
+  }
+  if (read.lines.length === 0) return empty('The log is empty.')
+  const instance = reader.query.get('instance')
+  return html`<form class="filters of-one" method="get" role="search" aria-label="Search in this log">
+      ${instance !== null && html`<input type="hidden" name="instance" value="${instance}" />`}
+      <label>Search in this log<input type="search" name="find" value="${find}" maxlength="${longestFind}" /></label>
+      <span class="buttons"><button>Search</button></span>
+    </form>
+    ${find === '' ? wholeLog(read, status === 'failed') : foundLines(read.lines, find)}
+    ${!read.isWhole && html`<p class="dim">The log is longer than what is read; the rest is not shown.</p>`}`
+}

@@ -1,0 +1,67 @@
+// The sections of a job as rows of a waterfall, nested. Pure.
+import { duration, number } from '../layout/format.ts'
+import type { JobInside, Section } from '../../model/inside.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
+
+export interface JobSections {
+  readonly jobId: number
+  readonly start: number
+  readonly end: number
+  readonly sections: readonly Section[]
+  /** At least this many more sections were left out: 200 are kept for a job. */
+  readonly left: number
+}
+
+/** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
+export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {
+  const last = insides.findLast(({ job, sections }) => job.id === jobId && sections !== undefined)
+  if (last?.sections === undefined) return undefined
+  const { job, sections } = last
+  const highest = sections.reduce((most, { ordinal }) => Math.max(most, ordinal), 0)
+  return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
+}
+
+/** `depth`: that of the job's row. */
+export function sectionRows(
+  { sections }: JobSections,
+  { projectId, pipelineId, depth }: Pick<WaterfallRow, 'projectId' | 'pipelineId' | 'depth'>,
+): WaterfallRow[] {
+  const known = new Set(sections.map(({ ordinal }) => ordinal))
+  // An enclosing section comes before the enclosed one. Checking that prevents cycles.
+  const isAround = (parent: number | undefined, { ordinal }: Section): parent is number =>
+    parent !== undefined && parent < ordinal && known.has(parent)
+  const inner = Map.groupBy(sections, one => (isAround(one.parent, one) ? one.parent : undefined))
+  const rows: WaterfallRow[] = []
+  const add = (section: Section, at: number): void => {
+    rows.push({
+      kind: 'section',
+      id: section.ordinal,
+      label: labelOf(section),
+      note: section.failed === true ? 'failed here' : undefined,
+      status: section.failed === true ? 'failed' : '',
+      depth: at,
+      start: section.start,
+      end: Math.max(section.start, section.end),
+      ...{ critical: false, retried: false, projectId, pipelineId },
+    })
+    for (const one of inner.get(section.ordinal) ?? []) add(one, at + 1)
+  }
+  for (const section of inner.get(undefined) ?? []) add(section, depth + 1)
+  return rows
+}
+
+/** Names for sections of the runner, titles for those of scripts. */
+function labelOf({ kind, name, title }: Section): string {
+  return kind === 'runner' ? name : (title ?? name)
+}
+
+/** Sentences about sections that were left out, and times that were shifted. */
+export function aboutSections({ sections, left }: JobSections): string[] {
+  const shift = sections.reduce((most, { clockShift = 0 }) => Math.max(most, clockShift), 0)
+  const isCoarse = sections.some(({ clock }) => clock === 'marker')
+  return [
+    left > 0 ? `At least ${number(left)} more sections are left out: at most 200 are kept for a job.` : '',
+    shift > 0 ? `Times were moved by up to ${duration(shift)} to fit the job’s: the runner’s clock differs.` : '',
+    isCoarse ? 'Times are whole seconds: the runner does not write timestamps into its log.' : '',
+  ].filter(Boolean)
+}

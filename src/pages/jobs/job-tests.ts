@@ -1,0 +1,90 @@
+// The test report on a job's page: totals, and failed tests with their messages.
+import { card } from '../layout/frame.ts'
+import { counted, duration, number } from '../layout/format.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import type { FlakyTest, TestSummary } from '../../model/job-tests.ts'
+import type { JobInside } from '../../model/inside.ts'
+import type { TestFailure } from '../../model/test-report.ts'
+
+export interface JobReport extends Pick<TestSummary, 'totals' | 'fault'> {
+  /** With their messages; 100 are kept. */
+  readonly failures: readonly TestFailure[]
+  /** Number of further failed tests. */
+  readonly left: number
+  readonly flaky: readonly FlakyTest[]
+}
+
+/** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
+export function reportOf(insides: readonly JobInside[]): JobReport | undefined {
+  const parts = insides.flatMap(({ tests }) => tests ?? [])
+  const begin = parts.findLastIndex(({ summary }) => summary !== undefined)
+  const summary = parts[begin]?.summary
+  if (summary === undefined) return undefined
+  const own = parts.slice(begin)
+  return {
+    totals: summary.totals,
+    fault: summary.fault,
+    failures: own.flatMap(({ failures }) => failures ?? []),
+    left: summary.dropped.failures,
+    flaky: own.flatMap(({ flaky }) => flaky ?? []),
+  }
+}
+
+export function testsCard({ totals, fault, failures, left, flaky }: JobReport): Html {
+  const { total, failed, errored, skipped, seconds } = totals
+  const counts = [
+    failed > 0 && `${number(failed)} failed`,
+    errored > 0 && `${number(errored)} ended in an error`,
+    skipped > 0 && `${number(skipped)} skipped`,
+  ].filter(Boolean)
+  return card(
+    'Tests',
+    html`<p>
+        <strong>${counted(total, 'test')}</strong> in
+        ${duration(seconds * 1_000)}${total > 0 && `: ${counts.length === 0 ? 'all passed' : counts.join(', ')}`}.
+      </p>
+      ${fault !== undefined && html`<p class="dim">The report could not be read completely: ${fault.detail}</p>`}
+      ${failures.map((failure, index) => failedTest(failure, index === 0))}
+      ${left > 0 && html`<p class="dim">${counted(left, 'more failure')} left out.</p>`}
+      ${flaky.length > 0 && html`<h3>Flaky</h3>`}
+      ${
+        flaky.length > 0 &&
+        html`<ul class="plain-list">
+          ${flaky.map(({ suite, name, within }) => html`<li>${name}${suite !== '' && html` <span class="dim">${suite}</span>`}: ${seenIn[within]}</li>`)}
+        </ul>`
+      }`,
+  )
+}
+
+const seenIn: Readonly<Record<FlakyTest['within'], string>> = {
+  report: 'failed, then passed when repeated',
+  revision: 'failed and passed on the same revision',
+}
+
+function failedTest(
+  { name, suite, result, file, line, seconds, type, message, stack }: TestFailure,
+  isOpen: boolean,
+): Html {
+  const place = file === undefined ? undefined : `${file}${line === undefined ? '' : `:${line}`}`
+  // The stack traces of most frameworks begin with the message.
+  const words = stack !== undefined && message !== undefined && stack.includes(message) ? undefined : message
+  const about = [
+    suite,
+    place,
+    seconds !== undefined && duration(seconds * 1_000),
+    type,
+    result === 'error' && 'an error',
+  ].filter(Boolean)
+  return html`<details class="test-failure" ${isOpen && html` open`}>
+    <summary><strong class="test-name">${name}</strong></summary>
+    ${about.length > 0 && html`<p class="dim test-name">${about.join(' · ')}</p>`}
+    ${words !== undefined && printed(words, `Message of ${name}`)}
+    ${stack !== undefined && printed(stack, `Stack trace of ${name}`)}
+    ${words === undefined && stack === undefined && html`<p class="dim">The report does not say why.</p>`}
+  </details>`
+}
+
+/** On one line of the template, as line breaks within `pre` would be shown. */
+function printed(text: Content, says: string): Html {
+  return html`<div class="scroll printed" tabindex="0" role="region" aria-label="${says}"><pre>${text}</pre></div>`
+}

@@ -1,0 +1,159 @@
+// The page of a job: facts, failed tests, sections, comparison with the usual duration, recent runs, exported attributes.
+import { againstUsual } from './job-usual.ts'
+import { attributeCard } from '../layout/attributes.ts'
+import { badge, wordOf } from '../layout/status.ts'
+import { beside } from '../pipelines/usual.ts'
+import { card, facts, type Page, type Reader } from '../layout/frame.ts'
+import { counted, duration, percent, time } from '../layout/format.ts'
+import { historyTable } from './job-history.ts'
+import { hasLog } from './job-log-detail.ts'
+import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
+import { isFinished } from '../../model/status.ts'
+import { runnerTypeName } from '../../model/runner-type.ts'
+import { logAddress, pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
+import { platformNow } from '../pipelines/run-card.ts'
+import { testsCard } from './job-tests.ts'
+import { sectionsContent } from './job-waterfall.ts'
+import type { FailureDomain, PagesSettings, PagesSources } from '../ports.ts'
+import type { JobDetail } from './job-detail.ts'
+
+export interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
+  /** Whether its log can be shown. */
+  readonly showsLog: boolean
+}
+
+export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Reader): Page {
+  const { pipeline, job, usual, history, sections, spans, tests } = detail
+  const { base } = reader
+  const isOver = isFinished(job.status)
+  const tookMs = tookOf(detail, reader)
+  const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${duration(usual.queueP50)}.`
+  return {
+    title: `${job.name} #${job.id}`,
+    live: !isOver,
+    hasWaterfall: sections !== undefined,
+    content: html`
+      <nav class="crumbs" aria-label="Where this is">
+        <a href="${base}/pipelines">Pipelines</a> /
+        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
+          >${pipeline.project}</a
+        >
+        / <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a>
+      </nav>
+      <section id="head" data-region>${heading(detail, tookMs, settings.showsLog, reader)}</section>
+      <section id="failure" data-region>${whyItFailed(detail)}</section>
+      <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
+      <section id="sections" data-region>
+        ${card('Where the time went', sectionsContent(detail, settings), {
+          aside: sections === undefined ? undefined : counted(sections.sections.length, 'section'),
+        })}
+      </section>
+      <section id="usual" data-region>
+        ${card('Compared with usual', html`<p>${againstUsual(usual, tookMs, isOver)}${wait}</p>`, {
+          aside: usual !== undefined && `${percent(usual.failed / usual.runs)} of ${counted(usual.runs, 'run')} failed`,
+        })}
+      </section>
+      <section id="history" data-region>
+        ${card('Recent runs', historyTable(history, job, pipeline, reader), {
+          aside: html`<a
+            href="${base}/trends?${new URLSearchParams({ project: String(pipeline.projectId), job: job.name }).toString()}"
+            >Over time</a
+          >`,
+        })}
+      </section>
+      ${attributeCard({
+        title: 'Exported attributes',
+        spans,
+        none: 'Nothing of this job has been exported yet.',
+        legacyName: settings.legacyName,
+      })}
+    `,
+  }
+}
+
+/** In ms; undefined if it never started. */
+function tookOf({ job, pipeline }: JobDetail, { now }: Reader): number | undefined {
+  const { startedAt, finishedAt, status } = job
+  if (startedAt === undefined) return undefined
+  if (finishedAt !== undefined) return Math.max(0, finishedAt - startedAt)
+  return isFinished(status) ? undefined : Math.max(0, platformNow({ ...pipeline, jobs: [job] }, now) - startedAt)
+}
+
+const domains: Readonly<Record<FailureDomain, string>> = {
+  user: 'the pipeline’s',
+  platform: 'the platform’s or its runners’',
+  unknown: 'not known',
+}
+
+function heading(
+  { job, about, pipeline, usual }: JobDetail,
+  tookMs: number | undefined,
+  showsLog: boolean,
+  reader: Reader,
+): Html {
+  const { now, base } = reader
+  const url = safeUrl(job.url)
+  const { cost, tags = [], slackMs } = about
+  const runner = [job.runner, about.runnerType && runnerTypeName(about.runnerType)].filter(Boolean).join(', ')
+  return html`<div class="page-head">
+      <h1>${job.name}</h1>
+      <span class="head-badge"
+        >${badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status))}</span
+      >
+      ${job.retried && html`<span class="tag">retried</span>`}
+      ${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}
+      <span class="buttons head-links">
+        ${showsLog && hasLog(job) && html`<a class="button" href="${logAddress(base, pipeline, job.id, reader)}">Show its log</a>`}
+        ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
+      </span>
+    </div>
+    ${facts([
+      ['Job', `#${job.id}`],
+      ['Stage', job.stage],
+      ['Took', tookMs === undefined ? 'did not run' : html`${duration(tookMs)} ${beside(tookMs, usual)}`],
+      [
+        'Waited for a runner',
+        job.queuedMs !== undefined &&
+          html`${duration(job.queuedMs)}${usual?.queueP50 !== undefined && html` <span class="usual">usually ${duration(usual.queueP50)}, p95 ${duration(usual.queueP95)}</span>`}`,
+      ],
+      ['Created', job.createdAt === undefined ? undefined : time(job.createdAt, now)],
+      ['Started', job.startedAt === undefined ? undefined : time(job.startedAt, now)],
+      ['Finished', job.finishedAt === undefined ? undefined : time(job.finishedAt, now)],
+      ['Runner', runner],
+      ['Tags', tags.join(', ')],
+      ['Cost', cost && `${amount(cost.amount)} ${cost.unit}${cost.rate === undefined ? '' : ` (${cost.rate})`}`],
+      ['Failure', job.failureReason && wordOf(job.failureReason)],
+      ['Failure domain', about.failureDomain && domains[about.failureDomain]],
+      ['Allowed to fail', job.allowFailure && 'yes'],
+      ['Retried', job.retried && 'yes: its pipeline has a newer job of this name'],
+      ['Critical path', about.critical === true ? 'on it' : slackMs !== undefined && `${duration(slackMs)} of slack`],
+      ['Environment', about.environment],
+      ['Coverage', about.coverage === undefined ? undefined : `${about.coverage} %`],
+      ['Started by', about.startedBy ?? pipeline.user],
+      ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
+    ])}`
+}
+
+/** Amounts below 1 with three significant digits. */
+function amount(value: number): string {
+  return new Intl.NumberFormat('en', value < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }).format(
+    value,
+  )
+}
+
+function whyItFailed({ job, about, sections }: JobDetail): Content {
+  if (job.status !== 'failed') return ''
+  const where = sections?.sections.findLast(({ failed }) => failed === true)
+  const whose =
+    about.failureDomain === undefined || about.failureDomain === 'unknown' ? '' : domains[about.failureDomain]
+  return html`<ul class="notices" aria-label="Why it failed">
+    <li class="notice problem">
+      <p>
+        <strong>It failed</strong>${job.failureReason !== undefined && `: ${wordOf(job.failureReason)}`}${
+          where !== undefined && html`, in the section <strong>${where.title ?? where.name}</strong>`
+        }.
+        ${whose !== '' && `The failure is ${whose}.`} ${job.allowFailure && 'It is allowed to fail.'}
+      </p>
+    </li>
+  </ul>`
+}

@@ -1,0 +1,81 @@
+// The lines of a job's log, with their sections and colours.
+import { counted, number, size } from '../layout/format.ts'
+import { findLines } from './job-log-detail.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import type { LogLine, ReadLog } from '../ports.ts'
+
+type Log = Extract<ReadLog, { as: 'log' }>
+
+/** Consecutive lines of the same section. */
+interface Group {
+  readonly section: number | undefined
+  readonly lines: LogLine[]
+  /** Whether lines are left out before it. */
+  readonly isAfterGap: boolean
+}
+
+/** The section that failed is open. If a job failed without a failed section, its last lines are open. */
+export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean): Content {
+  const known = new Map(sections.map(section => [section.ordinal, section]))
+  const groups = groupsOf(lines, missing?.number)
+  const whereFailed = groups.filter(({ section }) => section !== undefined && known.get(section)?.failed === true)
+  const isOpen = (group: Group): boolean =>
+    sections.length === 0 ||
+    whereFailed.includes(group) ||
+    (hasFailed && whereFailed.length === 0 && group === groups.at(-1))
+  return groups.map(group => {
+    const section = group.section === undefined ? undefined : known.get(group.section)
+    const name = section?.title ?? section?.name ?? 'Outside any section'
+    return html`${
+        group.isAfterGap &&
+        missing !== undefined &&
+        html`<p class="dim">${counted(missing.lines, 'line')} (${size(missing.bytes)}) are left out here.</p>`
+      }
+      <details class="log-section" ${isOpen(group) && html` open`}>
+        <summary>
+          ${name}${section?.failed === true && html` <span class="tag">failed here</span>`}
+          <span class="dim">${counted(group.lines.length, 'line')}</span>
+        </summary>
+        ${printed(group.lines, name)}
+      </details>`
+  })
+}
+
+/** `gap`: the number of the first line that is left out. */
+function groupsOf(lines: readonly LogLine[], gap = Infinity): Group[] {
+  const groups: Group[] = []
+  let before = 0
+  for (const line of lines) {
+    const isAfterGap = before < gap && line.number >= gap
+    before = line.number
+    const last = groups.at(-1)
+    if (last !== undefined && last.section === line.section && !isAfterGap) last.lines.push(line)
+    else groups.push({ section: line.section, lines: [line], isAfterGap })
+  }
+  return groups
+}
+
+export function foundLines(lines: readonly LogLine[], find: string): Content {
+  const found = findLines(lines, find)
+  return html`<p role="status">${counted(found.count, 'line')} of ${number(lines.length)} with “${find}”.</p>
+    ${found.count > 0 && printed(found.lines, 'Matching lines')}
+    ${found.count > found.lines.length && html`<p class="dim">The first ${number(found.lines.length)} are shown.</p>`}`
+}
+
+/** On one line of the template, as line breaks within `pre` would be shown. */
+function printed(lines: readonly LogLine[], says: string): Html {
+  const content = lines.map(({ number: at, runs }) => [
+    html`<span class="log-number">${String(at).padStart(6)}</span>`,
+    ' ',
+    runs.map(runContent),
+    '\n',
+  ])
+  return html`<div class="scroll printed log" tabindex="0" role="region" aria-label="${says}">
+    <pre>${content}</pre>
+  </div>`
+}
+
+function runContent({ text, bold, colour }: LogLine['runs'][number]): Content {
+  const look = [bold && 'log-bold', colour !== undefined && `log-${colour}`].filter(Boolean).join(' ')
+  return look === '' ? text : html`<span class="${look}">${text}</span>`
+}

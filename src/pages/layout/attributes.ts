@@ -1,0 +1,78 @@
+// The exported attributes of a pipeline or a job: the name in the semantic conventions, the legacy name, and their common value.
+import { card, empty, table } from './frame.ts'
+import { counted, duration } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import type { ExportedSpan, PagesSources } from '../ports.ts'
+
+type LegacyName = PagesSources['legacyName']
+
+export interface AttributeCard {
+  readonly title: string
+  readonly spans: readonly ExportedSpan[]
+  /** The text if there are no spans. */
+  readonly none: string
+  readonly legacyName: LegacyName
+  readonly aside?: Content
+}
+
+export function attributeCard({ title, spans, none, legacyName, aside }: AttributeCard): Html {
+  const [first] = spans
+  return card(
+    title,
+    html`${spans.length === 0 ? empty(none) : spans.map(span => spanAttributes(span, legacyName))}${first !== undefined && resource(first)}`,
+    { id: 'attributes', aside },
+  )
+}
+
+function spanAttributes(span: ExportedSpan, legacyName: LegacyName): Html {
+  const { name, attempt, spanId, start, end, attributes, kind } = span
+  return html`<details class="span-attributes">
+    <summary>
+      ${name}${attempt > 1 && html` <span class="tag">attempt ${attempt}</span>`}
+      <span class="dim">${counted(Object.keys(attributes).length, 'attribute')}</span>
+    </summary>
+    <p class="dim">Span <code>${spanId}</code>, ${duration(end - start)}</p>
+    ${attributeTable(`Attributes of ${name}, attempt ${attempt}`, attributes, name => legacyName(kind, name))}
+  </details>`
+}
+
+function resource({ resource: attributes }: ExportedSpan): Html {
+  return html`<details class="span-attributes">
+    <summary>Resource <span class="dim">${counted(Object.keys(attributes).length, 'attribute')}</span></summary>
+    ${attributeTable('Attributes of the resource', attributes, () => undefined)}
+  </details>`
+}
+
+/** One row for each value. Attributes that only have a vendor's name are in the column of the conventions. */
+function attributeTable(
+  label: string,
+  attributes: Readonly<Record<string, unknown>>,
+  legacyName: (name: string) => string | undefined,
+): Html {
+  const beside = new Map(
+    Object.keys(attributes).flatMap(name => {
+      const legacy = legacyName(name)
+      return legacy !== undefined && Object.hasOwn(attributes, legacy) ? [[name, legacy] as const] : []
+    }),
+  )
+  const shown = new Set(beside.values())
+  const rows = Object.entries(attributes).flatMap(([name, value]) => {
+    if (shown.has(name)) return []
+    const isLegacy = /^(?:pipeline|job)\./.test(name)
+    return [[code(isLegacy ? undefined : name), code(isLegacy ? name : beside.get(name)), said(value)]]
+  })
+  return table(label, ['Convention', 'Legacy', 'Value'], rows, { css: 'stacked' })
+}
+
+function code(name: string | undefined): Content {
+  return name === undefined ? '' : html`<code class="attribute">${name}</code>`
+}
+
+function said(value: unknown): Content {
+  return html`<span class="said">${valueOf(value)}</span>`
+}
+
+export function valueOf(value: unknown): Content {
+  if (typeof value === 'string') return value === '' ? html`<span class="dim">empty</span>` : value
+  return JSON.stringify(value)
+}

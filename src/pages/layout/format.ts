@@ -1,0 +1,93 @@
+// Formats times, durations, numbers and sizes for the pages. All times are UTC.
+import { html, type Content, type Html } from './html.ts'
+import type { Millis } from '../../model/instant.ts'
+
+const pad = (number: number): string => String(number).padStart(2, '0')
+
+/** `2026-06-01 12:00:05`. */
+export function utc(at: Millis): string {
+  return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** `12:00:05` for today, else `2026-05-31 12:00`; the full time as a tooltip. */
+export function time(at: Millis | undefined, now: Millis): Content {
+  if (at === undefined) return '–'
+  const text = utc(at)
+  const shown = text.slice(0, 10) === utc(now).slice(0, 10) ? text.slice(11) : text.slice(0, 16)
+  return html`<time datetime="${new Date(at).toISOString()}" title="${text} UTC">${shown}</time>`
+}
+
+/** `12:00:05`, with the full time as a tooltip. For lists of things that happened close together. */
+export function clock(at: Millis | undefined): Content {
+  if (at === undefined) return '–'
+  const text = utc(at)
+  return html`<time datetime="${new Date(at).toISOString()}" title="${text} UTC">${text.slice(11)}</time>`
+}
+
+/** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. */
+export function duration(ms: number | undefined): string {
+  if (ms === undefined || !Number.isFinite(ms)) return '–'
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${pad(seconds % 60)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} m`
+  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`
+}
+
+/** `40 s ago`, roughly, so that live pages do not change every second. */
+export function ago(at: Millis | undefined, now: Millis): string {
+  if (at === undefined) return 'never'
+  const seconds = Math.max(0, Math.round((now - at) / 1_000))
+  if (seconds < 10) return 'just now'
+  if (seconds < 60) return `${Math.floor(seconds / 10) * 10} s ago`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
+  if (seconds < 48 * 3_600) return `${Math.floor(seconds / 3_600)} h ago`
+  return `${Math.floor(seconds / 86_400)} days ago`
+}
+
+/** `40 s ago`, with the full time as a tooltip. */
+export function since(at: Millis | undefined, now: Millis): Html {
+  if (at === undefined) return html`never`
+  return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
+}
+
+/** Made at the first use: the tables of languages that it brings into memory take 5 MiB. */
+let grouped: Intl.NumberFormat | undefined
+
+export function number(count: number): string {
+  grouped ??= new Intl.NumberFormat('en')
+  return grouped.format(count)
+}
+
+/** `1 pipeline`, `2 pipelines`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`
+}
+
+export function percent(share: number): string {
+  const value = share * 100
+  return `${value > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} %`
+}
+
+export function size(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  let value = bytes
+  let unit = 0
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024
+    unit += 1
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}
+
+export function shortSha(sha: string | undefined): string {
+  return sha?.slice(0, 8) ?? ''
+}
+
+/** The first line of a commit message. */
+export function title(message: string | undefined): string {
+  return message?.split('\n', 1)[0]?.trim() ?? ''
+}

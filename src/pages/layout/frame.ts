@@ -1,0 +1,231 @@
+// The frame of every page: document, header, navigation, assets; and its building blocks: cards, tables, facts.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { html, type Content, type Html } from './html.ts'
+import { version } from '../../lib/version.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** What a page knows about the request. */
+export interface Reader {
+  /** The path under which a reverse proxy publishes the daemon; empty at the root. */
+  readonly base: string
+  /** Path and query below the base. */
+  readonly address: string
+  readonly query: URLSearchParams
+  readonly now: Millis
+  /** The token that every form that changes something must contain. */
+  readonly form: string
+  /** Whether the page of audit events is in the navigation. */
+  readonly audit?: boolean | undefined
+  /** Whether there is a session to log out of. */
+  readonly session: boolean
+}
+
+export interface Page {
+  /** HTTP status; 200 by default. */
+  readonly status?: number
+  readonly title: string
+  readonly content: Html
+  /** Whether it needs the script of waterfalls. */
+  readonly hasWaterfall?: boolean
+  /** Whether it is updated while it is open. */
+  readonly live?: boolean
+}
+
+const sections = [
+  ['/', 'Overview'],
+  ['/pipelines', 'Pipelines'],
+  ['/trends', 'Trends'],
+  ['/cost', 'Cost'],
+  ['/tests', 'Tests'],
+  ['/environments', 'Environments'],
+  ['/changes', 'Changes'],
+  ['/timeline', 'Timeline'],
+  ['/sources', 'Sources'],
+  ['/exports', 'Exports'],
+  ['/tokens', 'Tokens'],
+  ['/audit', 'Audit'],
+] as const
+
+export interface Asset {
+  readonly type: string
+  readonly body: Buffer
+  /** Changes with the content, so that it may be cached forever. */
+  readonly version: string
+}
+
+export const assets: Readonly<Record<string, Asset>> = {
+  'pages.css': asset('pages.css', 'text/css; charset=utf-8'),
+  'pages.js': asset('pages.js', 'text/javascript; charset=utf-8'),
+  'waterfall.js': asset('waterfall.js', 'text/javascript; charset=utf-8'),
+  'icon.svg': asset('icon.svg', 'image/svg+xml'),
+}
+
+function asset(name: string, type: string): Asset {
+  const body = readFileSync(new URL(`assets/${name}`, import.meta.url))
+  return { type, body, version: createHash('sha256').update(body).digest('base64url').slice(0, 12) }
+}
+
+export function assetUrl(base: string, name: keyof typeof assets): string {
+  return `${base}/assets/${name}?v=${assets[name]?.version ?? ''}`
+}
+
+export function document(page: Page, reader: Reader): string {
+  const { base, address } = reader
+  const path = address.split('?', 1)[0] ?? '/'
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${page.title} · Pipespan</title>
+        <link rel="icon" href="${assetUrl(base, 'icon.svg')}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${assetUrl(base, 'pages.css')}" />
+        <script type="module" src="${assetUrl(base, 'pages.js')}"></script>
+        ${page.hasWaterfall === true && html`<script type="module" src="${assetUrl(base, 'waterfall.js')}"></script>`}
+      </head>
+      <body${page.live === true ? html` data-live="${base}/live?${new URLSearchParams({ page: address }).toString()}"` : ''}>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header class="top">
+          <div class="top-inner">
+            <a class="brand" href="${base}/">${logo}<span>Pipespan</span></a>
+            <nav aria-label="Pages">
+              ${sections
+                .filter(([to]) => to !== '/audit' || reader.audit === true)
+                .map(([to, name]) => {
+                  const here = to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)
+                  return html`<a href="${base}${to}" ${here ? html` aria-current="page"` : ''}>${name}</a>`
+                })}
+            </nav>
+            ${
+              reader.session &&
+              html`<form class="logout" method="post" action="${base}/logout">
+                <input type="hidden" name="form" value="${reader.form}" /><button class="plain">Log out</button>
+              </form>`
+            }
+          </div>
+        </header>
+        <main id="main" tabindex="-1">${page.content}</main>
+        <footer>
+          <span>Pipespan ${version}</span><span>All times are UTC.</span>
+          ${page.live === true && html`<span id="live" class="live" role="status">Reload to see updates.</span>`}
+        </footer>
+      </body>
+    </html>`.toString()
+}
+
+/** A page without navigation, for people who are not logged in. */
+export function bareDocument(page: Page, base: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${page.title} · Pipespan</title>
+        <link rel="icon" href="${assetUrl(base, 'icon.svg')}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${assetUrl(base, 'pages.css')}" />
+      </head>
+      <body class="bare">
+        <main id="main">
+          <p class="brand">${logo}<span>Pipespan</span></p>
+          ${page.content}
+        </main>
+      </body>
+    </html>`.toString()
+}
+
+const logo = html`<svg class="logo" viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+  <rect x="3" y="6" width="26" height="5" rx="2.5" class="logo-a" />
+  <rect x="3" y="13.5" width="14" height="5" rx="2.5" class="logo-b" />
+  <rect x="14" y="21" width="15" height="5" rx="2.5" class="logo-c" />
+</svg>`
+
+/** A part of a live page that is replaced on its own when it has changed. `name` is unique on the page. */
+export function region(name: string, content: Content): Html {
+  return html`<section id="${name}" data-region>${content}</section>`
+}
+
+export function card(
+  title: string,
+  content: Content,
+  options: { readonly aside?: Content; readonly id?: string } = {},
+): Html {
+  return html`<section class="card" ${options.id !== undefined && html` id="${options.id}"`}>
+    <header>
+      <h2>${title}</h2>
+      ${options.aside !== undefined && html`<div class="aside">${options.aside}</div>`}
+    </header>
+    ${content}
+  </section>`
+}
+
+export function empty(text: Content): Html {
+  return html`<p class="empty">${text}</p>`
+}
+
+/** The head of a column by which the table can be sorted. */
+export interface SortHead {
+  readonly text: string
+  readonly href: string
+  /** Undefined: the table is not sorted by this column. */
+  readonly sorted?: 'ascending' | 'descending' | undefined
+}
+
+/** A wide table scrolls on its own. It can be focused, so that it can be scrolled by keyboard, too. */
+export function table(
+  label: string,
+  head: readonly (string | SortHead)[],
+  rows: readonly (readonly Content[])[],
+  { css = '', id }: { readonly css?: string; readonly id?: string | undefined } = {},
+): Html {
+  return html`<div
+    class="scroll"
+    tabindex="0"
+    role="region"
+    aria-label="${label}"
+    ${id !== undefined && html` id="${id}"`}
+  >
+    <table class="${css}">
+      <thead>
+        <tr>
+          ${head.map(headCell)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          row =>
+            html`<tr>
+              ${row.map(cell => html`<td>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+function headCell(cell: string | SortHead): Html {
+  if (cell === '') return html`<td></td>`
+  if (typeof cell === 'string') return html`<th scope="col">${cell}</th>`
+  const { text, href, sorted } = cell
+  return html`<th scope="col" ${sorted !== undefined && html` aria-sort="${sorted}"`}>
+    <a class="sort" href="${href}"
+      >${text}${sorted !== undefined && html`<span aria-hidden="true">${sorted === 'ascending' ? ' ▲' : ' ▼'}</span>`}</a
+    >
+  </th>`
+}
+
+/** A list of names and values. Those without a value are left out. */
+export function facts(pairs: readonly (readonly [string, Content])[]): Html {
+  const known = pairs.filter(([, value]) => value !== undefined && value !== '' && value !== false)
+  return html`<dl class="facts">
+    ${known.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`
+}

@@ -1,0 +1,43 @@
+// The counts of this process since its start, as the pages show them.
+import type { Flow } from '../ports.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** Counters of one part of the daemon, by name. */
+type Counts = Readonly<Record<string, number>>
+
+export interface FlowSources {
+  readonly startedAt: Millis
+  readonly webhooks: Pick<Flow, 'received' | 'accepted' | 'duplicate' | 'ignored'> & { readonly refused: Counts }
+  readonly lastAccepted: Millis | undefined
+  /** The answers to refused deliveries, by reason. */
+  readonly refusals: Readonly<Record<string, { readonly message: string } | undefined>>
+  readonly deliveries: { readonly processed: number; readonly unparseable: number; readonly excluded: number }
+  readonly snapshots: Pick<Flow, 'attempts' | 'supplements'>
+  /** The clients of the platform's API; undefined if one does not run. */
+  readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
+  readonly platformError: { readonly message: string; readonly remedy: string } | undefined
+}
+
+export function flowOf(sources: FlowSources): Flow {
+  const { startedAt, webhooks, lastAccepted, refusals, deliveries, snapshots, platform, platformError } = sources
+  const { received, accepted, duplicate, ignored, refused } = webhooks
+  const { processed, unparseable, excluded } = deliveries
+  const { attempts, supplements } = snapshots
+  return {
+    ...{ startedAt, received, accepted, duplicate, ignored: { ...ignored }, lastAccepted },
+    refused: Object.entries(refused).map(([reason, count]) => ({
+      reason,
+      count,
+      message: refusals[reason]?.message ?? reason,
+    })),
+    ...{ processed, unparseable, excluded, attempts, supplements },
+    apiClients: Object.fromEntries(
+      Object.entries(platform).flatMap(([name, part]) => (part === undefined ? [] : [[name, { ...part.counters }]])),
+    ),
+    // The error's message ends with its remedy; pages show them separately.
+    platformError: platformError && {
+      what: platformError.message.slice(0, -platformError.remedy.length).trim(),
+      remedy: platformError.remedy,
+    },
+  }
+}

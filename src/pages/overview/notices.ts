@@ -1,0 +1,193 @@
+// What needs attention: each a sentence on what is wrong, and one on what to do. Pure.
+import { ago, counted, duration } from '../layout/format.ts'
+import type { Flow, ExportQueueStatus, Setup } from '../ports.ts'
+import { earliest, type Millis } from '../../model/instant.ts'
+import type { InboxState } from '../../store/ports/inbox.ts'
+
+export interface Notice {
+  readonly level: 'problem' | 'hint'
+  readonly what: string
+  readonly remedy: string
+  /** The path of a page with more. */
+  readonly more?: string
+}
+
+export interface Health {
+  readonly flow: Flow
+  readonly inbox: InboxState
+  readonly queues: readonly ExportQueueStatus[]
+  readonly setup: Setup
+  /** The names of our hooks that the platform has switched off. */
+  readonly hooksOff: readonly string[]
+  /** Whether any pipeline is stored. */
+  readonly hasRuns: boolean
+}
+
+/** ms. Deliveries are processed within milliseconds; after a minute something is stuck. */
+const longWait = 60_000
+
+export function noticesOf(health: Health, now: Millis): Notice[] {
+  return [...exportNotices(health, now), ...inboxNotices(health, now), ...sourceNotices(health, now)]
+}
+
+function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
+  const notices = together(queues).flatMap(alike => queueNotices(alike, now))
+  const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
+  if (dead > 0) {
+    notices.push({
+      level: 'problem',
+      what: `${counted(dead, 'export was', 'exports were')} refused for good by a backend.`,
+      remedy: 'Read the backend’s errors, then send them again or drop them.',
+      more: '/exports',
+    })
+  }
+  if (setup.destinations.length === 0) {
+    notices.push({
+      level: 'problem',
+      what: 'No destination is configured: nothing is exported.',
+      remedy: 'Set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend.',
+    })
+  }
+  return notices
+}
+
+/** Signals of a destination that have the same problem, for one sentence about all of them. */
+interface AlikeQueues extends Omit<ExportQueueStatus, 'signal'> {
+  readonly signals: string
+}
+
+function together(queues: readonly ExportQueueStatus[]): AlikeQueues[] {
+  const alike = Map.groupBy(queues, ({ destination, state, cause, lastError }) =>
+    JSON.stringify([destination, state, cause, lastError?.status, lastError?.message]),
+  )
+  return [...alike.values()].flatMap(some => {
+    const [first] = some
+    if (first === undefined) return []
+    return [
+      {
+        ...first,
+        signals: enumerated(some.map(queue => queue.signal)),
+        pending: some.reduce((sum, queue) => sum + queue.pending, 0),
+        oldest: earliest(some.map(queue => queue.oldest)),
+        nextTry: earliest(some.map(queue => queue.nextTry)),
+      },
+    ]
+  })
+}
+
+/** `traces`, `traces and logs`, `traces, metrics and logs`. */
+function enumerated(words: readonly string[]): string {
+  const last = words.at(-1) ?? ''
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
+}
+
+function queueNotices(
+  { destination, signals, state, cause, pending, oldest, lastError, nextTry }: AlikeQueues,
+  now: Millis,
+): Notice[] {
+  const message = lastError?.message.replace(/\.$/, '')
+  const said =
+    message === undefined ? '' : ` The last error: ${[lastError?.status, message].filter(Boolean).join(', ')}.`
+  const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
+  const waiting = `${counted(pending, 'export is', 'exports are')} pending for "${destination}"`
+  switch (state === 'unserved' ? state : cause) {
+    case 'unauthorized':
+      return [
+        {
+          level: 'problem',
+          what: `"${destination}" does not accept the credentials for ${signals}.${said}`,
+          remedy: `Give it a valid token; it is used at once. Nothing is lost: ${waiting}.`,
+          more: '/tokens',
+        },
+      ]
+    case 'unacceptable':
+      return [
+        {
+          level: 'problem',
+          what: `"${destination}" has refused every single export of ${signals} since the start.${said}`,
+          remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is lost: ${waiting}, and one is tried ${again}.`,
+          more: '/exports',
+        },
+      ]
+    case 'unserved':
+      return [
+        {
+          level: 'problem',
+          what: `${waiting} (${signals}), which is no longer configured.`,
+          remedy: 'Configure a destination of that name again, or wait until retention removes them.',
+          more: '/exports',
+        },
+      ]
+    case 'unavailable':
+      return [
+        {
+          level: 'problem',
+          what: `"${destination}" does not accept ${signals} at the moment.${said}`,
+          remedy: `Next try ${again}; ${waiting}, the oldest from ${ago(oldest, now)}. If this persists, check the backend.`,
+          more: '/exports',
+        },
+      ]
+    default:
+      return []
+  }
+}
+
+function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
+  const notices: Notice[] = []
+  if (inbox.quarantined > 0) {
+    notices.push({
+      level: 'problem',
+      what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be decoded and ${inbox.quarantined === 1 ? 'is' : 'are'} quarantined.`,
+      remedy: 'See the reasons on the Sources page or with `pipespan inbox list`; retry them after an upgrade.',
+      more: '/sources',
+    })
+  }
+  if (inbox.oldest !== undefined && now - inbox.oldest > longWait) {
+    notices.push({
+      level: 'problem',
+      what: `${counted(inbox.waiting, 'delivery is', 'deliveries are')} waiting to be processed, the oldest from ${ago(inbox.oldest, now)}.`,
+      remedy: 'Check the log for errors; if there are none, this machine is too small for the load.',
+      more: '/sources',
+    })
+  }
+  return notices
+}
+
+function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis): Notice[] {
+  const notices = flow.refused
+    .filter(({ count }) => count > 0)
+    .map(({ reason, message, count }): Notice => ({
+      level: 'problem',
+      what: `${counted(count, 'delivery was', 'deliveries were')} refused since the start: ${message}`,
+      remedy: refusalRemedies[reason] ?? 'The log has the sender of each.',
+      more: '/sources',
+    }))
+  if (hooksOff.length > 0) {
+    notices.push({
+      level: 'problem',
+      what: `The platform has switched off ${hooksOff.length === 1 ? 'a hook' : `${hooksOff.length} hooks`}, and sends nothing: ${hooksOff.join(', ')}.`,
+      remedy:
+        'Check on the platform why its deliveries failed, fix the cause, and send a test event: that switches it on again.',
+      more: '/sources',
+    })
+  }
+  if (flow.platformError !== undefined) notices.push({ level: 'problem', ...flow.platformError, more: '/sources' })
+  if (flow.received === 0 && !hasRuns) {
+    notices.push({
+      level: 'hint',
+      what: `Nothing has arrived yet; the daemon started ${ago(flow.startedAt, now)}.`,
+      remedy: `Add a webhook for pipeline events and job events that points at ${setup.webhooks}, with the same secret token as here.`,
+    })
+  }
+  return notices
+}
+
+const refusalRemedies: Readonly<Record<string, string>> = {
+  token:
+    'Set the webhook’s secret token to the value of PIPESPAN_WEBHOOK_TOKEN, then send a test event from the platform.',
+  signature: 'Set the webhook’s signing token to the value of PIPESPAN_WEBHOOK_SIGNING_TOKEN.',
+  timestamp: 'Synchronize the clocks of the platform and of this machine (NTP).',
+  full: 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION.',
+  store: 'Check the store’s disk or database; the platform resends these if it can.',
+  budget: 'Too many large bodies at once for the memory limit; the platform resends them.',
+}

@@ -1,0 +1,273 @@
+// The overview page: what needs attention, the flow of deliveries, what is running, what finished last.
+import { activeStatuses, activityOf } from './activity.ts'
+import { ago, counted, number, percent, since } from '../layout/format.ts'
+import { badge } from '../layout/status.ts'
+import { card, empty, region, type Page, type Reader } from '../layout/frame.ts'
+import { hooksOff } from '../sources/api-clients.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { noticesOf, type Health, type Notice } from './notices.ts'
+import { regressionRows } from '../trends/regression-list.ts'
+import { regressionsOf, type ShownRegression } from '../trends/regression-figures.ts'
+import { runCard } from '../pipelines/run-card.ts'
+import { runRows } from '../pipelines/run-rows.ts'
+import { withUsual, type ListedRun } from '../pipelines/run-usual.ts'
+import { tryNowForm } from '../exports/try-now.ts'
+import type { ExportQueueStatus, LastHour, PagesParts } from '../ports.ts'
+import { timelineCard } from '../changes/timeline.ts'
+import type { Timeline } from '../changes/timeline-figures.ts'
+import type { Millis } from '../../model/instant.ts'
+
+export interface Overview extends Health {
+  readonly notices: readonly Notice[]
+  /** The newest running ones. */
+  readonly running: readonly ListedRun[]
+  /** How many are running in total. */
+  readonly active: number
+  /** Running ones without an event for long: the longest silent first, and how many. */
+  readonly silent: readonly ListedRun[]
+  readonly silentCount: number
+  readonly finished: readonly ListedRun[]
+  readonly lastHour: LastHour
+  /** Unresolved regressions, newest first, and how many. */
+  readonly regressions: readonly ShownRegression[]
+  readonly regressionCount: number
+}
+
+const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
+/** ms. A running pipeline has an event for each change of a job, so this long a silence is unusual. */
+const silentAfter = 3_600_000
+
+export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
+  const silentSince = now - silentAfter
+  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse] = await Promise.all([
+    parts.inbox.state(),
+    parts.queues(),
+    parts.views.inStatus(activeStatuses, shown.running + shown.silent),
+    parts.views.countInStatus(activeStatuses),
+    parts.views.silentInStatus(activeStatuses, silentSince, shown.silent),
+    parts.views.lastFinished(shown.finished),
+    parts.repositories.hooks.all(),
+    parts.hour.read(),
+    regressionsOf(parts, { since: Infinity }),
+  ])
+  const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, shown.running)
+  const hasRuns = newest.length + finished.length > 0
+  const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }
+  const health: Health = { ...known, hooksOff: hooksOff(hooks) }
+  const notices = noticesOf(health, now)
+  const [runningNow, silentNow, lastFinished] = await Promise.all([
+    withUsual(parts, running.map(runCard)),
+    withUsual(parts, silent.runs.map(runCard)),
+    withUsual(parts, finished.map(runCard)),
+  ])
+  return {
+    ...{ ...health, notices, lastHour, running: runningNow, finished: lastFinished },
+    active: Math.max(0, active - silent.count),
+    ...{ silent: silentNow, silentCount: silent.count },
+    ...{ regressions: worse.slice(0, shown.regressions), regressionCount: worse.length },
+  }
+}
+
+/** `timeline`: that of the last day. */
+export function overviewPage(overview: Overview, timeline: Timeline, reader: Reader): Page {
+  const { running, active, silent, silentCount, finished, notices } = overview
+  const { base, now } = reader
+  return {
+    title: 'Overview',
+    live: true,
+    content: html`
+      <h1 class="visually-hidden">Overview</h1>
+      ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, reader))}
+      <div class="columns">
+        <div>
+          ${region('running', card('Running now', activityOf(running, reader), { aside: active > 0 && html`<a href="${base}/pipelines?status=running">${activeWords(running.length, active, 'newest')}</a>` }))}
+          ${region(
+            'silent',
+            silent.length > 0 &&
+              card(
+                'No recent events',
+                html`<p class="dim">
+                    Running as far as is known, but without an event for an hour or more. They may have ended: with a
+                    platform token, Pipespan looks them up.
+                  </p>
+                  ${activityOf(silent, reader)}`,
+                { aside: activeWords(silent.length, silentCount, 'longest without events') },
+              ),
+          )}
+          ${region('regressions', worseCard(overview, reader))}
+          ${region(
+            'finished',
+            card('Last finished', runRows(finished, reader, 'No pipeline has finished yet.'), {
+              aside: html`<a href="${base}/pipelines">All pipelines</a>`,
+            }),
+          )}
+        </div>
+        <div>
+          ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<span class="buttons">${tryNowForm(overview.queues, reader)}</span> <a href="${base}/exports">Exports</a>` }))}
+          ${region('sources', card('Sources', sources(overview, now), { aside: html`<a href="${base}/sources">Sources</a>` }))}
+          ${region('timeline', timelineCard(timeline, reader))}
+        </div>
+      </div>
+    `,
+  }
+}
+
+function worseCard({ regressions, regressionCount }: Overview, reader: Reader): Content {
+  if (regressionCount === 0) return ''
+  const all = regressionCount > regressions.length ? `All ${number(regressionCount)}, and try a rule` : 'Try a rule'
+  return card('Regressions', regressionRows(regressions, reader), {
+    aside: html`<a href="${reader.base}/trends/regressions">${all}</a>`,
+  })
+}
+
+function activeWords(shownNow: number, active: number, which: string): Content {
+  if (active === 0) return ''
+  return active > shownNow ? `the ${which} ${shownNow} of ${counted(active, 'pipeline')}` : counted(active, 'pipeline')
+}
+
+export function noticeList(notices: readonly Notice[], base: string): Html {
+  if (notices.length === 0) return html``
+  return html`<ul class="notices" aria-label="What needs attention">
+    ${notices.map(
+      ({ level, what, remedy, more }) =>
+        html`<li class="notice ${level}">
+          <p>
+            <strong>${what}</strong>
+            ${withCode(remedy)}${more !== undefined && html` <a href="${base}${more}">Look</a>`}
+          </p>
+        </li>`,
+    )}
+  </ul>`
+}
+
+/** Shows text between backticks as code. */
+function withCode(text: string): Content {
+  return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
+}
+
+/** Five stations, from left to right or from top to bottom. Each links to what it counts. */
+function flowPicture({ flow, lastHour, inbox, queues, active, silentCount }: Overview, { base, now }: Reader): Html {
+  const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
+  const oldest = queues.flatMap(queue => queue.oldest ?? [])
+  const names = [...new Set(queues.map(queue => queue.destination))]
+  const troubled = queues.some(queue => queue.state !== 'closed')
+  const { received, ignored, refused, settled, delivered } = lastHour
+  // In whole minutes, because a live page is sent again whenever it has changed.
+  const minutes = Math.floor((now - lastHour.since) / 60_000)
+  const span = minutes >= 59 ? 'in the last hour' : 'since the start'
+  const link = (to: string, content: Content): Html => html`<a href="${base}${to}">${content}</a>`
+  return html`<ol class="flow" aria-label="The path of a pipeline">
+    ${station('Received', link('/sources#webhooks', number(received)), [
+      received === 0 ? `${span}: none` : span,
+      flow.lastAccepted !== undefined && `last accepted ${ago(flow.lastAccepted, now)}`,
+      ignored > 0 && link('/sources#webhooks', `${number(ignored)} not about pipelines`),
+      refused > 0 && link('/sources#webhooks', html`<span class="bad-text">${number(refused)} refused</span>`),
+    ])}
+    ${station('Inbox', link('/sources#inbox', number(inbox.waiting)), [
+      inbox.waiting === 0 ? 'nothing waiting' : `waiting, oldest ${ago(inbox.oldest, now)}`,
+      inbox.quarantined > 0 &&
+        link('/sources#quarantined', html`<span class="bad-text">${number(inbox.quarantined)} quarantined</span>`),
+    ])}
+    ${station('Pipelines', link('/pipelines?status=running', number(active)), [
+      'running',
+      silentCount > 0 && link('/#silent', html`<span class="bad-text">${number(silentCount)} without events</span>`),
+      `${number(settled)} finished ${span}`,
+    ])}
+    ${station('Exports', link('/exports', number(pending)), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`])}
+    ${station(names.length > 1 ? 'Backends' : 'Backend', link('/exports', number(delivered)), [`exports delivered ${span}`, troubled ? link('/exports', html`<span class="bad-text">failing</span>`) : names.join(', ')])}
+  </ol>`
+}
+
+function station(name: string, figure: Content, says: readonly Content[]): Html {
+  return html`<li class="station">
+    <span class="station-name">${name}</span><span class="station-figure">${figure}</span>
+    ${says.map(text => text !== false && html`<span class="station-says">${text}</span>`)}
+  </li>`
+}
+
+function destinations({ queues }: Overview, now: Millis): Content {
+  if (queues.length === 0) return empty('No destination is configured.')
+  return html`<ul class="plain-list">
+    ${queues.map(queue => queueRow(queue, now))}
+  </ul>`
+}
+
+function queueRow(queue: ExportQueueStatus, now: Millis): Html {
+  const { destination, signal, pending, counters, lastSuccess } = queue
+  return html`<li class="pair">
+    <span
+      ><strong>${destination}</strong> ${signal}<br /><span class="dim"
+        >${lastSuccess === undefined ? 'nothing sent yet' : html`last success ${since(lastSuccess, now)}`}</span
+      ></span
+    >
+    <span class="right"
+      >${queueBadge(queue)}<br /><span class="dim"
+        >${number(counters.delivered)} delivered, ${number(pending)} pending</span
+      ></span
+    >
+  </li>`
+}
+
+/** The state of a queue's circuit breaker, and what it means. */
+export function queueBadge({ state, cause, lastSuccess }: ExportQueueStatus): Html {
+  if (state === 'closed') return badge(lastSuccess === undefined ? 'created' : 'success', breakerWords.closed)
+  return badge(cause ?? state, breakerWords[state] + (cause === undefined ? '' : `: ${causeWords[cause]}`))
+}
+
+const breakerWords = {
+  closed: 'closed (healthy)',
+  open: 'open (tripped)',
+  'half-open': 'half-open (probing)',
+  unserved: 'not configured',
+}
+
+const causeWords = {
+  unavailable: 'not available',
+  unauthorized: 'token rejected',
+  unacceptable: 'refuses everything',
+}
+
+/** Received deliveries by outcome: accepted (duplicates, too), ignored, refused. */
+function becameOf({
+  accepted,
+  duplicate,
+  ignored,
+  refused,
+}: Overview['flow']): Record<'accepted' | 'ignored' | 'refused', number> {
+  return {
+    accepted: accepted + duplicate,
+    ignored: Object.values(ignored).reduce((sum, count) => sum + count, 0),
+    refused: refused.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+function sources({ flow, setup }: Overview, now: Millis): Content {
+  const { accepted, ignored, refused } = becameOf(flow)
+  const isRefusing = refused > 0 && accepted + ignored === 0
+  return html`<ul class="plain-list">
+    <li class="pair">
+      <span
+        ><strong>Webhooks</strong><br /><span class="dim"
+          >${flow.received === 0 ? 'none since the start' : html`last accepted ${since(flow.lastAccepted, now)}`}</span
+        ></span
+      >
+      <span class="right"
+        >${isRefusing ? badge('failed', 'all refused') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
+          class="dim"
+          >${number(accepted)}
+          accepted${flow.duplicate > 0 && html`, ${percent(flow.duplicate / accepted)} repeated`}</span
+        ></span
+      >
+    </li>
+    <li class="pair">
+      <span
+        ><strong>Platform API</strong><br /><span class="dim"
+          >${setup.platform ?? 'taken from each delivery'}</span
+        ></span
+      >
+      <span class="right"
+        >${setup.hasPlatformToken ? badge('open', 'connected') : badge('created', 'without a token')}</span
+      >
+    </li>
+  </ul>`
+}

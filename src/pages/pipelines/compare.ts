@@ -1,0 +1,248 @@
+// The page that compares two runs: what changed, what explains the difference in duration, both on one time axis, and job by job.
+import { badge, wordOf } from '../layout/status.ts'
+import { card, empty, table, type Page, type Reader } from '../layout/frame.ts'
+import { compareAddress, jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { counted, duration, number, shortSha, time, title } from '../layout/format.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { longer } from '../layout/delta.ts'
+import { slack, whereUsual } from './usual.ts'
+import { sorting, type Column } from '../layout/sorting.ts'
+import { sharedWaterfall } from './compare-waterfall.ts'
+import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
+import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparison.ts'
+import type { ComparedRuns, ComparedWith } from './compared-with.ts'
+import type { RunCard } from './run-card.ts'
+
+/** How many parts of the difference are listed; the others are one row. */
+const mostParts = 8
+/** Rows of the table of jobs. */
+const mostJobs = 1_000
+
+export function comparePage(compared: ComparedRuns, misread: string | undefined, reader: Reader): Page {
+  const { pipeline, other, usual, comparison } = compared
+  const { base } = reader
+  const against = other === undefined ? (usual === undefined ? undefined : 'its usual') : `#${other.pipelineId}`
+  return {
+    title: `#${pipeline.pipelineId} against ${against ?? 'another run'}`,
+    hasWaterfall: other !== undefined,
+    content: html`
+      <nav class="crumbs" aria-label="Where this is">
+        <a href="${base}/pipelines">Pipelines</a> /
+        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
+          >${pipeline.project}</a
+        >
+        / <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a>
+      </nav>
+      <div class="page-head">
+        <h1>#${pipeline.pipelineId} against ${against ?? 'another run'}</h1>
+        ${compareChoice(pipeline, compared.with, reader)}
+      </div>
+      ${misread !== undefined && html`<p class="notice hint" role="status">${misread}</p>`}
+      ${comparison === undefined ? card('Nothing to compare with', empty(whyNone(compared))) : found(compared, comparison, reader)}
+    `,
+  }
+}
+
+const choices = [
+  ['before', 'The one before'],
+  ['green', 'The last that passed'],
+  ['usual', 'The usual'],
+] as const
+
+/** Links to comparisons of a pipeline. `chosen`: the one that this page shows. */
+export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, reader: Reader): Html {
+  return html`<nav class="choice" aria-label="Compare with">
+    <span class="says">Compare with</span>
+    ${choices.map(
+      ([name, text]) =>
+        html`<a
+          href="${compareAddress(reader.base, pipeline, name, reader)}"
+          ${name === chosen && html` aria-current="true"`}
+          >${text}</a
+        >`,
+    )}
+  </nav>`
+}
+
+function whyNone({ with: wanted, pipeline }: ComparedRuns): string {
+  const of = pipeline.ref === undefined ? '' : ` of ${pipeline.ref}`
+  if (wanted === 'usual') return 'Too few of its runs have been counted to say what is usual.'
+  if (wanted === 'before') return `No pipeline${of} from before this one is stored.`
+  if (wanted === 'green') return `No pipeline${of} that passed before this one is stored.`
+  return `Its project has no pipeline #${wanted}, as far as is stored.`
+}
+
+function found(compared: ComparedRuns, comparison: Comparison, reader: Reader): Html {
+  const { pipeline, other } = compared
+  return html`${card(other === undefined ? 'The run and its usual' : 'The two runs', runsTable(compared, comparison, reader), { aside: inAll(comparison) })}
+  ${other !== undefined && card('What explains the difference', explanation(comparison, compared))}
+  ${other !== undefined && card('Both on one time axis', bothWaterfalls(pipeline, other, reader))}
+  ${card('Job by job', jobsTable(compared, comparison, reader), { aside: changes(comparison), id: 'jobs' })}`
+}
+
+function bothWaterfalls(pipeline: RunCard, other: RunCard, reader: Reader): Content {
+  const waterfall = sharedWaterfall(pipeline, other, reader.now)
+  const { jobs, ofJobs } = waterfall.left
+  return html`${waterfallDrawing(waterfall, {
+    asked: pipeline.pipelineId,
+    says: 'The jobs of both runs over time, from the beginning of each; the table of jobs says the same',
+    href: row =>
+      row.kind === 'job' ? jobAddress(reader.base, row, row.id, reader) : pipelineAddress(reader.base, row, reader),
+  })}${
+    jobs > 0 &&
+    html`<p class="dim">
+      ${number(jobs)} of ${counted(ofJobs, 'job')} are not drawn: the shortest of those that passed or did not run.
+    </p>`
+  }`
+}
+
+function inAll({ deltaMs }: Comparison): Content {
+  if (deltaMs === undefined) return ''
+  if (deltaMs === 0) return 'Both took equally long.'
+  return `${duration(Math.abs(deltaMs))} ${deltaMs > 0 ? 'longer' : 'shorter'} in all`
+}
+
+const changeWords: Readonly<Record<ComparedJob['change'], string>> = {
+  new: 'new',
+  gone: 'gone',
+  failed: 'failed now',
+  passed: 'passed now',
+  other: 'another status',
+  none: 'as before',
+}
+
+function changes({ jobs }: Comparison): string {
+  const by = Map.groupBy(jobs, ({ change }) => change)
+  const said = [...by]
+    .filter(([change]) => change !== 'none')
+    .map(([change, some]) => `${some.length} ${changeWords[change]}`)
+  return [counted(jobs.length, 'job'), ...said].join(', ')
+}
+
+function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Comparison, reader: Reader): Html {
+  const { base, now } = reader
+  const { hereMs, thereMs, deltaMs } = comparison
+  const took = (ms: number | undefined): Content => html`<span class="figure">${duration(ms)}</span>`
+  const differs = (here: Content, there: Content): Content =>
+    here === there ? html`<span class="dim">the same</span>` : 'differs'
+  if (other === undefined) {
+    return html`${table(
+      'The run and its usual',
+      ['', `#${pipeline.pipelineId}`, 'Usual (median)', 'Difference'],
+      [['Took', took(hereMs), took(thereMs), longer(deltaMs, thereMs, slack)]],
+    )}
+    ${usual !== undefined && html`<p class="dim">Of ${counted(usual.runs, 'run')} in ${usual.days} days ${whereUsual(usual)}; p95 ${duration(usual.p95)}.</p>`}`
+  }
+  const link = (run: RunCard): Content =>
+    html`<a href="${pipelineAddress(base, run, reader)}">${pipelineTitle(run)}</a>`
+  const commit = ({ sha, commit: message }: RunCard): Content =>
+    sha === undefined ? '–' : html`<span class="word"><code>${shortSha(sha)}</code> ${title(message)}</span>`
+  const started = ({ user, source }: RunCard): string =>
+    [user, source && wordOf(source)].filter(Boolean).join(', ') || '–'
+  const failed = ({ failures }: RunCard): string => failures.map(({ name }) => name).join(', ') || 'none'
+  const retried = ({ jobs }: RunCard): number => jobs.filter(job => job.retried).length
+  return table(
+    'The two runs',
+    ['', `#${pipeline.pipelineId}`, `#${other.pipelineId}`, 'Difference'],
+    [
+      ['Pipeline', link(pipeline), link(other), ''],
+      ['Status', badge(pipeline.status), badge(other.status), differs(pipeline.status, other.status)],
+      ['Took', took(hereMs), took(thereMs), longer(deltaMs, thereMs, slack)],
+      ['Created', time(pipeline.createdAt, now), time(other.createdAt, now), ''],
+      ['Branch or tag', pipeline.ref ?? '–', other.ref ?? '–', differs(pipeline.ref, other.ref)],
+      ['Commit', commit(pipeline), commit(other), differs(pipeline.sha, other.sha)],
+      ['Started by', started(pipeline), started(other), differs(started(pipeline), started(other))],
+      ['Failed jobs', failed(pipeline), failed(other), differs(failed(pipeline), failed(other))],
+      ['Jobs', pipeline.jobs.length, other.jobs.length, differs(pipeline.jobs.length, other.jobs.length)],
+      ['Retried jobs', retried(pipeline), retried(other), differs(retried(pipeline), retried(other))],
+    ],
+  )
+}
+
+function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: ComparedRuns): Content {
+  if (parts.length === 0) return empty('Their critical paths took equally long, or one of them has none: no job ran.')
+  const shown = parts.slice(0, mostParts)
+  const rest = deltaMs - shown.reduce((sum, part) => sum + part.deltaMs, 0)
+  const figure = (content: Content): Content => html`<span class="figure">${content}</span>`
+  const rows = shown.map(part => [
+    partName(part),
+    figure(part.hereMs === undefined ? html`<span class="dim">not on its path</span>` : duration(part.hereMs)),
+    figure(part.thereMs === undefined ? html`<span class="dim">not on its path</span>` : duration(part.thereMs)),
+    longer(part.deltaMs, 0),
+  ])
+  if (rest !== 0) rows.push([html`<span class="dim">all else</span>`, '', '', longer(rest, 0)])
+  const heads = ['On the critical path', `#${pipeline.pipelineId}`, `#${other?.pipelineId}`, 'Difference']
+  return html`${table('What explains the difference', heads, rows)}
+    <p class="dim">
+      The critical path is the chain of jobs that decided how long the pipeline took. What is on the path of only one
+      run was outlasted by something else in the other.
+    </p>`
+}
+
+function partName({ part, name, stage }: TimePart): Content {
+  if (part === 'end') return 'after the last job'
+  const job = html`<strong>${name}</strong> <span class="dim">${stage}</span>`
+  return html`<span class="name">${part === 'ran' ? html`${job} ran` : html`waiting until ${job} began`}</span>`
+}
+
+const columns: Readonly<Record<string, Column<ComparedJob>>> = {
+  name: { head: 'Job', of: job => job.name },
+  stage: { head: 'Stage', of: job => job.stage },
+  change: { head: 'Outcome', of: job => rank(job) },
+  ran: { head: 'Ran', of: job => job.here?.ranMs },
+  other: { head: 'Other', of: job => job.there?.ranMs },
+  delta: { head: 'Difference', of: job => job.ranDeltaMs },
+  queued: { head: 'Queued', of: job => job.here?.queuedMs },
+  queue: { head: 'Difference', of: job => job.queuedDeltaMs },
+}
+
+const besideUsual = { other: { head: 'Usual', of: (job: ComparedJob) => job.there?.ranMs } }
+
+function jobsTable({ pipeline, other, with: wanted }: ComparedRuns, { jobs }: Comparison, reader: Reader): Content {
+  if (jobs.length === 0) return empty('No jobs yet.')
+  const { heads, rows: sorted } = sorting(other === undefined ? { ...columns, ...besideUsual } : columns, jobs, {
+    sort: reader.query.get('sort'),
+    href: sort => `${compareAddress(reader.base, pipeline, wanted, reader)}&sort=${sort}#jobs`,
+    otherwise: (a, b) => rank(a) - rank(b) || Math.abs(b.ranDeltaMs ?? 0) - Math.abs(a.ranDeltaMs ?? 0),
+  })
+  const rows = sorted.slice(0, mostJobs).map(job => {
+    const { name, stage, here, there, ranDeltaMs, queuedDeltaMs } = job
+    const [of, id] = here?.id === undefined ? [other, there?.id] : [pipeline, here.id]
+    return [
+      html`<span class="name"
+        >${of === undefined || id === undefined ? name : html`<a href="${jobAddress(reader.base, of, id, reader)}">${name}</a>`}
+        ${tags(job)}</span
+      >`,
+      html`<span class="word">${stage}</span>`,
+      html`<span class="whole">${outcome(job)}</span>`,
+      html`<span class="figure">${duration(here?.ranMs)}</span>`,
+      html`<span class="figure">${duration(there?.ranMs)}</span>`,
+      longer(ranDeltaMs, there?.ranMs, slack),
+      html`<span class="figure">${duration(here?.queuedMs)}</span>`,
+      longer(queuedDeltaMs, there?.queuedMs, slack),
+    ]
+  })
+  return html`${table('Job by job', heads, rows)}
+  ${jobs.length > mostJobs && html`<p class="dim">The first ${mostJobs} of ${counted(jobs.length, 'job')}.</p>`}`
+}
+
+function tags({ change, here, there }: ComparedJob): Content {
+  const retries = (side: ComparedSide | undefined): number => (side?.tries ?? 1) - 1
+  const [own, others] = [retries(here), retries(there)]
+  return [
+    (change === 'new' || change === 'gone') && html`<span class="tag">${change}</span> `,
+    own + others > 0 && html`<span class="tag">retried ${own}× (other: ${others}×)</span> `,
+    here?.critical === true && html`<span class="tag">critical path</span>`,
+  ]
+}
+
+function outcome({ here, there }: ComparedJob): Content {
+  const [own, other] = [here?.status, there?.status]
+  if (own === undefined) return html`<span class="dim">was</span> ${other !== undefined && badge(other)}`
+  return html`${badge(own)}${other !== undefined && other !== own && html` <span class="dim">was ${wordOf(other)}</span>`}`
+}
+
+/** Sorts changes for the worse first. */
+function rank({ change }: ComparedJob): number {
+  return ['failed', 'passed', 'new', 'gone', 'other', 'none'].indexOf(change)
+}

@@ -1,0 +1,94 @@
+// Finds what a pipeline is compared with: the previous run, the last one that passed, a run by its number, or the usual durations.
+import { compareRuns, compareUsual, type Comparison } from './comparison.ts'
+import { earliest } from '../../model/instant.ts'
+import { runCard, type RunCard } from './run-card.ts'
+import { wholeNumber } from '../layout/whole-number.ts'
+import type { PagesParts } from '../ports.ts'
+import type { RunCursor } from '../../store/ports/views.ts'
+import type { Usual } from './usual.ts'
+
+export const comparedNames = ['before', 'green', 'usual'] as const
+export type ComparedWith = (typeof comparedNames)[number] | number
+
+/** Parses `before`, `green`, `usual` or a number such as `#123`; undefined for anything else. */
+export function comparedWith(text: string): ComparedWith | undefined {
+  return comparedNames.find(name => name === text) ?? wholeNumber(text.replace(/^#/, ''))
+}
+
+export interface ComparedRuns {
+  readonly with: ComparedWith
+  readonly pipeline: RunCard
+  /** Undefined if there is none, or the comparison is with the usual. */
+  readonly other?: RunCard | undefined
+  /** Undefined if it is not known, or the comparison is with a run. */
+  readonly usual?: Usual | undefined
+  /** Undefined if there is nothing to compare with. */
+  readonly comparison?: Comparison | undefined
+}
+
+export interface AskedComparison {
+  readonly projectId: number
+  readonly pipelineId: number
+  readonly instance?: string | undefined
+  readonly with: ComparedWith
+}
+
+/** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
+const mostPipelines = 50
+const mostJobs = 5_000
+const atOnce = 5
+
+/** Undefined if there is no such pipeline. */
+export async function comparedRuns(
+  { views, usuals, now }: Pick<PagesParts, 'views' | 'usuals' | 'now'>,
+  { projectId, pipelineId, instance, with: wanted }: AskedComparison,
+): Promise<ComparedRuns | undefined> {
+  const stored = await views.find(projectId, pipelineId, instance)
+  if (stored === undefined) return undefined
+  const pipeline = runCard(stored)
+  const found = { with: wanted, pipeline }
+  if (wanted === 'usual') {
+    const known = await usuals.of(pipeline, ['', ...new Set(pipeline.jobs.map(({ name }) => name))])
+    const usual = known.get('')
+    return usual === undefined ? found : { ...found, usual, comparison: compareUsual(pipeline, usual, known, now()) }
+  }
+  const other = await otherOf()
+  return other === undefined ? found : { ...found, other, comparison: compareRuns(pipeline, other, now()) }
+
+  async function otherOf(): Promise<RunCard | undefined> {
+    if (typeof wanted === 'number') {
+      const run = await views.find(projectId, wanted, pipeline.instance)
+      return run && runCard(run)
+    }
+    if (wanted === 'before') return earlier(views, pipeline, { ref: pipeline.ref })
+    const { defaultBranch } = stored?.run.project.facts ?? {}
+    const green = await earlier(views, pipeline, { ref: pipeline.ref, status: 'success' })
+    if (green !== undefined || defaultBranch === undefined || defaultBranch === pipeline.ref) return green
+    return earlier(views, pipeline, { ref: defaultBranch, status: 'success' })
+  }
+}
+
+/** The newest pipeline that was created before it and has the same name. */
+async function earlier(
+  views: PagesParts['views'],
+  { instance, projectId, project, countedAs, createdAt, jobs }: RunCard,
+  wanted: { readonly ref: string | undefined; readonly status?: string },
+): Promise<RunCard | undefined> {
+  const until = createdAt ?? earliest(jobs.map(job => job.startedAt))
+  if (until === undefined) return undefined
+  let after: RunCursor | undefined
+  let [pipelines, seen] = [0, 0]
+  do {
+    const page = await views.search({ project, ...wanted, until, after, limit: atOnce })
+    for (const card of page.runs.map(runCard)) {
+      // Another instance may have a project with the same path.
+      if (card.instance === instance && card.projectId === projectId && card.countedAs === countedAs) return card
+      pipelines += 1
+      seen += card.jobs.length
+    }
+    after = page.next
+    // A page of the search counts as one more, so that pages without a match end, too.
+    pipelines += 1
+  } while (after !== undefined && pipelines < mostPipelines && seen < mostJobs)
+  return undefined
+}

@@ -1,0 +1,202 @@
+// Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference of their durations by their
+// critical paths. Pure.
+import { criticalPath } from '../../model/critical-path.ts'
+import { earliest } from '../../model/instant.ts'
+import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { ranOf } from '../waterfall/waterfall-rows.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Usual } from './usual.ts'
+
+/** A job in one of the two runs: the newest of its name. */
+export interface ComparedSide {
+  /** Absent for the usual. */
+  readonly id?: number | undefined
+  readonly status?: string | undefined
+  /** How often it ran; above 1 it was retried. */
+  readonly tries: number
+  readonly ranMs?: number | undefined
+  readonly queuedMs?: number | undefined
+  readonly critical: boolean
+}
+
+/** `none`: the same outcome, or nothing to compare with. */
+export const outcomeChanges = ['new', 'gone', 'failed', 'passed', 'other', 'none'] as const
+
+export interface ComparedJob {
+  readonly name: string
+  readonly stage: string
+  /** The job in this run; undefined: it has no such job. */
+  readonly here?: ComparedSide | undefined
+  /** The job in the other run. */
+  readonly there?: ComparedSide | undefined
+  readonly change: (typeof outcomeChanges)[number]
+  /** This run's minus the other's, ms; undefined if either is unknown. */
+  readonly ranDeltaMs?: number | undefined
+  readonly queuedDeltaMs?: number | undefined
+}
+
+/** A part of the critical paths: a job ran, the path waited for it to start, or waited for the end of the pipeline. */
+export interface TimePart {
+  readonly part: 'ran' | 'waited' | 'end'
+  readonly name?: string | undefined
+  readonly stage?: string | undefined
+  /** Undefined: it is not on this run's critical path. */
+  readonly hereMs?: number | undefined
+  readonly thereMs?: number | undefined
+  readonly deltaMs: number
+}
+
+export interface Comparison {
+  readonly hereMs?: number | undefined
+  readonly thereMs?: number | undefined
+  readonly deltaMs?: number | undefined
+  readonly jobs: readonly ComparedJob[]
+  /** Their differences add up to `deltaMs`; greatest first. Empty if either run has no critical path. */
+  readonly parts: readonly TimePart[]
+}
+
+/** `now`: on our clock, not the platform's. */
+export function compareRuns(here: RunCard, there: RunCard, now: Millis): Comparison {
+  const [own, other] = [timelineOf(here, now), timelineOf(there, now)]
+  return {
+    ...{ hereMs: own.spent, thereMs: other.spent, deltaMs: less(own.spent, other.spent) },
+    jobs: joined(sidesOf(here, own, now), sidesOf(there, other, now)),
+    parts: partsOf(own, other),
+  }
+}
+
+/** Compares with the usual durations of the pipeline, and of its jobs by name. */
+export function compareUsual(
+  here: RunCard,
+  usual: Usual | undefined,
+  jobs: ReadonlyMap<string, Usual>,
+  now: Millis,
+): Comparison {
+  const own = timelineOf(here, now)
+  const compared = [...sidesOf(here, own, now).values()].map(({ job, side }): ComparedJob => {
+    const known = jobs.get(job.name)
+    const there = known && { tries: 1, ranMs: known.p50, queuedMs: known.queueP50, critical: false }
+    return { ...ofJob(job), here: side, there, change: 'none', ...deltas(side, there) }
+  })
+  const thereMs = usual?.p50
+  return { hereMs: own.spent, thereMs, deltaMs: less(own.spent, thereMs), jobs: compared, parts: [] }
+}
+
+interface Timeline {
+  /** The duration of the run; undefined if it is unknown. */
+  readonly spent?: number | undefined
+  /** The jobs of the critical path, by `keyOf`. */
+  readonly steps: ReadonlyMap<string, Step>
+  /** From the end of the path to the end of the pipeline, ms. */
+  readonly end: number
+}
+
+interface Step {
+  readonly job: JobCard
+  readonly ran: number
+  readonly waited: number
+}
+
+/** The critical path as consecutive steps that add up to the duration of the run. */
+function timelineOf(card: RunCard, now: Millis): Timeline {
+  const spent = spentMs(card, now)
+  const start = earliest([card.createdAt, ...card.jobs.map(job => job.startedAt)])
+  const steps = new Map<string, Step>()
+  if (spent === undefined || start === undefined) return { spent, steps, end: 0 }
+  const ran = new Map(ranOf(card.jobs, platformNow(card, now)).map(one => [one.id, one]))
+  const byId = new Map(card.jobs.map(job => [job.id, job]))
+  let at = start
+  for (const id of criticalPath([...ran.values()]).ids) {
+    const [job, one] = [byId.get(id), ran.get(id)]
+    if (job === undefined || one === undefined) continue
+    const known = steps.get(keyOf(job))
+    steps.set(keyOf(job), {
+      job,
+      waited: (known?.waited ?? 0) + Math.max(0, one.start - at),
+      ran: (known?.ran ?? 0) + Math.max(0, one.end - Math.max(at, one.start)),
+    })
+    at = Math.max(at, one.end)
+  }
+  return { spent, steps, end: start + spent - at }
+}
+
+function partsOf(here: Timeline, there: Timeline): TimePart[] {
+  if (here.steps.size === 0 || there.steps.size === 0) return []
+  const parts = [...new Set([...here.steps.keys(), ...there.steps.keys()])].flatMap((key): TimePart[] => {
+    const [own, other] = [here.steps.get(key), there.steps.get(key)]
+    const job = (own ?? other)?.job
+    if (job === undefined) return []
+    return (['ran', 'waited'] as const).map(part => ({
+      ...{ part, ...ofJob(job), hereMs: own?.[part], thereMs: other?.[part] },
+      deltaMs: (own?.[part] ?? 0) - (other?.[part] ?? 0),
+    }))
+  })
+  const end: TimePart = { part: 'end', hereMs: here.end, thereMs: there.end, deltaMs: here.end - there.end }
+  return [...parts, end]
+    .filter(({ deltaMs }) => deltaMs !== 0)
+    .sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
+}
+
+interface Sided {
+  readonly job: JobCard
+  readonly side: ComparedSide
+}
+
+/** The newest job of each stage and name. */
+function sidesOf(card: RunCard, { steps }: Timeline, now: Millis): Map<string, Sided> {
+  const there = platformNow(card, now)
+  const sides = new Map<string, Sided>()
+  for (const job of card.jobs) {
+    const { id, status, startedAt, finishedAt, queuedMs } = job
+    const tries = (sides.get(keyOf(job))?.side.tries ?? 0) + 1
+    const end = finishedAt ?? (status === 'running' || status === 'canceling' ? there : undefined)
+    const ranMs = startedAt === undefined || end === undefined ? undefined : Math.max(0, end - startedAt)
+    sides.set(keyOf(job), { job, side: { id, status, tries, ranMs, queuedMs, critical: steps.has(keyOf(job)) } })
+  }
+  return sides
+}
+
+/** Joins jobs by stage and name; the remaining ones by name alone, since a job may have moved to another stage. */
+function joined(here: ReadonlyMap<string, Sided>, there: ReadonlyMap<string, Sided>): ComparedJob[] {
+  const left = new Map([...there].filter(([key]) => !here.has(key)))
+  const moved = new Map([...left].map(([key, { job }]) => [job.name, key]))
+  const own = [...here].map(([key, { job, side }]): ComparedJob => {
+    const from = there.has(key) ? key : moved.get(job.name)
+    const other = from === undefined ? undefined : there.get(from)?.side
+    if (from !== undefined) {
+      left.delete(from)
+      moved.delete(job.name)
+    }
+    return { ...ofJob(job), here: side, there: other, change: changeOf(side, other), ...deltas(side, other) }
+  })
+  return [
+    ...own,
+    ...[...left.values()].map(({ job, side }) => ({ ...ofJob(job), there: side, change: 'gone' as const })),
+  ]
+}
+
+function changeOf(here: ComparedSide, there: ComparedSide | undefined): ComparedJob['change'] {
+  if (there === undefined) return 'new'
+  if (here.status === there.status) return 'none'
+  if (here.status === 'failed') return 'failed'
+  return here.status === 'success' && there.status === 'failed' ? 'passed' : 'other'
+}
+
+function deltas(
+  here: ComparedSide,
+  there: ComparedSide | undefined,
+): Pick<ComparedJob, 'ranDeltaMs' | 'queuedDeltaMs'> {
+  return { ranDeltaMs: less(here.ranMs, there?.ranMs), queuedDeltaMs: less(here.queuedMs, there?.queuedMs) }
+}
+
+function less(here: number | undefined, there: number | undefined): number | undefined {
+  return here === undefined || there === undefined ? undefined : here - there
+}
+
+function ofJob({ name, stage }: JobCard): Pick<ComparedJob, 'name' | 'stage'> {
+  return { name, stage }
+}
+
+function keyOf({ name, stage }: JobCard): string {
+  return JSON.stringify([stage, name])
+}

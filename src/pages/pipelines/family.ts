@@ -1,0 +1,47 @@
+// A pipeline's family: the root pipeline, and everything that it triggered, directly or indirectly.
+import { maxGenerations, parentOf } from '../../model/family.ts'
+import { runCard, type RunCard } from './run-card.ts'
+import type { PagesSources } from '../ports.ts'
+import type { StoredRun } from '../../store/ports/runs.ts'
+
+export interface FamilyMember {
+  readonly card: RunCard
+  /** The job or bridge of the parent that triggered it, if known. */
+  readonly triggeredBy?: number | undefined
+  readonly children: readonly FamilyMember[]
+  /** How many triggered pipelines are left out, because the family is too large. */
+  readonly left: number
+}
+
+/** How many pipelines of a family are shown. */
+const most = 60
+
+/** The root with all stored pipelines below it. */
+export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, asked: StoredRun): Promise<FamilyMember> {
+  let root = asked
+  for (let generation = 0; generation < maxGenerations; generation += 1) {
+    const parent = parentOf(root.run)
+    if (parent === undefined) break
+    const found = await parts.runs.get({ instance: root.run.key.instance, pipelineId: parent.pipelineId })
+    if (found?.run.pipeline === undefined) break
+    root = found
+  }
+  const seen = new Set<number>()
+  const grow = async (run: StoredRun): Promise<FamilyMember> => {
+    seen.add(run.run.key.pipelineId)
+    const children: FamilyMember[] = []
+    let left = 0
+    for (const child of await parts.views.children(run.run.key)) {
+      if (seen.has(child.run.key.pipelineId)) continue
+      if (seen.size >= most) left += 1
+      else children.push(await grow(child))
+    }
+    return { card: runCard(run), triggeredBy: parentOf(run.run)?.jobId, children, left }
+  }
+  return grow(root)
+}
+
+/** The member and all below it. */
+export function membersOf(member: FamilyMember): FamilyMember[] {
+  return [member, ...member.children.flatMap(membersOf)]
+}

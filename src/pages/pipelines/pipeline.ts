@@ -1,0 +1,212 @@
+// The page of a pipeline: what failed, where the time went, its jobs, its exports.
+import { ago, counted, duration, number, percent, shortSha, time, title, utc } from '../layout/format.ts'
+import { badge, wordOf } from '../layout/status.ts'
+import { beside, type Usual } from './usual.ts'
+import { compareChoice } from './compare.ts'
+import { card, empty, facts, table, type Page, type Reader } from '../layout/frame.ts'
+import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
+import { membersOf } from './family.ts'
+import { jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { jobsTable } from './jobs-table.ts'
+import { attributeCard, valueOf } from '../layout/attributes.ts'
+import { spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { sectionRows } from '../jobs/job-sections.ts'
+import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
+import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
+import type { PagesSources } from '../ports.ts'
+import type { PipelineDetail } from './pipeline-detail.ts'
+
+export function pipelinePage(
+  detail: PipelineDetail,
+  { legacyName }: Pick<PagesSources, 'legacyName'>,
+  reader: Reader,
+): Page {
+  const { pipeline, family } = detail
+  const { base, now } = reader
+  const waterfall = waterfallOf(family, pipeline.pipelineId, now)
+  const members = membersOf(family)
+  return {
+    title: `${pipelineTitle(pipeline)} #${pipeline.pipelineId}`,
+    live: true,
+    hasWaterfall: true,
+    content: html`
+      <nav class="crumbs" aria-label="Where this is">
+        <a href="${base}/pipelines">Pipelines</a> /
+        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
+          >${pipeline.project}</a
+        >
+      </nav>
+      <section id="head" data-region>${heading(detail, reader)}</section>
+      <section id="failures" data-region>${whatFailed(pipeline.failures)}</section>
+      <section id="waterfall" data-region>
+        ${card(
+          members.length > 1 ? 'Pipeline and its children' : 'Where the time went',
+          waterfall.rows.length < 2
+            ? empty('No jobs yet.')
+            : html`${waterfallDrawing(waterfall, {
+                asked: pipeline.pipelineId,
+                inside: row => sectionsIn(detail, row),
+                usual: row => usualOf(detail, row),
+                says: 'Pipelines, stages and jobs over time; the table of jobs says the same',
+                href: row =>
+                  row.kind === 'job' ? jobAddress(base, row, row.id, reader) : pipelineAddress(base, row, reader),
+              })}${legend}`,
+          { aside: pathSummary(waterfall, pipeline, now) },
+        )}
+        ${leftOut(waterfall, members.length > 1)}
+      </section>
+      <section id="jobs" data-region>
+        ${card('Jobs', jobsTable(detail, reader), { aside: counted(pipeline.jobs.length, 'job') })}
+      </section>
+      <div class="columns even">
+        <div>
+          <section id="exports" data-region>
+            ${card('Exports', exportsTable(detail, now), { aside: exportSummary(detail) })}
+          </section>
+        </div>
+        <div><section id="origin" data-region>${card('Origin', origin(detail, now))}</section></div>
+      </div>
+      ${attributeCard({
+        title: 'Exported attributes',
+        spans: detail.spans.filter(({ kind }) => kind === 'pipeline'),
+        none: 'Nothing was exported yet.',
+        legacyName,
+        aside: counted(detail.spans.length, 'span'),
+      })}
+    `,
+  }
+}
+
+function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, reader: Reader): Html {
+  const { now } = reader
+  const url = safeUrl(pipeline.url)
+  const link = safeUrl(traceUrl)
+  const request = pipeline.mergeRequest
+  return html`<div class="page-head">
+      <h1>${pipelineTitle(pipeline)}</h1>
+      <span class="head-badge">${badge(pipeline.status)}</span>
+      <span class="buttons head-links">
+        ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
+        ${link !== undefined && html`<a class="button" href="${link}" rel="noreferrer">Open the trace</a>`}
+      </span>
+    </div>
+    ${compareChoice(pipeline, undefined, reader)}
+    ${facts([
+      [
+        'Pipeline',
+        html`#${pipeline.pipelineId}${pipeline.iid !== undefined && html` <span class="dim">(${pipeline.iid} of the project)</span>`}`,
+      ],
+      ['Took', html`${duration(spentMs(pipeline, now))} ${beside(spentMs(pipeline, now), usual)}`],
+      ['Created', time(pipeline.createdAt, now)],
+      ['Finished', pipeline.finishedAt === undefined ? undefined : time(pipeline.finishedAt, now)],
+      ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
+      ['Commit', pipeline.sha && html`<code>${shortSha(pipeline.sha)}</code> ${title(pipeline.commit)}`],
+      ['Merge request', request && html`!${request.iid} ${request.title}`],
+      ['Started by', [pipeline.user, pipeline.source && wordOf(pipeline.source)].filter(Boolean).join(', ')],
+      ['Trace', traceId && html`<code class="break">${traceId}</code>`],
+    ])}`
+}
+
+function whatFailed(failures: readonly JobCard[]): Content {
+  if (failures.length === 0) return ''
+  return html`<ul class="notices" aria-label="What failed">
+    ${failures.slice(0, 8).map(job => {
+      const url = safeUrl(job.url)
+      return html`<li class="notice problem">
+        <p>
+          <strong>${job.name}</strong> failed in
+          ${job.stage || 'its stage'}${job.failureReason !== undefined && html`: ${wordOf(job.failureReason)}`}.
+          ${url !== undefined && html`<a href="${url}" rel="noreferrer">See its log</a>`}
+        </p>
+      </li>`
+    })}
+    ${failures.length > 8 && html`<li class="notice problem"><p>And ${counted(failures.length - 8, 'more job')}.</p></li>`}
+  </ul>`
+}
+
+/** The sections of a job, but not of other pipelines in the family. */
+function sectionsIn({ inside, pipeline }: PipelineDetail, row: WaterfallRow): readonly WaterfallRow[] | undefined {
+  if (row.kind !== 'job' || row.pipelineId !== pipeline.pipelineId) return undefined
+  const its = inside.find(({ jobId }) => jobId === row.id)
+  return its && sectionRows(its, row)
+}
+
+function usualOf({ pipeline, usual, jobUsuals }: PipelineDetail, row: WaterfallRow): Usual | undefined {
+  if (row.pipelineId !== pipeline.pipelineId) return undefined
+  if (row.kind === 'pipeline') return usual
+  return row.kind === 'job' && Object.hasOwn(jobUsuals, row.label) ? jobUsuals[row.label] : undefined
+}
+
+function pathSummary({ path }: Waterfall, pipeline: RunCard, now: number): Content {
+  const spent = spentMs(pipeline, now)
+  if (path.ids.length === 0 || spent === undefined || spent === 0) return ''
+  const waited = Math.max(0, spent - path.busyMs)
+  return `Critical path: ${counted(path.ids.length, 'job')}, ${duration(path.busyMs)} at work, ${duration(waited)} waiting (${percent(waited / spent)})`
+}
+
+const legend = html`<p class="legend">
+  <span><i class="swatch good"></i>passed</span><span><i class="swatch bad"></i>failed</span>
+  <span><i class="swatch active"></i>running</span><span><i class="swatch queue"></i>waited for a runner</span>
+  <span><i class="swatch critical"></i>critical path</span><span><i class="swatch retried"></i>retried</span>
+  <span><i class="swatch usual-swatch"></i>usual end of an unusually long job</span>
+</p>`
+
+/** Says how many jobs and pipelines the waterfall leaves out, and where they are. */
+function leftOut({ left }: Waterfall, isFamily: boolean): Content {
+  const where = isFamily ? 'each pipeline’s own page has a table of all' : 'the table has all of them'
+  return [
+    left.jobs > 0 &&
+      html`<p class="dim">
+        ${number(left.jobs)} of ${counted(left.ofJobs, 'job')} are not drawn: the shortest of those that passed or did
+        not run. Below, ${where}.
+      </p>`,
+    left.pipelines > 0 &&
+      html`<p class="dim">
+        ${counted(left.pipelines, 'more pipeline')} of this family are not shown; find them in the list of pipelines.
+      </p>`,
+  ]
+}
+
+function exportSummary({ exports }: PipelineDetail): Content {
+  const states = Map.groupBy(exports, one => one.state)
+  return [...states].map(([state, some]) => `${some.length} ${state}`).join(', ')
+}
+
+function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: number): Content {
+  if (exports.length === 0) {
+    const until = pipeline.waitsUntil
+    if (attempts.length > 0) return empty('No destination receives this pipeline.')
+    return empty(
+      until === undefined
+        ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
+        : `The pipeline has ended; missing details are awaited until ${utc(until)} at the latest.`,
+    )
+  }
+  const rows = exports.map(one => [
+    badge(
+      one.state === 'dead' ? 'dead' : one.state,
+      { pending: 'pending', delivered: 'delivered', dead: 'refused', dropped: 'dropped' }[one.state],
+    ),
+    html`${one.signal} <span class="dim">${one.destination}</span>`,
+    html`${one.attempt}${one.chunk > 1 && html`<span class="dim">, chunk ${one.chunk}</span>`}`,
+    time(one.settledAt ?? one.pendingSince, now),
+    one.error ?? '',
+  ])
+  return table('Exports', ['State', 'Signal', 'Attempt', 'Since', 'Last error'], rows)
+}
+
+const sourceWords: Readonly<Record<string, string>> = {
+  webhook: 'Webhook',
+  redelivery: 'Redelivery of a failed webhook',
+  poller: 'Poller, through the platform’s API',
+  backfill: 'Backfill, through the platform’s API',
+}
+
+function origin({ firstSeenBy, attempts, pipeline }: PipelineDetail, now: number): Html {
+  return html`<ol class="steps">
+    ${firstSeenBy.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'reported it first' : 'reported it too'}, ${time(at, now)}</li>`)}
+    ${attempts.map(({ attempt, status, finish, incomplete }) => html`<li>Attempt ${valueOf(attempt)} <strong>${wordOf(status)}</strong>, finished ${time(finish, now)}${incomplete && ', exported before its end'}</li>`)}
+    <li class="dim">Last change ${ago(pipeline.changedAt, now)}, instance ${pipeline.instance}</li>
+  </ol>`
+}

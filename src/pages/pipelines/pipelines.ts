@@ -1,0 +1,220 @@
+// The page that lists pipelines, with its filters and pagination.
+import { card, type Page, type Reader } from '../layout/frame.ts'
+import { choice, sources } from '../layout/choice.ts'
+import { counted, number, utc } from '../layout/format.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { isKnownStatus, knownStatuses } from '../../model/status.ts'
+import { isSpanId, searchSpan } from './span-search.ts'
+import { isTraceId, searchTrace, type FoundByIds } from './trace-search.ts'
+import { runCard, type RunCard } from './run-card.ts'
+import { runRows } from './run-rows.ts'
+import type { Millis } from '../../model/instant.ts'
+import { withUsual, type ListedRun } from './run-usual.ts'
+import type { PagesParts } from '../ports.ts'
+import { mostCounted, type RunCursor, type RunQuery } from '../../store/ports/views.ts'
+
+export interface PipelineList {
+  readonly pipelines: readonly ListedRun[]
+  /** The value of `after` for the next page; undefined on the last. */
+  readonly next?: string | undefined
+  /** The number of all matches; undefined for searches by text or job, and if there are too many to count. */
+  readonly total?: number | undefined
+  /** Set if the search stopped early: older pipelines have not been searched yet. */
+  readonly searchedBackTo?: Millis | undefined
+}
+
+const pageSize = 30
+/** How many projects are suggested in the form. */
+const mostProjects = 500
+
+export const filterNames = ['project', 'ref', 'status', 'source', 'job', 'since', 'until', 'text', 'after'] as const
+export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>
+
+export function filtersOf(query: URLSearchParams): Filters {
+  return Object.fromEntries(
+    filterNames.flatMap(name => {
+      const value = query.get(name)?.trim()
+      return value === undefined || value === '' ? [] : [[name, value]]
+    }),
+  )
+}
+
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'usuals'>
+
+export async function pipelineList(parts: Parts, filters: Filters, limit = pageSize): Promise<PipelineList> {
+  const query = runQuery(filters, limit)
+  const { text, job } = filters
+  if (isTraceId(text)) {
+    const found = await ofIds(parts, await searchTrace(parts, text, query.after?.id), query)
+    // A pipeline may have joined a trace (TRACEPARENT). That trace's id is not derived, but the text search finds it.
+    if (found.total !== 0 || query.after !== undefined) return found
+  }
+  const [{ runs, next, searchedBackTo }, total] = await Promise.all([
+    parts.views.search(query),
+    text === undefined && job === undefined ? parts.views.countRuns(query) : undefined,
+  ])
+  // Sixteen digits may also be a word, such as a part of a branch's name: that has been looked for first.
+  if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after?.id), query)
+  return {
+    pipelines: await withUsual(parts, runs.map(runCard)),
+    next: next && `${next.createdAt}-${next.id}`,
+    total,
+    searchedBackTo,
+  }
+}
+
+async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery): Promise<PipelineList> {
+  const { project, ref, status, source, job, since = -Infinity, until = Infinity } = query
+  const isWanted = (card: RunCard): boolean =>
+    [
+      [project, card.project],
+      [ref, card.ref],
+      [status, card.status],
+      [source, card.source],
+    ].every(([wanted, its]) => wanted === undefined || wanted === its) &&
+    (job === undefined || card.jobs.some(({ name }) => name === job)) &&
+    (card.createdAt ?? since) >= since &&
+    (card.createdAt ?? since) < until
+  const pipelines = await withUsual(parts, cards.filter(isWanted))
+  if (next === undefined) return { pipelines, total: pipelines.length }
+  return { pipelines, next: `${next.createdAt}-${next.id}`, searchedBackTo: next.createdAt }
+}
+
+export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page> {
+  const filters = filtersOf(reader.query)
+  const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(mostProjects)])
+  const isFiltered = Object.keys(filters).some(name => name !== 'after')
+  const { pipelines, next, searchedBackTo } = list
+  const whenEmpty = isFiltered
+    ? html`No pipeline matches these filters. ${spansMeant(filters)} ${jobInstead(filters, reader.base)}`
+    : 'No pipelines yet. If none arrive, the overview says what to check.'
+  return {
+    title: 'Pipelines',
+    live: filters.after === undefined,
+    content: html`
+      <h1>Pipelines</h1>
+      ${filterForm(filters, projects, reader)} ${misread(filters, projects)}
+      <section id="list" data-region>
+        ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, reader, whenEmpty), { aside: howMany(list, filters) })}
+        ${
+          searchedBackTo !== undefined &&
+          html`<p class="dim">Searched back to ${utc(searchedBackTo)}. Older pipelines have not been searched yet.</p>`
+        }
+        ${pager(filters, next, searchedBackTo !== undefined, reader.base)}
+      </section>
+    `,
+  }
+}
+
+/** Of a span id: what was not searched. */
+function spansMeant({ text }: Filters): Content {
+  if (!isSpanId(text)) return ''
+  return 'Of span ids, those of pipelines and jobs are searched; those of sections, tests and a job’s own spans are not, as they are many and are not stored. Search for the trace id instead.'
+}
+
+/** Offers a search by job, as the searched text may be the name of one. */
+function jobInstead({ text, job, after: _, ...others }: Filters, base: string): Content {
+  if (text === undefined || job !== undefined || isTraceId(text)) return ''
+  const query = new URLSearchParams({ ...others, job: text })
+  return html`<a href="${base}/pipelines?${query.toString()}">Look for a job called “${text}”</a>`
+}
+
+function howMany({ pipelines, total, next }: PipelineList, { text, job, after }: Filters): string {
+  if (total !== undefined) return `${number(pipelines.length)} of ${counted(total, 'pipeline')}`
+  if (text === undefined && job === undefined)
+    return `${number(pipelines.length)} of more than ${number(mostCounted)} pipelines`
+  return next === undefined && after === undefined
+    ? counted(pipelines.length, 'pipeline')
+    : `${number(pipelines.length)} on this page`
+}
+
+/** Explains filters that were ignored or cannot match, so that nobody misreads the list. */
+function misread(filters: Filters, projects: readonly string[]): Content {
+  const { since, until, after, status, project } = filters
+  const wrong = [
+    ...[since, until].map(
+      text =>
+        text !== undefined &&
+        !instantPattern.test(text) &&
+        `“${text}” is not a date and was ignored. Write it as 2026-06-01, or 2026-06-01T12:00, in UTC.`,
+    ),
+    after !== undefined &&
+      !cursorPattern.test(after) &&
+      `“${after}” is not a page of this list; this is the first page.`,
+    status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
+    project !== undefined &&
+      projects.length < mostProjects &&
+      !projects.includes(project) &&
+      `No project “${project}” is known. Use the full path, e.g. group/project.`,
+  ].filter(one => one !== false)
+  return wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`)
+}
+
+function runQuery(filters: Filters, limit: number): RunQuery {
+  const { project, ref, status, source, job, text } = filters
+  const until = instantOf(filters.until)
+  return {
+    project,
+    ref,
+    status,
+    source,
+    job,
+    text,
+    since: instantOf(filters.since),
+    // Inclusive: a date is the whole day, a time the whole minute.
+    until: until === undefined ? undefined : until + (filters.until?.includes('T') === true ? 60_000 : 24 * 3_600_000),
+    after: cursorOf(filters.after),
+    limit,
+  }
+}
+
+/** `2026-06-01` or `2026-06-01T12:00`, in UTC. */
+export const instantPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d)?$/
+/** The format of `next`. */
+export const cursorPattern = /^(-?\d{1,15})-(\d{1,15})$/
+
+/** Undefined for other texts. 2026-06-31 is read as 2026-07-01. */
+function instantOf(text: string | undefined): Millis | undefined {
+  if (text === undefined || !instantPattern.test(text)) return undefined
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)
+  return Date.UTC(year, month - 1, day, hour, minute)
+}
+
+function cursorOf(text: string | undefined): RunCursor | undefined {
+  const [, createdAt, id] = cursorPattern.exec(text ?? '') ?? []
+  return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id: Number(id) }
+}
+
+function filterForm(filters: Filters, projects: readonly string[], { base }: Reader): Html {
+  return html`<form
+    class="filters card"
+    method="get"
+    action="${base}/pipelines"
+    role="search"
+    aria-label="Filter pipelines"
+  >
+    <label class="wide"
+      >Search<input type="search" name="text" value="${filters.text}" placeholder="project, #id, commit, user, title …"
+    /></label>
+    <label>Project<input name="project" value="${filters.project}" list="projects" autocomplete="off" /></label>
+    <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
+    <label>Status${choice('status', knownStatuses, filters.status)}</label>
+    <label>Branch or tag<input name="ref" value="${filters.ref}" autocomplete="off" /></label>
+    <label>Job<input name="job" value="${filters.job}" autocomplete="off" placeholder="exact name" /></label>
+    <label>Started by${choice('source', sources, filters.source)}</label>
+    <label>From<input type="date" name="since" value="${filters.since}" /></label>
+    <label>To<input type="date" name="until" value="${filters.until}" /></label>
+    <span class="buttons"><button>Filter</button><a class="button plain" href="${base}/pipelines">Clear</a></span>
+  </form>`
+}
+
+function pager(filters: Filters, next: string | undefined, cut: boolean, base: string): Content {
+  const link = (changes: Filters): string => {
+    const query = new URLSearchParams(Object.entries({ ...filters, ...changes }).filter(([, value]) => value !== ''))
+    return `${base}/pipelines${query.size === 0 ? '' : `?${query.toString()}`}`
+  }
+  return html`<nav class="pager" aria-label="Pages of the list">
+    ${filters.after !== undefined && html`<a class="button" href="${link({ after: '' })}">Newest</a>`}
+    ${next !== undefined && html`<a class="button" rel="next" href="${link({ after: next })}">${cut ? 'Search older' : 'Older'}</a>`}
+  </nav>`
+}

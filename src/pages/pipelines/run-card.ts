@@ -1,0 +1,162 @@
+// A run as plain data, for lists on the pages and in the JSON API.
+import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
+import { delayingJobs, hasActiveJobs, newestByName } from '../../model/attempt.ts'
+import { earliest, latest } from '../../model/instant.ts'
+import { isFinished, isTerminal } from '../../model/status.ts'
+import { foldedName } from '../../store/ports/pipeline-name.ts'
+import { viewJob } from '../../model/job.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { StoredRun } from '../../store/ports/runs.ts'
+
+export interface JobCard {
+  readonly id: number
+  readonly kind: 'job' | 'bridge'
+  readonly name: string
+  readonly stage: string
+  readonly status: string
+  readonly allowFailure: boolean
+  /** Whether a newer job of the same name exists. */
+  readonly retried: boolean
+  readonly createdAt?: Millis | undefined
+  readonly startedAt?: Millis | undefined
+  readonly finishedAt?: Millis | undefined
+  /** Time in the queue, ms. */
+  readonly queuedMs?: number | undefined
+  readonly failureReason?: string | undefined
+  readonly url?: string | undefined
+  readonly runner?: string | undefined
+  readonly downstreamId?: number | undefined
+}
+
+export interface RunCard {
+  readonly instance: string
+  readonly projectId: number
+  readonly pipelineId: number
+  /** Full path, else name, else id. */
+  readonly project: string
+  readonly iid?: number | undefined
+  readonly status: string
+  readonly name?: string | undefined
+  readonly ref?: string | undefined
+  /** The class of its ref. Usual durations are per class. */
+  readonly branchClass: BranchClass
+  /** Its name without the parts that change from run to run; empty without a name. */
+  readonly countedAs: string
+  readonly sha?: string | undefined
+  readonly source?: string | undefined
+  readonly user?: string | undefined
+  readonly commit?: string | undefined
+  readonly url?: string | undefined
+  readonly mergeRequest?: { readonly iid: number; readonly title?: string | undefined } | undefined
+  readonly createdAt?: Millis | undefined
+  readonly finishedAt?: Millis | undefined
+  readonly changedAt: Millis
+  /** How many attempts were exported. */
+  readonly attempts: number
+  /** By id. */
+  readonly jobs: readonly JobCard[]
+  /** Failed jobs that are not retried and not allowed to fail. */
+  readonly failures: readonly JobCard[]
+  /** Until when the export of an ended pipeline waits at most, for a job that still runs or for details from the platform. */
+  readonly waitsUntil?: Millis | undefined
+}
+
+export function runCard({ run, timing }: StoredRun): RunCard {
+  const facts = run.pipeline?.record.facts
+  const times = run.pipeline?.times
+  const newest = newestByName(run)
+  const jobs = [...run.jobs.values()]
+    .map(viewJob)
+    .sort((a, b) => a.id - b.id)
+    .map((job): JobCard => ({
+      id: job.id,
+      kind: job.kind,
+      name: job.name ?? String(job.id),
+      stage: job.stage ?? '',
+      status: job.status,
+      allowFailure: job.allowFailure ?? false,
+      retried: job.name !== undefined && newest.get(job.name) !== job.id,
+      createdAt: job.createdAt,
+      startedAt: job.startedAt,
+      finishedAt: job.finishedAt,
+      queuedMs: job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000),
+      failureReason: job.failureReason,
+      url: job.url,
+      runner: job.runner?.description,
+      downstreamId: job.downstream?.pipelineId,
+    }))
+  const status = facts?.status ?? 'unknown'
+  const ended = isTerminal(status)
+  const waits = ended && (timing.enrichingUntil !== undefined || (hasActiveJobs(run) && delayingJobs(run).length > 0))
+  return {
+    instance: run.key.instance,
+    projectId: run.project.facts.id,
+    pipelineId: run.key.pipelineId,
+    project: run.project.facts.path ?? run.project.facts.name ?? String(run.project.facts.id),
+    iid: facts?.iid,
+    status,
+    name: facts?.name,
+    ref: facts?.ref,
+    branchClass: branchClassOf(facts ?? {}, run.project.facts),
+    countedAs: foldedName(facts ?? {}),
+    sha: facts?.sha,
+    source: facts?.source,
+    user: facts?.user?.username,
+    commit: facts?.commit?.message,
+    url: facts?.url,
+    mergeRequest: facts?.mergeRequest && { iid: facts.mergeRequest.iid, title: facts.mergeRequest.title },
+    createdAt: times?.createdAt,
+    finishedAt: ended ? times?.finishedAt : undefined,
+    changedAt: timing.changedAt,
+    attempts: run.attempts.length,
+    jobs,
+    failures: jobs.filter(job => job.status === 'failed' && !job.retried && !job.allowFailure),
+    waitsUntil: waits ? (timing.enrichingUntil ?? timing.dueAt) : undefined,
+  }
+}
+
+/**
+ * The current time on the platform's clock, which may differ from ours: the latest time in the run plus the time since the run last
+ * changed. Running jobs are measured by it, because their start is the platform's time.
+ */
+export function platformNow(card: Pick<RunCard, 'createdAt' | 'jobs' | 'changedAt'>, now: Millis): Millis {
+  const latestKnown = latest([
+    card.createdAt,
+    ...card.jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt]),
+  ])
+  return latestKnown === undefined ? now : latestKnown + Math.max(0, now - card.changedAt)
+}
+
+/** The duration from the first known time to the end, or to now while it runs; undefined if no time is known. */
+export function spentMs(card: RunCard, now: Millis): number | undefined {
+  const start = earliest([card.createdAt, ...card.jobs.map(job => job.startedAt)])
+  if (start === undefined) return undefined
+  const ended = isFinished(card.status) ? latest(card.jobs.map(job => job.finishedAt)) : undefined
+  const end = card.finishedAt ?? ended
+  if (end === undefined && isTerminal(card.status)) return undefined
+  return Math.max(0, (end ?? platformNow(card, now)) - start)
+}
+
+/** Stages in the order of their jobs, each with its jobs that are not retried. */
+export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; readonly jobs: readonly JobCard[] }[] {
+  const stages = new Map<string, JobCard[]>()
+  for (const job of card.jobs) {
+    if (job.retried) continue
+    const known = stages.get(job.stage)
+    if (known === undefined) stages.set(job.stage, [job])
+    else known.push(job)
+  }
+  return [...stages].map(([name, jobs]) => ({ name, jobs }))
+}
+
+const weight = ['failed', 'running', 'canceling', 'pending', 'preparing', 'waiting_for_resource', 'manual', 'canceled']
+
+/** The most important status of several jobs. */
+export function statusOfStage(jobs: readonly JobCard[]): string {
+  const statuses = new Set(jobs.map(job => (job.status === 'failed' && job.allowFailure ? 'warning' : job.status)))
+  const heaviest = weight.find(status => statuses.has(status))
+  if (heaviest !== undefined) return heaviest
+  if (statuses.has('warning')) return 'warning'
+  if (statuses.has('success')) return 'success'
+  return jobs[0]?.status ?? 'created'
+}

@@ -1,0 +1,93 @@
+// Rows of runs in lists, each with the statuses of its stages; and the addresses of pages about runs.
+import { duration, shortSha, since, title } from '../layout/format.ts'
+import { badge, mark, wordOf } from '../layout/status.ts'
+import { beside } from './usual.ts'
+import { empty } from '../layout/frame.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { spentMs, stagesOf, statusOfStage, type RunCard } from './run-card.ts'
+import type { ListedRun } from './run-usual.ts'
+import type { Reader } from '../layout/frame.ts'
+
+type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
+
+/** `from`: keeps the `instance` parameter of the current page. */
+export function pipelineAddress(base: string, card: PipelineIds, from?: Pick<Reader, 'query'>): string {
+  return `${base}/pipelines/${card.projectId}/${card.pipelineId}${instanceOf(from)}`
+}
+
+export function jobAddress(base: string, card: PipelineIds, jobId: number, from?: Pick<Reader, 'query'>): string {
+  return `${pipelineAddress(base, card)}/jobs/${jobId}${instanceOf(from)}`
+}
+
+export function logAddress(base: string, card: PipelineIds, jobId: number, from?: Pick<Reader, 'query'>): string {
+  return `${pipelineAddress(base, card)}/jobs/${jobId}/log${instanceOf(from)}`
+}
+
+/** `other`: what it is compared with, such as `before`, or the number of a pipeline. */
+export function compareAddress(
+  base: string,
+  card: PipelineIds,
+  other: string | number,
+  from?: Pick<Reader, 'query'>,
+): string {
+  const instance = from?.query.get('instance') ?? undefined
+  const query = new URLSearchParams({ with: String(other), ...(instance === undefined ? {} : { instance }) })
+  return `${pipelineAddress(base, card)}/compare?${query.toString()}`
+}
+
+function instanceOf(from: Pick<Reader, 'query'> | undefined): string {
+  const instance = from?.query.get('instance') ?? undefined
+  return instance === undefined ? '' : `?${new URLSearchParams({ instance }).toString()}`
+}
+
+/** A pipeline's name, else the title of its commit, else its ref. */
+export function pipelineTitle(card: Pick<RunCard, 'name' | 'commit' | 'ref' | 'pipelineId'>): string {
+  const message = title(card.commit)
+  return card.name ?? (message === '' ? undefined : message) ?? card.ref ?? `Pipeline ${card.pipelineId}`
+}
+
+export function runRows(cards: readonly ListedRun[], reader: Reader, whenEmpty: Content): Html {
+  if (cards.length === 0) return empty(whenEmpty)
+  return html`<ul class="runs">
+    ${cards.map(card => runRow(card, reader))}
+  </ul>`
+}
+
+function runRow(card: ListedRun, { base, now }: Reader): Html {
+  const spent = spentMs(card, now)
+  const failed = card.failures.map(job => job.name)
+  return html`<li class="run">
+    <span class="run-status">${badge(card.status)}</span>
+    <div class="run-main">
+      <a class="run-title" href="${pipelineAddress(base, card)}">${pipelineTitle(card)}</a>
+      <span class="run-where">
+        <span>${card.project}</span> <span class="dim">#${card.pipelineId}</span>
+        ${card.ref !== undefined && html`<code>${card.ref}</code>`}
+        ${card.sha !== undefined && html`<span class="dim mono">${shortSha(card.sha)}</span>`}
+        ${card.attempts > 1 && html`<span class="tag">attempt ${card.attempts}</span>`}
+      </span>
+      ${
+        failed.length > 0 &&
+        html`<span class="run-failed"
+          >Failed: ${failed.slice(0, 3).join(', ')}${failed.length > 3 && ` and ${failed.length - 3} more`}</span
+        >`
+      }
+    </div>
+    <span class="run-stages">${stages(card)}</span>
+    <span class="run-time">
+      <span>${duration(spent)}</span>
+      ${beside(spent, card.usual)}
+      <span class="dim">${since(card.finishedAt ?? card.changedAt, now)}</span>
+    </span>
+  </li>`
+}
+
+function stages(card: RunCard): Content {
+  const all = stagesOf(card)
+  if (all.length === 0) return ''
+  const shown = all.slice(0, 8)
+  const said = all.map(({ name, jobs }) => `${name || 'jobs'}: ${wordOf(statusOfStage(jobs))}`).join(', ')
+  return html`<span class="strip" role="img" aria-label="Stages: ${said}" title="${said}"
+    >${shown.map(({ jobs }) => mark(statusOfStage(jobs)))}${all.length > shown.length && html`<span class="dim">+${all.length - shown.length}</span>`}</span
+  >`
+}

@@ -1,0 +1,156 @@
+// The usual duration of a pipeline or a job: its figures of the last 30 days for the same branch class; and how pages show it next to
+// the duration of a run.
+import type { BranchClass } from '../../model/branch-class.ts'
+import { duration, number } from '../layout/format.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { percentileOf, plusBins } from '../../lib/log-bins.ts'
+import { day, trendJob, type TrendFigures, type TrendViews } from '../../store/ports/trends.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** Durations in ms; undefined if nothing was counted. */
+export interface Usual {
+  readonly days: number
+  /** The branch class; undefined: all, because the class has too few runs. */
+  readonly branch?: BranchClass | undefined
+  /** The pipeline name; undefined: all. */
+  readonly pipelineName?: string | undefined
+  readonly runs: number
+  readonly failed: number
+  readonly p50?: number | undefined
+  readonly p95?: number | undefined
+  readonly queueP50?: number | undefined
+  readonly queueP95?: number | undefined
+}
+
+/** The pipeline whose usual durations are wanted. */
+export interface UsualOf {
+  readonly instance: string
+  readonly projectId: number
+  readonly branchClass: BranchClass
+  readonly countedAs: string
+}
+
+export interface Usuals {
+  /** By job name; `''` is the pipeline itself. Those without figures are left out. */
+  of(pipeline: UsualOf, jobs: readonly string[]): Promise<ReadonlyMap<string, Usual>>
+}
+
+export const days = 30
+/** With fewer runs nothing is called unusual. */
+export const leastRuns = 20
+/** With fewer runs not even the median is shown. */
+const leastShown = 3
+/** Durations within this factor count as equal, because percentiles are exact only to 5 %. */
+export const slack = 1.1
+/** How long figures are cached, ms. */
+const believedFor = 300_000
+/** How many are cached; the oldest is dropped first. */
+const mostKnown = 20_000
+
+type Counted = Awaited<ReturnType<TrendViews['ofJobs']>>
+
+/** Caches what it reads, because live pages are rendered every second. */
+export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () => Millis): Usuals {
+  const known = new Map<string, { readonly figures: Counted; readonly until: Millis }>()
+  return {
+    of: async (asked, jobs) => {
+      const { instance, projectId } = asked
+      const at = now()
+      const nameOf = (job: string): string => `${projectId} ${instance} ${job}`
+      const names = new Map(jobs.map(job => [job, trendJob(job)]))
+      const missing = [...new Set(names.values())].filter(job => (known.get(nameOf(job))?.until ?? 0) <= at)
+      if (missing.length > 0) {
+        const query = { step: day, since: at - days * day, until: at + day } as const
+        const rows = await trends().ofJobs({ instance, projectId }, missing, query)
+        const found = Map.groupBy(rows, row => row.job)
+        for (const job of missing) {
+          known.delete(nameOf(job))
+          known.set(nameOf(job), { figures: found.get(job) ?? [], until: at + believedFor })
+        }
+        for (const oldest of known.keys()) {
+          if (known.size <= mostKnown) break
+          known.delete(oldest)
+        }
+      }
+      return new Map(
+        [...names].flatMap(([job, name]) => {
+          const usual = usualAmong(known.get(nameOf(name))?.figures ?? [], asked)
+          return usual === undefined ? [] : [[job, usual] as const]
+        }),
+      )
+    },
+  }
+}
+
+/** Of pipelines with the same name and branch class if these have enough runs; else of the class; else of all. */
+function usualAmong(figures: Counted, { branchClass: branch, countedAs }: UsualOf): Usual | undefined {
+  const ofClass = figures.filter(one => one.branch === branch)
+  const ofName = ofClass.filter(one => one.pipelineName === countedAs)
+  if (countedAs !== '' && runsOf(ofName) >= leastRuns) return { ...usualOf(ofName), branch, pipelineName: countedAs }
+  if (runsOf(ofClass) >= leastRuns) return { ...usualOf(ofClass), branch }
+  return figures.length === 0 ? undefined : usualOf(figures)
+}
+
+function runsOf(figures: readonly TrendFigures[]): number {
+  return figures.reduce((sum, { runs }) => sum + runs, 0)
+}
+
+function usualOf(figures: readonly TrendFigures[]): Usual {
+  const durations = figures.map(one => one.durations).reduce(plusBins, {})
+  const queues = figures.map(one => one.queues).reduce(plusBins, {})
+  return {
+    days,
+    runs: runsOf(figures),
+    failed: figures.reduce((sum, { failed }) => sum + failed, 0),
+    p50: percentileOf(durations, 0.5),
+    p95: percentileOf(durations, 0.95),
+    queueP50: percentileOf(queues, 0.5),
+    queueP95: percentileOf(queues, 0.95),
+  }
+}
+
+export const branchWords: Readonly<Record<BranchClass, string>> = {
+  default: 'the default branch',
+  merge_request: 'merge requests',
+  tag: 'tags',
+  other: 'other branches',
+}
+
+/** `on merge requests`; `of “Nightly” on the default branch`; `on all branches`. */
+export function whereUsual({ branch, pipelineName }: Usual): string {
+  const of = pipelineName === undefined ? '' : `of “${pipelineName}” `
+  return `${of}on ${branch === undefined ? 'all branches' : branchWords[branch]}`
+}
+
+/** Whether a run took longer than nearly all runs (p95). */
+export function isUnusual(tookMs: number | undefined, usual: Usual | undefined): boolean {
+  const { runs = 0, p95 } = usual ?? {}
+  return tookMs !== undefined && p95 !== undefined && runs >= leastRuns && tookMs > p95 * slack
+}
+
+/** The median and p95, to show after a duration; empty with too few runs. */
+export function beside(tookMs: number | undefined, usual: Usual | undefined): Content {
+  if (usual?.p50 === undefined || usual.runs < leastShown) return ''
+  const { p50, p95, runs } = usual
+  const title = `Median ${duration(p50)}, p95 ${duration(p95)}, of ${number(runs)} runs in ${days} days ${whereUsual(usual)}`
+  const isLong = isUnusual(tookMs, usual)
+  return html`<span class="usual" title="${title}"
+    >${isLong && tookMs !== undefined && html`<strong class="long">${times(tookMs / p50)}</strong> `}<span class="whole"
+      >usually ${duration(p50)}</span
+    ><span class="p95">, <span class="whole">p95 ${duration(p95)}</span></span></span
+  >`
+}
+
+/** The same for the cell of a table. */
+export function usualCell(tookMs: number | undefined, usual: Usual | undefined): Html {
+  if (usual?.p50 === undefined || usual.runs < leastShown) return html`<span class="figure dim">–</span>`
+  const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`
+  return html`<span class="figure" title="${title}"
+    >${isUnusual(tookMs, usual) && html`<strong class="long">${times((tookMs ?? 0) / usual.p50)}</strong> `}${duration(usual.p50)}
+    <span class="dim">/ ${duration(usual.p95)}</span></span
+  >`
+}
+
+function times(factor: number): string {
+  return `${factor >= 10 ? Math.round(factor) : factor.toFixed(1)}×`
+}

@@ -1,0 +1,133 @@
+// The page of audit events: what was exported, and up to when each source was read. It needs an admin token: without one, every user of
+// this machine could read it.
+import { card, empty, facts, region, table, type Page, type Reader } from '../layout/frame.ts'
+import { counted, since, time, utc } from '../layout/format.ts'
+import { needed, NotShown } from '../layout/not-shown.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import type { AuditCursorPlace } from '../../store/ports/views.ts'
+import type { EventChunk, EventValue } from '../../model/event.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
+
+export interface AuditView {
+  /** Newest first. */
+  readonly events: readonly AuditItem[]
+  /** The value of `after` for the next page; undefined on the last. */
+  readonly next?: string | undefined
+  /** Up to when each source was read. */
+  readonly sources: readonly {
+    readonly source: string
+    readonly since: Millis
+    readonly upTo: Millis
+    readonly readAt?: Millis | undefined
+  }[]
+  /** Backfills under way. */
+  readonly backfills: readonly { readonly since: Millis; readonly until: Millis; readonly upTo: Millis }[]
+}
+
+interface AuditItem {
+  readonly at: Millis
+  readonly observedAt: Millis
+  readonly instance: string
+  readonly body: string
+  /** Named as in docs/EVENTS.md. */
+  readonly attributes: Readonly<Record<string, EventValue>>
+}
+
+const pageSize = 50
+/** The format of `next`. */
+export const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
+
+/** Not shown without an admin token. */
+export async function auditView(
+  { views, repositories }: PagesSources,
+  { adminToken }: Pick<PagesSettings, 'adminToken'>,
+  after: string | undefined,
+  limit = pageSize,
+): Promise<AuditView | NotShown> {
+  if (adminToken() === undefined) return new NotShown('Audit events are not shown', [needed.adminToken])
+  const [{ events, next }, cursors, backfills] = await Promise.all([
+    views.audit(limit, placeOf(after)),
+    repositories.auditCursors.all(),
+    repositories.auditBackfills.all(),
+  ])
+  return {
+    events: events.map(itemOf),
+    next: next && `${next.at}-${next.id}`,
+    sources: cursors.map(({ source, since: from, at, readAt }) => ({ source, since: from, upTo: at, readAt })),
+    backfills: backfills.map(({ since: from, until, reading }) => ({
+      since: from,
+      until,
+      upTo: reading?.since ?? from,
+    })),
+  }
+}
+
+function itemOf({ at, observedAt, key, event }: EventChunk): AuditItem {
+  return { at, observedAt, instance: key.instance, body: event.body, attributes: event.attributes }
+}
+
+function placeOf(text: string | undefined): AuditCursorPlace | undefined {
+  const [, at, id] = auditPlacePattern.exec(text ?? '') ?? []
+  return at === undefined || id === undefined ? undefined : { at: Number(at), id: Number(id) }
+}
+
+export function auditPage(view: AuditView, { base, now, query }: Reader): Page {
+  const after = query.get('after')
+  return {
+    title: 'Audit',
+    live: after === null,
+    content: html`
+      <h1>Audit</h1>
+      ${region('progress', progress(view, now))}
+      <section id="list" data-region>
+        ${card(after === null ? 'Newest first' : 'Older', eventTable(view.events, now), { aside: counted(view.events.length, 'event') })}
+        <nav class="pager" aria-label="Pages of the list">
+          ${after !== null && html`<a class="button" href="${base}/audit">Newest</a>`}
+          ${view.next !== undefined && html`<a class="button" rel="next" href="${base}/audit?after=${view.next}">Older</a>`}
+        </nav>
+      </section>
+    `,
+  }
+}
+
+function progress({ sources, backfills }: AuditView, now: Millis): Content {
+  const read = sources.map(
+    ({ source, since: from, upTo, readAt }) =>
+      [
+        source === 'instance' ? 'The instance' : source,
+        html`${utc(from)} to ${utc(upTo)}, last read ${since(readAt, now)}`,
+      ] as const,
+  )
+  const past = backfills.map(
+    one => ['Backfill', `${utc(one.since)} to ${utc(one.until)}, read up to ${utc(one.upTo)}`] as const,
+  )
+  if (read.length + past.length === 0) {
+    return card(
+      'Read',
+      empty(
+        html`Audit events are not read. Set <code>PIPESPAN_AUDIT</code> to choose the groups or the instance to read
+          them from.`,
+      ),
+    )
+  }
+  return card('Read', facts([...read, ...past]), { aside: 'platform time' })
+}
+
+function eventTable(events: readonly AuditItem[], now: Millis): Content {
+  if (events.length === 0) return empty('No audit event in the last days.')
+  const rows = events.map(({ at, body, attributes }): Html[] => {
+    const of = (key: string): string => String(attributes[key] ?? '')
+    const target = [of('platform.audit.target.type'), of('platform.audit.target.details')].filter(word => word !== '')
+    return [
+      html`${time(at, now)}`,
+      html`<strong>${of('user.name') || of('user.id') || '–'}</strong
+        >${attributes['client.address'] !== undefined && html` <span class="dim mono">${of('client.address')}</span>`}`,
+      html`<span class="said">${body}</span>`,
+      html`<span>${of('platform.audit.entity.path') || of('platform.audit.entity.type') || '–'}</span>`,
+      html`<span>${target.join(' ') || '–'}</span>`,
+      html`<span class="mono">${of('platform.audit.type')}</span>`,
+    ]
+  })
+  return table('Audit events', ['When', 'Who', 'What', 'Of', 'Target', 'Type'], rows)
+}

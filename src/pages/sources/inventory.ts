@@ -1,0 +1,77 @@
+// The inventory on the page of sources: what was fetched when, what the platform refuses, and why.
+import { badge } from '../layout/status.ts'
+import { card } from '../layout/frame.ts'
+import { html, pathText, type Content } from '../layout/html.ts'
+import { since, utc } from '../layout/format.ts'
+import { sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import type { InventoryState } from '../../store/ports/inventory-documents.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSources } from '../ports.ts'
+
+/** One kind of one project or group, or one query. */
+export interface InventoryLine {
+  /** `agents`, `feature_flags`, …, `query`. */
+  readonly kind: string
+  /** The project or group, or the name of the query. */
+  readonly of: string
+  readonly state: 'answered' | 'refused' | 'waiting'
+  readonly answeredAt?: Millis | undefined
+  readonly nextAt: Millis
+  /** Why it is refused, and what would help. */
+  readonly message?: string | undefined
+}
+
+export async function inventoryLines({ repositories }: Pick<PagesSources, 'repositories'>): Promise<InventoryLine[]> {
+  return (await repositories.inventoryStates.all()).map(state => ({
+    kind: state.kind,
+    of: state.of,
+    state: stateOf(state),
+    answeredAt: state.answeredAt,
+    nextAt: state.nextAt,
+    message: state.refusal?.message,
+  }))
+}
+
+function stateOf({ refusal, answeredAt }: InventoryState): InventoryLine['state'] {
+  if (refusal !== undefined) return 'refused'
+  return answeredAt === undefined ? 'waiting' : 'answered'
+}
+
+const badges: Readonly<Record<InventoryLine['state'], readonly [status: string, word: string]>> = {
+  answered: ['success', 'answered'],
+  refused: ['failed', 'refused'],
+  waiting: ['created', 'not fetched yet'],
+}
+
+/** Empty without an inventory. Refused ones come first. */
+export function inventoryCard(lines: readonly InventoryLine[], reader: TableReader): Content {
+  if (lines.length === 0) return ''
+  const order = ['refused', 'waiting', 'answered']
+  const rank = ({ state }: InventoryLine): number => order.indexOf(state)
+  const columns: Record<string, ShownColumn<InventoryLine>> = {
+    state: { head: 'State', of: rank, cell: ({ state }) => badge(...badges[state]) },
+    kind: { head: 'What', of: ({ kind }) => kind, cell: ({ kind }) => kind.replaceAll('_', ' ') },
+    of: { head: 'Of', of: one => one.of, cell: one => pathText(one.of) },
+    answered: {
+      head: 'Last answer',
+      of: ({ answeredAt }) => answeredAt,
+      cell: ({ answeredAt }) => (answeredAt === undefined ? '–' : since(answeredAt, reader.now)),
+    },
+    due: {
+      head: 'Next',
+      of: ({ nextAt }) => nextAt,
+      cell: ({ nextAt }) => html`<span class="whole">${utc(nextAt)}</span>`,
+    },
+    // Nothing stands in it as long as nothing is refused.
+    ...(lines.some(({ message }) => message !== undefined) && {
+      reason: {
+        head: 'Reason and remedy',
+        of: ({ message }: InventoryLine) => message,
+        cell: ({ message }: InventoryLine) =>
+          message === undefined ? '–' : html`<span class="said">${message}</span>`,
+      },
+    }),
+  }
+  const sorted = lines.toSorted((a, b) => rank(a) - rank(b))
+  return card('Inventory', sortedTable('Inventory', columns, sorted, reader))
+}

@@ -1,0 +1,226 @@
+// The page of sources: webhooks, projects, the inbox, use of the platform's API, the inventory, quarantined deliveries.
+import { apiFacts, apiTables, discoveryView, type DiscoveryView } from './api-clients.ts'
+import { badge } from '../layout/status.ts'
+import { card, empty, facts, region, table, type Page, type Reader } from '../layout/frame.ts'
+import { counted, number, since, size, time, utc } from '../layout/format.ts'
+import { foldedCounters } from '../../store/ports/totals.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { inventoryCard, inventoryLines, type InventoryLine } from './inventory.ts'
+import { runCard } from '../pipelines/run-card.ts'
+import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import type { Flow, PagesSources, Setup } from '../ports.ts'
+import type { InboxState, QuarantinedDelivery } from '../../store/ports/inbox.ts'
+import type { Millis } from '../../model/instant.ts'
+
+export interface SourcesView {
+  readonly flow: Flow
+  readonly setup: Setup
+  readonly inbox: InboxState
+  readonly quarantined: readonly QuarantinedDelivery[]
+  /** Projects of the newest pipelines, with which source reported how many of them first. */
+  readonly projects: readonly ProjectSources[]
+  readonly discovery: DiscoveryView
+  readonly inventory: readonly InventoryLine[]
+  /** Counters that survive restarts, by name. */
+  readonly counters: Readonly<Record<string, number>>
+}
+
+export interface ProjectSources {
+  readonly project: string
+  readonly lastObserved: Millis
+  readonly pipelines: number
+  /** How many pipelines each source reported first. */
+  readonly firstBy: Readonly<Record<string, number>>
+}
+
+/** How many pipelines are counted. */
+const newest = 200
+
+export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
+  const [inbox, quarantined, page, counters, discovery, inventory] = await Promise.all([
+    parts.inbox.state(),
+    parts.inbox.listQuarantined(20),
+    parts.views.search({ limit: newest }),
+    parts.counters.all(),
+    discoveryView(parts.repositories),
+    inventoryLines(parts),
+  ])
+  return {
+    flow: parts.flow(),
+    setup: parts.setup(),
+    inbox,
+    quarantined,
+    projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run) }))),
+    discovery,
+    inventory,
+    counters: Object.fromEntries(counters),
+  }
+}
+
+function byProject(
+  runs: readonly {
+    readonly firstSeenBy: Readonly<Partial<Record<string, Millis>>>
+    readonly card: { readonly project: string; readonly changedAt: Millis }
+  }[],
+): ProjectSources[] {
+  return [...Map.groupBy(runs, ({ card: one }) => one.project)]
+    .map(([project, some]) => {
+      const firstBy: Record<string, number> = {}
+      for (const { firstSeenBy } of some) {
+        const [first] = Object.entries(firstSeenBy).sort((a, b) => (a[1] ?? 0) - (b[1] ?? 0))
+        if (first !== undefined) firstBy[first[0]] = (firstBy[first[0]] ?? 0) + 1
+      }
+      return {
+        project,
+        lastObserved: Math.max(...some.map(({ card: one }) => one.changedAt)),
+        pipelines: some.length,
+        firstBy,
+      }
+    })
+    .sort((a, b) => b.lastObserved - a.lastObserved)
+}
+
+export function sourcesPage(view: SourcesView, reader: Reader): Page {
+  const { now } = reader
+  const { flow, setup, projects } = view
+  return {
+    title: 'Sources',
+    live: true,
+    content: html`
+      <h1>Sources</h1>
+      <div class="columns">
+        <div>
+          ${region('webhooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
+          ${region(
+            'projects',
+            card('Projects', projectsTable(projects, reader), {
+              aside:
+                projects.length > 0 &&
+                `over the newest ${counted(
+                  projects.reduce((sum, one) => sum + one.pipelines, 0),
+                  'pipeline',
+                )}`,
+            }),
+          )}
+          ${apiTables(view, reader)}
+        </div>
+        <div>
+          ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}
+          ${region('totals', card('Totals', counters(view.counters)))}
+        </div>
+      </div>
+      ${region('inventory', inventoryCard(view.inventory, reader))}
+      ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, reader)))}
+    `,
+  }
+}
+
+function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
+  const ignored = Object.entries(flow.ignored).filter(([, count]) => count > 0)
+  const rows: Content[][] = [
+    ['Accepted', figure(flow.accepted), '202: stored, then acknowledged'],
+    ['Duplicates', figure(flow.duplicate), '200: the same delivery again'],
+    ...ignored.map(([kind, count]) => [
+      `Ignored: ${kind.replaceAll('_', ' ')}`,
+      figure(count),
+      '200: not about pipelines',
+    ]),
+    ...flow.refused
+      .filter(({ count }) => count > 0)
+      .map(({ message, count }) => [html`<span class="bad-text">Refused</span>`, figure(count), message]),
+  ]
+  return html`${facts([
+    ['Address', html`<code class="break">${setup.webhooks}</code>`],
+    [
+      'Secret',
+      setup.hasWebhookSecret
+        ? 'required'
+        : html`<span class="bad-text">none: anyone who can reach this address can post</span>`,
+    ],
+    ['Last accepted', since(flow.lastAccepted, now)],
+    ['Counted since', html`${utc(flow.startedAt)}`],
+  ])}
+  ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
+}
+
+function figure(count: number): Html {
+  return html`<span class="figure">${number(count)}</span>`
+}
+
+function projectsTable(projects: readonly ProjectSources[], reader: Reader): Content {
+  if (projects.length === 0) return empty('No project has been observed yet.')
+  const columns: Record<string, ShownColumn<ProjectSources>> = {
+    project: { head: 'Project', of: ({ project }) => project, cell: ({ project }) => pathText(project) },
+    observed: {
+      head: 'Last observed',
+      of: ({ lastObserved }) => lastObserved,
+      cell: ({ lastObserved }) => since(lastObserved, reader.now),
+    },
+    pipelines: { head: 'Pipelines', of: ({ pipelines }) => pipelines, cell: ({ pipelines }) => figure(pipelines) },
+    first: {
+      head: 'First seen by',
+      cell: ({ firstBy }) =>
+        Object.entries(firstBy)
+          .map(([source, count]) => `${source}: ${number(count)}`)
+          .join(', ') || '–',
+    },
+  }
+  return sortedTable('Projects by source', columns, projects, reader)
+}
+
+function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
+  return facts([
+    [
+      'Waiting',
+      `${counted(inbox.waiting, 'delivery', 'deliveries')}${inbox.waiting > 0 ? `, ${size(inbox.waitingBytes)}` : ''}`,
+    ],
+    ['Oldest', inbox.oldest === undefined ? undefined : since(inbox.oldest, now)],
+    ['Processed', number(flow.processed)],
+    ['Excluded projects', number(flow.excluded)],
+    ['Not decodable', number(flow.unparseable)],
+    ['Quarantined', number(inbox.quarantined)],
+  ])
+}
+
+function counters(all: SourcesView['counters']): Content {
+  const known = Object.entries(all)
+  if (known.length === 0) return empty('Nothing dropped, pruned or rejected so far.')
+  return facts(known.map(([name, count]) => [counterWords(name), number(count)] as const))
+}
+
+/** Of names that say little by themselves; the others are words with a dot and underscores. */
+const counterNames: Readonly<Record<string, string>> = {
+  [foldedCounters.refs]: 'Metric points counted under a common ref',
+  [foldedCounters.series]: 'Metric points beyond the series limit',
+}
+
+function counterWords(name: string): string {
+  const pruned = name.startsWith('pruned.') ? `Pruned ${name.slice('pruned.'.length)}` : name
+  const words = counterNames[name] ?? pruned.replaceAll(/[._]/g, ' ')
+  return words.replace(/ early$/, ', before their time').replace(/^./, first => first.toUpperCase())
+}
+
+function quarantinedTable({ quarantined, inbox }: SourcesView, reader: Reader): Content {
+  if (quarantined.length === 0) return empty('All deliveries were processed.')
+  const columns: Record<string, ShownColumn<QuarantinedDelivery>> = {
+    number: { head: 'No.', of: ({ id }) => id, cell: ({ id }) => html`<span class="mono">${id}</span>` },
+    received: {
+      head: 'Received',
+      of: ({ receivedAt }) => receivedAt,
+      cell: ({ receivedAt }) => time(receivedAt, reader.now),
+    },
+    event: { head: 'Event', of: ({ event }) => event, cell: ({ event }) => event || '–' },
+    instance: { head: 'Instance', of: ({ instance }) => instance, cell: ({ instance }) => instance ?? '–' },
+    why: { head: 'Why', of: ({ reason }) => reason, cell: ({ reason }) => html`<span class="said">${reason}</span>` },
+    size: {
+      head: 'Size',
+      of: one => one.size,
+      cell: one => html`<span class="whole">${size(one.size)}</span>`,
+    },
+  }
+  return html`${sortedTable('Quarantined deliveries', columns, quarantined, reader)}
+    ${inbox.quarantined > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(inbox.quarantined)}.</p>`}
+    <p class="dim">
+      Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.
+    </p>`
+}

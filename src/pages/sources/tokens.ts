@@ -1,0 +1,155 @@
+// The page of ingest tokens: which ones are in use and how old they are, by name and fingerprint. It never has their values.
+import { badge } from '../layout/status.ts'
+import { card, empty, facts, region, type Page, type Reader } from '../layout/frame.ts'
+import { duration, time } from '../layout/format.ts'
+import { html, type Content } from '../layout/html.ts'
+import { ordered, sortedTable, type Keys, type ShownColumn } from '../layout/sorting.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSources, Setup } from '../ports.ts'
+
+export interface TokensView {
+  readonly setup: Setup
+  /** Targets of rotations that the store knows. */
+  readonly targets: readonly TokenTarget[]
+  /** Newest first. */
+  readonly rotations: readonly Rotation[]
+  readonly daemons: readonly {
+    readonly daemon: string
+    readonly fingerprints: readonly string[]
+    readonly at: Millis
+  }[]
+}
+
+export interface TokenTarget {
+  readonly target: string
+  readonly instance: string
+  readonly current?:
+    { readonly id: string; readonly fingerprint?: string | undefined; readonly since: Millis } | undefined
+  /** How many older tokens are still valid. */
+  readonly older: number
+  /** The step of an unfinished rotation. */
+  readonly step?: string | undefined
+}
+
+export interface Rotation {
+  readonly name: string
+  readonly target: string
+  readonly state: string
+  readonly startedAt: Millis
+  readonly updatedAt: Millis
+  readonly fingerprint?: string | undefined
+}
+
+export const rotationKeys = {
+  state: ({ state }) => state,
+  token: ({ name }) => name,
+  target: ({ target }) => target,
+  began: ({ startedAt }) => startedAt,
+  took: ({ startedAt, updatedAt }) => updatedAt - startedAt,
+} satisfies Keys<Rotation>
+
+/** `sort`: a key of the rotations. Does not change which rotations are listed: the newest. */
+export async function tokensView({ repositories, setup }: PagesSources, sort?: string | null): Promise<TokensView> {
+  const [journals, rotations, daemons] = await Promise.all([
+    repositories.journals.all(),
+    repositories.rotations.all(),
+    repositories.daemonReports.all(),
+  ])
+  return {
+    setup: setup(),
+    targets: journals.map(({ target, instance, current, older, rotation }) => ({
+      ...{ target, instance, current },
+      older: older.length,
+      step: rotation?.step,
+    })),
+    rotations: ordered(
+      rotationKeys,
+      rotations
+        .map(({ name, target, state, startedAt, updatedAt, fingerprint }) => ({
+          ...{ name, target, state, startedAt, updatedAt, fingerprint },
+        }))
+        .sort((a, b) => b.startedAt - a.startedAt)
+        .slice(0, 20),
+      sort,
+    ),
+    daemons,
+  }
+}
+
+export function tokensPage(view: TokensView, reader: Reader): Page {
+  const { now } = reader
+  const { setup, targets, rotations } = view
+  return {
+    title: 'Tokens',
+    live: true,
+    content: html`
+      <h1>Tokens</h1>
+      <div class="columns even">
+        <div>${region('in-use', card('In use', inUse(view, now)))}</div>
+        <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
+      </div>
+      ${region('rotations', card('Rotations', rotationTable(rotations, reader), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
+    `,
+  }
+}
+
+function inUse({ setup, daemons, rotations }: TokensView, now: Millis): Content {
+  if (setup.destinations.length === 0) return empty('No destination is configured.')
+  return html`${setup.destinations.map(({ name, fingerprint, tokenFrom }) => {
+    const made = rotations.find(one => fingerprint !== undefined && one.fingerprint?.startsWith(fingerprint))
+    return html`<h3>${name}</h3>
+      ${facts([
+        [
+          'Token',
+          fingerprint === undefined
+            ? 'none is sent'
+            : html`<code>${fingerprint}…</code> <span class="dim">(fingerprint)</span>`,
+        ],
+        ['Name', made?.name],
+        ['Age', made && duration(now - made.startedAt)],
+        ['Read from', tokenFrom],
+      ])}`
+  })}
+  ${setup.enforcement !== undefined && html`<p>${enforcementWords[setup.enforcement]}</p>`}
+  ${daemons.length > 0 && html`<p class="dim">${daemons.map(({ daemon, at }) => html`${daemon} reported ${time(at, now)}. `)}</p>`}`
+}
+
+const enforcementWords: Readonly<Record<NonNullable<Setup['enforcement']>, string>> = {
+  on: 'Enforcement is on: telemetry without a valid token is dropped.',
+  off: 'Enforcement is off: telemetry needs no token.',
+  unknown: 'Enforcement is unknown: the observability instance did not report it.',
+}
+
+function targetList(targets: readonly TokenTarget[], now: Millis): Content {
+  if (targets.length === 0) {
+    return empty(html`No token was rotated yet. <code>pipespan tokens rotate</code> replaces a token without a gap.`)
+  }
+  return html`${targets.map(
+    ({ target, instance, current, older, step }) =>
+      html`<h3 class="break">${target}</h3>
+        ${facts([
+          ['Instance', instance],
+          ['Current', current && html`<code>${current.id}</code>, ${duration(now - current.since)} old`],
+          ['Older, still valid', older > 0 ? String(older) : undefined],
+          ['Rotation', step === undefined ? 'none under way' : badge('running', step)],
+        ])}`,
+  )}`
+}
+
+function rotationTable(rotations: readonly Rotation[], reader: Reader): Content {
+  if (rotations.length === 0) return empty('No rotations yet.')
+  const of = rotationKeys
+  const columns: Record<string, ShownColumn<Rotation>> = {
+    state: { head: 'State', of: of.state, cell: ({ state }) => badge(stateTone(state), state) },
+    token: { head: 'Token', of: of.token, cell: ({ name }) => html`<strong>${name}</strong>` },
+    target: { head: 'Target', of: of.target, cell: ({ target }) => html`<span class="break">${target}</span>` },
+    began: { head: 'Began', of: of.began, cell: ({ startedAt }) => time(startedAt, reader.now) },
+    took: { head: 'Took', of: of.took, cell: one => duration(of.took(one)) },
+  }
+  return sortedTable('Rotations', columns, rotations, reader)
+}
+
+function stateTone(state: string): string {
+  if (/done|complete/.test(state)) return 'success'
+  return /roll|fail|abandon/.test(state) ? 'failed' : 'running'
+}

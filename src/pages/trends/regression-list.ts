@@ -1,0 +1,104 @@
+// Lists of regressions: a table for their page and trends, and short rows for the overview.
+import { branchNames } from './trend-filters.ts'
+import { duration, number, percent, since, utc } from '../layout/format.ts'
+import { badge } from '../layout/status.ts'
+import { empty } from '../layout/frame.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ShownRegression } from './regression-figures.ts'
+
+interface Place {
+  readonly base: string
+  readonly now: Millis
+}
+
+/** `label`: unique on its page. */
+export function regressionTable(
+  regressions: readonly ShownRegression[],
+  reader: TableReader,
+  none: string,
+  label = 'Regressions',
+): Content {
+  if (regressions.length === 0) return empty(none)
+  const { base, now } = reader
+  const columns: Record<string, ShownColumn<ShownRegression>> = {
+    what: {
+      head: 'What',
+      of: subjectOf,
+      cell: one =>
+        html`<span class="name"
+          ><a href="${trendsOf(one, base)}">${subjectOf(one)}</a><br /><span class="dim"
+            >${pathText(one.project)}, ${branchNames[one.branch] ?? one.branch}</span
+          ></span
+        >`,
+    },
+    state: { head: 'State', of: ({ resolved, kind }) => resolved?.how ?? kind, cell: one => stateOf(one, now) },
+    change: {
+      head: 'Before → after',
+      of: ({ before, after }) => (before === 0 ? undefined : after / before),
+      cell: one =>
+        html`<span class="figure">${valueOf(one, one.before)} → <strong>${valueOf(one, one.after)}</strong></span>`,
+    },
+    first: {
+      head: 'First bad run',
+      of: ({ first }) => first.at,
+      cell: one =>
+        html`<a href="${firstOf(one, base)}">#${one.first.pipelineId}</a><br /><span class="dim"
+            >${utc(one.first.at).slice(0, 16)}</span
+          >`,
+    },
+    cause: { head: 'Likely cause', cell: one => html`<span class="cause">${one.cause}${alsoOf(one)}</span>` },
+  }
+  return sortedTable(label, columns, regressions, reader)
+}
+
+/** Short rows of unresolved regressions, for the overview. */
+export function regressionRows(regressions: readonly ShownRegression[], { base, now }: Place): Content {
+  return html`<ul class="plain-list">
+    ${regressions.map(
+      one =>
+        html`<li>
+          <p>
+            <a href="${trendsOf(one, base)}"><strong>${subjectOf(one)}</strong></a> of ${one.project}
+            ${one.kind === 'slower' ? html`takes <strong>${valueOf(one, one.after)}</strong>, before ${valueOf(one, one.before)},` : html`fails in <strong>${valueOf(one, one.after)}</strong> of its runs, before in ${valueOf(one, one.before)},`}
+            since <a href="${firstOf(one, base)}">#${one.first.pipelineId}</a>, ${since(one.first.at, now)}
+            <span class="dim">(${branchNames[one.branch] ?? one.branch})</span>
+          </p>
+          <p class="dim">${one.cause}${alsoOf(one)}</p>
+        </li>`,
+    )}
+  </ul>`
+}
+
+/** The section that explains what its job does is named as its cause. */
+export function subjectOf({ job, section, ofSection }: ShownRegression): string {
+  const name = job === '' ? 'Pipeline' : job
+  return ofSection === true && section !== undefined ? `${name} › ${section}` : name
+}
+
+function alsoOf({ also }: ShownRegression): string {
+  if (also.length === 0) return ''
+  const named = also.slice(0, 3).join(', ')
+  return ` Changed with it: ${named}${also.length > 3 ? ` and ${number(also.length - 3)} more` : ''}.`
+}
+
+function stateOf({ kind, resolved }: ShownRegression, now: Millis): Html {
+  if (resolved === undefined) return badge('failed', kind)
+  const word = resolved.how === 'recovered' ? 'recovered' : 'the new usual'
+  return html`${badge('success', word)}<br /><span class="dim">${since(resolved.at, now)}</span>`
+}
+
+export function valueOf({ kind }: Pick<ShownRegression, 'kind'>, value: number): string {
+  return kind === 'slower' ? duration(value) : percent(value)
+}
+
+function trendsOf({ projectId, job, branch }: ShownRegression, base: string): string {
+  const query = new URLSearchParams({ project: String(projectId), ...(job !== '' && { job }), branch })
+  return `${base}/trends?${query.toString()}`
+}
+
+function firstOf({ projectId, instance, first }: ShownRegression, base: string): string {
+  const job = first.jobId === undefined ? '' : `/jobs/${first.jobId}`
+  return `${base}/pipelines/${projectId}/${first.pipelineId}${job}?${new URLSearchParams({ instance }).toString()}`
+}

@@ -1,0 +1,77 @@
+// The page of regressions: what was flagged, and what a rule would have flagged in a project's stored runs.
+import { card, type Page, type Reader } from '../layout/frame.ts'
+import { counted, utc } from '../layout/format.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
+import { regressionTable } from './regression-list.ts'
+import { wholeNumber } from '../layout/whole-number.ts'
+import type { PagesParts, PagesSettings, PreviewRule } from '../ports.ts'
+
+const shownFor = 30 * 86_400_000
+
+export async function regressionsPage(parts: PagesParts, settings: PagesSettings, reader: Reader): Promise<Page> {
+  const { query, now, base } = reader
+  const projectId = wholeNumber(query.get('project') ?? '')
+  const configured = settings.regressions ?? defaultRegressions
+  const rule = previewRule(query, configured.rule)
+  const [flagged, preview, projects] = await Promise.all([
+    regressionsOf(parts, { projectId, since: now - shownFor }),
+    projectId === undefined ? undefined : previewOf(parts, projectId, rule),
+    parts.views.trends.projects('runs', { step: 86_400_000, since: now - shownFor, until: now + 86_400_000 }, 200),
+  ])
+  const names = projects.map(one => ({ id: one.projectId, name: one.project }))
+  const project = names.find(({ id }) => id === projectId)?.name ?? preview?.project
+  return {
+    title: 'Regressions',
+    content: html`
+      <nav class="crumbs" aria-label="Where this is">
+        <a href="${base}/trends">Trends</a
+        >${project !== undefined && html` / <a href="${base}/trends?project=${projectId}">${project}</a>`}
+      </nav>
+      <div class="page-head"><h1>Regressions${project !== undefined && html` of ${project}`}</h1></div>
+      <p class="dim">
+        What became slower or less reliable, in the last 30 days or still: each once, with its first bad run.
+        ${!configured.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
+      </p>
+      ${card('Flagged', regressionTable(flagged, reader, 'Nothing was flagged.'))}
+      ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, reader)}`)}
+    `,
+  }
+}
+
+interface Form {
+  readonly base: string
+  readonly projectId: number | undefined
+  readonly rule: PreviewRule
+  readonly names: readonly { readonly id: number; readonly name: string }[]
+}
+
+function previewForm({ base, projectId, rule, names }: Form): Html {
+  const field = (name: string, label: string, value: number): Html =>
+    html`<label>${label}<input name="${name}" value="${value}" inputmode="numeric" autocomplete="off" /></label>`
+  return html`<form class="filters" method="get" action="${base}/trends/regressions" aria-label="Try a rule">
+    <label class="wide"
+      >Project<select name="project">
+        ${names.map(({ id, name }) => html`<option value="${id}" ${id === projectId && html` selected`}>${name}</option>`)}
+      </select></label
+    >
+    ${field('slower', 'Slower by, %', rule.slower)} ${field('slower_by', 'and by, seconds', rule.slowerBy)}
+    ${field('failing', 'More failures, points', rule.failing)}
+    <span class="buttons"><button>Try</button></span>
+  </form>`
+}
+
+function previewed(preview: ShownPreview | undefined, projectId: number | undefined, reader: Reader): Content {
+  if (preview?.project === undefined) {
+    const text = projectId === undefined ? 'Choose a project.' : 'This project has no figures of the last month.'
+    return html`<p class="dim">${text} Nothing is changed by trying a rule.</p>`
+  }
+  const { found, pipelines, backTo, rule } = preview
+  return html`<p class="dim">
+      By the ${counted(pipelines, 'stored pipeline')}${backTo !== undefined && `, back to ${utc(backTo).slice(0, 16)}`}.
+      To keep such a rule: <code>PIPESPAN_REGRESSIONS_SLOWER=${rule.slower}</code>
+      <code>PIPESPAN_REGRESSIONS_SLOWER_BY=${rule.slowerBy}s</code>
+      <code>PIPESPAN_REGRESSIONS_FAILING=${rule.failing}</code>.
+    </p>
+    ${regressionTable(found, reader, 'Nothing would have been flagged.', 'With this rule')}`
+}

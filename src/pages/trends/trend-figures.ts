@@ -1,0 +1,126 @@
+// Trends, for the page and the JSON API: percentiles from bins, compared with the previous period.
+import { figuresOf, type Figures } from './trend-sum.ts'
+import { regressionsOf, type ShownRegression } from './regression-figures.ts'
+import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
+import { rankedJobs, rankedProjects, type LineSort, type TrendLine } from './trend-lines.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PagesSources } from '../ports.ts'
+import type {
+  TrendFilter,
+  TrendQuery,
+  TrendReads,
+  TrendRow,
+  TrendStep,
+  TrendSubject,
+} from '../../store/ports/trends.ts'
+
+export interface TrendPoint extends Figures {
+  readonly at: Millis
+}
+
+export interface AskedTrends extends TrendFilter {
+  /** Undefined: chosen by how far back there is data. */
+  readonly span?: Span | undefined
+  readonly projectId?: number | undefined
+  readonly job?: string | undefined
+  /** An exact branch or tag, or a runner's description. Daily statistics do not have these, so stored runs are counted instead. */
+  readonly ref?: string | undefined
+  readonly runner?: string | undefined
+  /** The sort orders of the tables. */
+  readonly jobs?: LineSort | undefined
+  readonly projects?: LineSort | undefined
+}
+
+export interface Trends {
+  readonly span: Span
+  readonly step: TrendStep
+  readonly since: Millis
+  readonly until: Millis
+  /** Undefined: all projects. */
+  readonly project?: { readonly id: number; readonly name: string } | undefined
+  readonly job?: string | undefined
+  readonly filter: TrendFilter & Pick<AskedTrends, 'ref' | 'runner'>
+  /** Pipeline names to filter by. */
+  readonly pipelineNames: readonly string[]
+  readonly points: readonly TrendPoint[]
+  /** Over the whole period. */
+  readonly total: Figures
+  /** The previous period of the same length; undefined unless all of it is stored. */
+  readonly before?: Figures | undefined
+  readonly projects: readonly TrendLine[]
+  readonly jobs: readonly TrendLine[]
+  /** Regressions of the project, the job or all projects, in this period or unresolved. */
+  readonly regressions: readonly ShownRegression[]
+  /** The sort orders of the tables. */
+  readonly sorted: { readonly projects: LineSort; readonly jobs: LineSort }
+  /** Set if stored runs were counted: how many, and how far back if there were too many. */
+  readonly retained?:
+    | {
+        /** `jobs`: only for the table of jobs. */
+        readonly of: 'all' | 'jobs'
+        readonly pipelines: number
+        readonly backTo?: Millis | undefined
+      }
+    | undefined
+}
+
+const mostNames = 200
+
+export async function trendsOf(
+  { views, repositories }: Pick<PagesSources, 'views' | 'repositories'>,
+  asked: AskedTrends,
+  now: Millis,
+): Promise<Trends> {
+  const { projectId, job, ref, runner, branch, source, pipelineName } = asked
+  const subject: Partial<TrendSubject> =
+    projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
+  const span = asked.span ?? openingSpan(await views.trends.extent(subject), now)
+  const { step, length } = spans[span]
+  const until = now - (now % step) + step
+  const query: TrendQuery = { step, since: until - length, until, branch, source, pipelineName }
+  const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
+  // Daily statistics of jobs do not have the source and the name of their pipelines.
+  const isOfStored = ref !== undefined || runner !== undefined
+  const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
+  const counted = jobsAreOfStored
+    ? await views.trends.retained({ ...query, since: earlier.since, projectId, ref, runner })
+    : undefined
+  const jobFigures: TrendReads = counted?.figures ?? views.trends
+  const figures = isOfStored || job !== undefined ? jobFigures : views.trends
+  const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
+  const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
+  const [series, before, names, projects, jobs, worse] = await Promise.all([
+    figures.series(subject, query),
+    isWholeBefore || figures === views.trends ? figures.series(subject, earlier) : [],
+    views.trends.names({ step, since: query.since, until, projectId }, mostNames),
+    rankedProjects(figures, sorted.projects, query),
+    rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
+    regressionsOf({ repositories }, { projectId, job, since: query.since }),
+  ])
+  const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
+  return {
+    span,
+    ...{ step, since: query.since, until },
+    project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
+    job,
+    filter: { branch, source, pipelineName, ref, runner },
+    pipelineNames: [...new Set(names.map(one => one.name))],
+    points: pointsOf(series),
+    total: figuresOf(series),
+    before: before.length === 0 ? undefined : figuresOf(before),
+    projects,
+    jobs,
+    regressions: worse.filter(one => branch === undefined || one.branch === branch),
+    sorted,
+    retained: counted && {
+      of: figures === views.trends ? 'jobs' : 'all',
+      pipelines: counted.pipelines,
+      backTo: counted.backTo,
+    },
+  }
+}
+
+/** Rows of several instances with the same project id are added up. */
+function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
+  return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
+}

@@ -1,0 +1,85 @@
+// The filters of trends: the form, and addresses that keep the filters.
+import { branchClasses } from '../../model/branch-class.ts'
+import { choice, sources } from '../layout/choice.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { lineSortOf, type LineSort } from './trend-lines.ts'
+import { spanNames, spanOf, spans } from '../layout/trend-spans.ts'
+import { wholeNumber } from '../layout/whole-number.ts'
+import type { AskedTrends, Trends } from './trend-figures.ts'
+
+/** The question in a query. Invalid values, such as an unknown branch class, are ignored. */
+export function askedTrends(query: URLSearchParams): AskedTrends {
+  const text = (name: string): string | undefined => {
+    const given = query.get(name)?.trim()
+    return given === '' ? undefined : given
+  }
+  return {
+    span: spanOf(query.get('span')),
+    projectId: wholeNumber(query.get('project') ?? ''),
+    job: query.get('job') ?? undefined,
+    branch: branchClasses.find(one => one === query.get('branch')),
+    source: text('source'),
+    pipelineName: text('name'),
+    ref: text('ref'),
+    runner: text('runner'),
+    jobs: lineSortOf(query.get('jobs')),
+    projects: lineSortOf(query.get('projects')),
+  }
+}
+
+interface Changes extends Omit<AskedTrends, 'jobs' | 'projects'> {
+  readonly jobs?: LineSort
+  readonly projects?: LineSort
+}
+
+/** The address of the same trends with changes. A change to undefined removes a filter. */
+export function trendsLink(base: string, { span, project, job, filter, sorted }: Trends, changes: Changes): string {
+  const { projectId, pipelineName, ...rest } = {
+    ...{ span, projectId: project?.id, job, ...filter, ...sorted },
+    ...changes,
+  }
+  const all = { project: projectId, name: pipelineName, ...rest }
+  const given = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  )
+  const query = new URLSearchParams(given)
+  if (query.get('jobs') === 'slowest') query.delete('jobs')
+  if (query.get('projects') === 'runs') query.delete('projects')
+  return `${base}/trends?${query.toString()}`
+}
+
+export function spanChoice(trends: Trends, base: string): Content {
+  return html`<nav class="choice" aria-label="How long back">
+    ${spanNames.map(one => html`<a href="${trendsLink(base, trends, { span: one })}" ${one === trends.span && html` aria-current="true"`}>${spans[one].name}</a>`)}
+  </nav>`
+}
+
+/** Branch classes for people. */
+export const branchNames: Readonly<Record<string, string>> = {
+  default: 'default branch',
+  merge_request: 'merge requests',
+  tag: 'tags',
+  other: 'other branches',
+}
+
+export function trendsForm(trends: Trends, base: string): Html {
+  const { span, project, job, filter, sorted, pipelineNames } = trends
+  const kept = { span, project: project?.id, job, ...sorted }
+  const isFiltered = Object.values(filter).some(value => value !== undefined)
+  const clear = { branch: undefined, source: undefined, pipelineName: undefined, ref: undefined, runner: undefined }
+  return html`<form class="filters card" method="get" action="${base}/trends" role="search" aria-label="Filter trends">
+    ${Object.entries(kept).map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}" />`)}
+    <label>Branches${choice('branch', branchClasses, filter.branch, branchNames)}</label>
+    <label>Started by${choice('source', sources, filter.source)}</label>
+    <label
+      >Pipeline
+      name${choice('name', pipelineNames, filter.pipelineName, Object.fromEntries(pipelineNames.map(name => [name, name])))}</label
+    >
+    <label>Exact branch or tag<input name="ref" value="${filter.ref}" autocomplete="off" /></label>
+    <label>Runner<input name="runner" value="${filter.runner}" autocomplete="off" /></label>
+    <span class="buttons"
+      ><button>Filter</button
+      >${isFiltered && html`<a class="button plain" href="${trendsLink(base, trends, clear)}">Clear</a>`}</span
+    >
+  </form>`
+}

@@ -1,0 +1,155 @@
+// The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
+import { barChart, lineChart, type ChartMark } from './charts.ts'
+import { card, empty, table, type Page, type Reader } from '../layout/frame.ts'
+import { counted, duration, number, percent, utc } from '../layout/format.ts'
+import { delta } from '../layout/delta.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
+import { hour } from '../../store/ports/trends.ts'
+import { jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
+import { regressionTable, subjectOf, valueOf } from './regression-list.ts'
+import { shownLines } from './trend-lines.ts'
+import { spanChoice, trendsForm, trendsLink } from './trend-filters.ts'
+import { spans } from '../layout/trend-spans.ts'
+import { timelineCard } from '../changes/timeline.ts'
+import type { Timeline } from '../changes/timeline-figures.ts'
+import type { Trends } from './trend-figures.ts'
+
+/** `timeline`: that of the project; only on the page of one project. */
+export function trendsPage(trends: Trends, timeline: Timeline | undefined, reader: Reader): Page {
+  const { points, project, job } = trends
+  const { base } = reader
+  const of = [project?.name ?? 'All projects', job].filter(Boolean).join(', job ')
+  const all = trendsLink(base, trends, { projectId: undefined, job: undefined })
+  return {
+    title: `Trends: ${of}`,
+    content: html`
+      ${project !== undefined && html`<nav class="crumbs" aria-label="Where this is"><a href="${all}">Trends</a>${job !== undefined && html` / <a href="${trendsLink(base, trends, { job: undefined })}">${project.name}</a>`}</nav>`}
+      <div class="page-head">
+        <h1>${of}</h1>
+        ${spanChoice(trends, base)}
+      </div>
+      ${trendsForm(trends, base)} ${aboutRetained(trends)}
+      ${
+        points.length === 0
+          ? card(
+              'Nothing yet',
+              empty(
+                `Nothing passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
+              ),
+            )
+          : html`${tiles(trends)}
+              <div class="charts">
+                <div class="card">
+                  ${lineChart(
+                    'Duration',
+                    points,
+                    [
+                      { name: 'median', css: 'p50', value: point => point.p50 },
+                      { name: '95th percentile', css: 'p95', value: point => point.p95 },
+                    ],
+                    trends,
+                    marksOf(trends, 'slower'),
+                  )}
+                </div>
+                <div class="card">
+                  ${lineChart('Queue time', points, [{ name: 'median', css: 'queue-line', value: point => point.queueP50 }], trends)}
+                </div>
+                <div class="card">${barChart(nounOf(trends), points, trends, marksOf(trends, 'failing'))}</div>
+              </div>
+              <details class="card">
+                <summary>Show as a table</summary>
+                ${pointsTable(trends)}
+              </details>`
+      }
+      ${timeline !== undefined && timelineCard(timeline, reader)}
+      ${card(
+        'Regressions',
+        regressionTable(trends.regressions, reader, 'Nothing became slower or less reliable in this time.'),
+        {
+          aside: html`<a href="${base}/trends/regressions${project !== undefined && `?project=${project.id}`}"
+            >All, and try a rule</a
+          >`,
+        },
+      )}
+      ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
+      ${
+        project === undefined &&
+        card('Projects', projectsTable(trends, base), {
+          aside: trends.projects.length >= shownLines.projects && `the first ${shownLines.projects}`,
+        })
+      }
+      <p class="dim">
+        Percentiles are accurate to within 5 %. Canceled and skipped runs are not counted. A job is flaky when it failed
+        and then passed when it ran again for the same commit.
+      </p>
+    `,
+  }
+}
+
+/** What the runs are: jobs, if they are filtered by runner. */
+function nounOf({ job, filter }: Trends): string {
+  if (job !== undefined) return 'Runs'
+  return filter.runner === undefined ? 'Pipelines' : 'Jobs'
+}
+
+/** Only for one project: there would be too many for all of them. */
+function marksOf({ project, regressions }: Trends, kind: 'slower' | 'failing'): ChartMark[] {
+  if (project === undefined) return []
+  return regressions
+    .filter(one => one.kind === kind)
+    .map(one => ({
+      at: one.first.at,
+      until: one.resolved?.at,
+      says: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
+    }))
+}
+
+function aboutRetained({ retained }: Trends): Content {
+  if (retained === undefined) return ''
+  const { of, pipelines, backTo } = retained
+  const what = of === 'jobs' ? 'Figures of jobs' : 'Figures'
+  return html`<p class="dim">
+    ${what} for these filters are counted over ${counted(pipelines, 'stored pipeline')} of this period and the one
+    before${backTo !== undefined && `, the newest: back to ${utc(backTo).slice(0, 16)}`}. Pipelines that have been
+    pruned are not among them.
+  </p>`
+}
+
+function tiles({ total, before, span, ...trends }: Trends): Html {
+  const tile = (name: string, shown: string, change: Content): Html =>
+    html`<div class="tile">
+      <dt>${name}</dt>
+      <dd><strong>${shown}</strong> ${change}</dd>
+    </div>`
+  const rate = (of: { runs: number; failed: number }): number => (of.runs === 0 ? 0 : of.failed / of.runs)
+  return html`<dl class="tiles card" aria-label="This period, compared with the previous one">
+      ${tile(nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
+      ${tile('Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', 'points'))}
+      ${tile('Median', duration(total.p50), delta(total.p50, before?.p50, 'less'))}
+      ${tile('p95', duration(total.p95), delta(total.p95, before?.p95, 'less'))}
+      ${tile('Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less'))}
+    </dl>
+    <p class="dim">
+      ${before === undefined ? `No data for the previous ${spans[span].name} to compare with.` : `Arrows compare with the previous ${spans[span].name}.`}
+    </p>`
+}
+
+function pointsTable({ points, step }: Trends): Content {
+  const rows = points
+    .toReversed()
+    .map(point => [
+      step === hour ? utc(point.at).slice(0, 16) : utc(point.at).slice(0, 10),
+      figure(number(point.runs)),
+      figure(point.runs === 0 ? '–' : percent(point.failed / point.runs)),
+      figure(duration(point.p50)),
+      figure(duration(point.p95)),
+      figure(duration(point.queueP50)),
+    ])
+  return html`<div class="short">
+    ${table('Figures over time', ['When', 'Runs', 'Failed', 'Median', 'p95', 'Queue'], rows)}
+  </div>`
+}
+
+function figure(text: string): Content {
+  return html`<span class="figure">${text}</span>`
+}

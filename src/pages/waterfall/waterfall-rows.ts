@@ -1,0 +1,143 @@
+// The rows of a waterfall: a family's pipelines, stages and jobs in order, with their times. Pure.
+import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
+import { drawnRows } from './waterfall-choice.ts'
+import { platformNow } from '../pipelines/run-card.ts'
+import type { FamilyMember } from '../pipelines/family.ts'
+import type { JobCard, RunCard } from '../pipelines/run-card.ts'
+import type { WaterfallRow } from './waterfall-row.ts'
+import type { Millis } from '../../model/instant.ts'
+
+export interface Waterfall {
+  readonly rows: readonly WaterfallRow[]
+  readonly from: Millis
+  readonly to: Millis
+  /** The critical path of the pipeline that the page shows. */
+  readonly path: CriticalPath
+  /** How many jobs (of `ofJobs`) and pipelines are left out. */
+  readonly left: { readonly jobs: number; readonly ofJobs: number; readonly pipelines: number }
+}
+
+export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Waterfall {
+  const rows: WaterfallRow[] = []
+  addPipeline(root, 0, true, rows, now)
+  const times = rows.flatMap(row => [row.queued, row.start, row.end]).filter(at => at !== undefined)
+  const from = times.length === 0 ? now : Math.min(...times)
+  const to = times.length === 0 ? now + 1 : Math.max(from + 1_000, ...times)
+  const card = find(root, asked)?.card
+  const path = criticalPath(card === undefined ? [] : ranOf(card.jobs, platformNow(card, now)))
+  const drawn = drawnRows(rows)
+  const jobsOf = (some: readonly WaterfallRow[]): number => some.filter(({ kind }) => kind === 'job').length
+  const ofJobs = jobsOf(rows)
+  return { rows: drawn, from, to, path, left: { jobs: ofJobs - jobsOf(drawn), ofJobs, pipelines: leftOut(root) } }
+}
+
+function leftOut({ left, children }: FamilyMember): number {
+  return children.reduce((sum, child) => sum + leftOut(child), left)
+}
+
+function find(member: FamilyMember, id: number): FamilyMember | undefined {
+  if (member.card.pipelineId === id) return member
+  for (const child of member.children) {
+    const found = find(child, id)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function addPipeline(member: FamilyMember, depth: number, critical: boolean, rows: WaterfallRow[], ours: Millis): void {
+  const { card, children } = member
+  const now = platformNow(card, ours)
+  const { projectId, pipelineId } = card
+  const path = new Set(critical ? criticalPath(ranOf(card.jobs, now)).ids : [])
+  const base = { projectId, pipelineId, retried: false, critical: false }
+  rows.push({
+    ...base,
+    ...spanOf(card, now),
+    kind: 'pipeline',
+    id: pipelineId,
+    label: card.name ?? card.project,
+    note: `${card.name === undefined ? '' : `${card.project.slice(card.project.lastIndexOf('/') + 1)} `}#${pipelineId}`,
+    status: card.status,
+    depth,
+  })
+  const placed = new Set<FamilyMember>()
+  for (const [stage, jobs] of Map.groupBy(card.jobs, job => job.stage)) {
+    rows.push({
+      ...base,
+      ...around(jobs, now),
+      kind: 'stage',
+      id: jobs[0]?.id ?? 0,
+      label: stage || 'no stage',
+      status: '',
+      depth: depth + 1,
+    })
+    for (const job of jobs.toSorted(byStart)) {
+      rows.push(jobRow(job, card, depth + 2, path.has(job.id), now))
+      for (const child of children.filter(
+        one => one.triggeredBy === job.id || job.downstreamId === one.card.pipelineId,
+      )) {
+        if (placed.has(child)) continue
+        placed.add(child)
+        addPipeline(child, depth + 3, path.has(job.id), rows, ours)
+      }
+    }
+  }
+  for (const child of children) if (!placed.has(child)) addPipeline(child, depth + 2, false, rows, ours)
+}
+
+function jobRow(
+  job: JobCard,
+  { projectId, pipelineId }: RunCard,
+  depth: number,
+  critical: boolean,
+  now: Millis,
+): WaterfallRow {
+  const { startedAt, queuedMs } = job
+  const queued = startedAt === undefined || queuedMs === undefined ? undefined : startedAt - queuedMs
+  return {
+    kind: 'job',
+    id: job.id,
+    label: job.name,
+    note: noteOf(job),
+    status: job.status === 'failed' && job.allowFailure ? 'warning' : job.status,
+    depth,
+    queued,
+    start: startedAt,
+    end: startedAt === undefined ? undefined : (job.finishedAt ?? now),
+    critical,
+    retried: job.retried,
+    projectId,
+    pipelineId,
+  }
+}
+
+function noteOf(job: JobCard): string | undefined {
+  if (job.retried) return 'retried'
+  if (job.kind === 'bridge') return 'bridge'
+  return job.status === 'failed' && job.allowFailure ? 'allowed to fail' : undefined
+}
+
+function byStart(a: JobCard, b: JobCard): number {
+  return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
+}
+
+/** Jobs that ran or are running. Running ones end at `now`. */
+export function ranOf(jobs: readonly JobCard[], now: Millis): Ran[] {
+  return jobs.flatMap(({ id, startedAt, finishedAt, status }) => {
+    if (startedAt === undefined) return []
+    const end = finishedAt ?? (status === 'running' || status === 'canceling' ? now : undefined)
+    return end === undefined ? [] : [{ id, start: startedAt, end: Math.max(startedAt, end) }]
+  })
+}
+
+function spanOf(card: RunCard, now: Millis): Pick<WaterfallRow, 'start' | 'end'> {
+  const { start, end } = around(card.jobs, now)
+  const from = card.createdAt ?? start
+  return { start: from, end: card.finishedAt ?? end ?? from }
+}
+
+function around(jobs: readonly JobCard[], now: Millis): Pick<WaterfallRow, 'start' | 'end'> {
+  const ran = ranOf(jobs, now)
+  if (ran.length === 0) return {}
+  return { start: Math.min(...ran.map(job => job.start)), end: Math.max(...ran.map(job => job.end)) }
+}
