@@ -16,13 +16,13 @@ export class Misconfigured extends Fault {
   readonly exitCode = exitCode.misused
 }
 
-/** Throws Misconfigured. `mayBeMissing`: see LoadOptions. */
+/** The configuration of a command that does not listen. Throws Misconfigured. `mayBeMissing`: see LoadOptions. */
 export function requireConfig(
   terminal: Terminal,
   file: string | undefined,
   mayBeMissing?: LoadOptions<ProfileName>['mayBeMissing'],
 ): LoadedConfig<ProfileName> {
-  const loaded = loadConfig({ env: terminal.env, file, profiles, mayBeMissing })
+  const loaded = loadConfig({ env: terminal.env, file, profiles, mayBeMissing, listens: false })
   if (loaded.ok) return loaded
   throw new Misconfigured(
     loaded.faults.map(fault => describeFault(fault)).join('\n'),

@@ -15,12 +15,16 @@ export interface Checked {
   readonly faulty: ReadonlySet<string>
   /** Whether the file could be read completely. */
   readonly whole: boolean
+  /** Whether this process will listen: most commands do not, and then nothing is open to strangers. */
+  readonly listens: boolean
 }
 
 interface Check {
   /** The settings that it reads. The fault is shown at the first one that was given. */
   readonly of: readonly string[]
   readonly find: (config: Config) => Wrong | undefined
+  /** It only concerns a process that listens. */
+  readonly ofListeners?: true
 }
 
 const checks: readonly Check[] = [
@@ -40,6 +44,7 @@ const checks: readonly Check[] = [
   },
   {
     of: ['listen', 'webhook.token', 'webhook.signing_token'],
+    ofListeners: true,
     find: ({ listen, webhook }) => {
       if (isLoopback(listen)) return undefined
       if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return undefined
@@ -115,6 +120,7 @@ const checks: readonly Check[] = [
   },
   {
     of: ['admin.listen', 'admin.token'],
+    ofListeners: true,
     find: ({ admin }) => {
       if (isLoopback(admin.listen) || admin.token.current() !== undefined) return undefined
       return {
@@ -143,6 +149,7 @@ const checks: readonly Check[] = [
   },
   {
     of: ['admin.listen', 'listen'],
+    ofListeners: true,
     find: ({ listen, admin }) => {
       const same = listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host
       return same
@@ -170,11 +177,12 @@ const checks: readonly Check[] = [
 
 /** Faults, and warnings about what is allowed but probably not intended. */
 export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings: string[] } {
-  const { config, settings, faulty, whole } = checked
+  const { config, settings, faulty, whole, listens } = checked
   if (!whole) return { faults: [], warnings: [] }
   const sources = new Map(settings.map(({ path, source }) => [path, source]))
-  const faults = checks.flatMap(({ of, find }) => {
-    const wrong = of.some(path => faulty.has(path)) ? undefined : find(config)
+  const faults = checks.flatMap(({ of, find, ofListeners }) => {
+    const applies = (listens || ofListeners !== true) && !of.some(path => faulty.has(path))
+    const wrong = applies ? find(config) : undefined
     return wrong === undefined ? [] : [{ ...placeOf(of, sources), ...wrong }]
   })
   const warnings = [...noSecret(checked), ...unusedToken(config, sources)]
@@ -211,9 +219,9 @@ function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, So
 }
 
 /** On loopback no secret is required, but every user and process of the machine can reach the listener. */
-function noSecret({ config: { listen, webhook }, faulty }: Checked): string[] {
+function noSecret({ config: { listen, webhook }, faulty, listens }: Checked): string[] {
   const unsure = ['listen', 'webhook.token', 'webhook.signing_token'].some(path => faulty.has(path))
-  if (unsure || !isLoopback(listen)) return []
+  if (unsure || !listens || !isLoopback(listen)) return []
   if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return []
   return [
     `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +

@@ -30,6 +30,8 @@ export interface LoadOptions<P extends string> {
   /** Whether the file of the secret at this path, such as `webhook.token`, may be missing at first. */
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
+  /** Whether the process will listen, as the daemon does. Default: true. */
+  readonly listens?: boolean | undefined
 }
 
 export interface LoadedConfig<P extends string = string> {
@@ -60,7 +62,8 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     clock: options.clock,
   })
   const config = reader.readGroup(table, file.root) as Config<P>
-  const checked = crossChecks({ config, settings: reader.settings, faulty: reader.faulty, whole: file.whole })
+  const { settings, faulty } = reader
+  const checked = crossChecks({ config, settings, faulty, whole: file.whole, listens: options.listens ?? true })
   const faults = [...file.faults, ...reader.faults, ...checked.faults]
   const known = knownVariables(table, profiles)
   const warnings = [
@@ -70,7 +73,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...foreignVariables(env, profiles, profile),
     ...checked.warnings,
   ]
-  return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings: reader.settings, warnings }
+  return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings, warnings }
 }
 
 interface ReadFile {

@@ -16,6 +16,11 @@ afterEach(async () => {
   await world.instance.close()
 })
 
+it('runs where the image listens on every address, without the webhook secret of the daemon', async () => {
+  Object.assign(world.env, { PIPESPAN_LISTEN: '[::]:8080', PIPESPAN_ADMIN_LISTEN: '[::]:8081' })
+  expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
+})
+
 const checkAddress =
   'Check PIPESPAN_OBSERVABILITY_URL: it must be the URL of the observability instance itself, not its OTLP endpoint, and not behind a login page.'
 const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
