@@ -12,11 +12,13 @@ import { temporality } from './metric-options.ts'
 export const observabilityOptions = {
   export: setting(someOf(signals), {
     variable: { ofProfile: 'export' },
+    spellings: ['PIPESPAN_OBSERVABILITY_EXPORT'],
     default: 'traces,metrics,logs',
     says: 'Enabled signals.',
   }),
   token: secretSetting(secret, {
     variable: { ofProfile: 'token' },
+    spellings: ['PIPESPAN_OBSERVABILITY_TOKEN'],
     says: 'Bearer token of the `default` destination; replaces an `Authorization` header.',
   }),
   url: setting(httpUrl, {

@@ -8,6 +8,7 @@ import {
   foreignVariables,
   knownVariables,
   mistypedStandardVariables,
+  overriddenVariables,
   unknownVariables,
   type Environment,
 } from './variables.ts'
@@ -71,6 +72,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...unknownVariables(env, known),
     ...mistypedStandardVariables(env, known),
     ...foreignVariables(env, profiles, profile),
+    ...overriddenVariables(env, table, profiles[profile]),
     ...checked.warnings,
   ]
   return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings, warnings }

@@ -1,6 +1,6 @@
 // Environment variables: which one sets an option, and which ones were probably mistyped.
 import { nearest } from './nearest.ts'
-import { rowsOf, variablesOf, type Group, type Profiles } from './option.ts'
+import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles } from './option.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -79,6 +79,19 @@ export function unknownVariables(env: Environment, known: ReadonlySet<string>): 
 
 function isServicePort(name: string, value: string): boolean {
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
+}
+
+/** Warnings about variables that are ignored because another name of the same option is set to something else. */
+export function overriddenVariables(env: Environment, options: Group, profile: ProfileVariables): string[] {
+  return rowsOf(options).flatMap(({ option }) => {
+    const names = variablesOf(option, profile)
+    return [names, names.map(name => `${name}_FILE`)].flatMap(spelled => {
+      const [used, ...others] = spelled.filter(name => firstSet(env, [name]) !== undefined)
+      return others
+        .filter(name => used !== undefined && env[name] !== env[used])
+        .map(name => `${name}: Ignored, because ${used} is set to another value. Keep one of the two.`)
+    })
+  })
 }
 
 /** Warnings about variables that only another profile reads. */

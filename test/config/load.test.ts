@@ -242,6 +242,28 @@ describe('variables', () => {
     expect(config.observability.token.current()?.reveal()).toBe('abc')
   })
 
+  it.each(Object.keys(profiles))('of the export have names that every profile reads (%s)', profile => {
+    const env = { PIPESPAN_PLATFORM_PROFILE: profile, PIPESPAN_WEBHOOK_TOKEN: 'abc' }
+    const token = fileWith('of-a-file', 'token')
+    const { config, warnings } = good({
+      ...env,
+      PIPESPAN_OBSERVABILITY_EXPORT: 'logs',
+      PIPESPAN_OBSERVABILITY_TOKEN_FILE: token,
+    })
+    expect(warnings).toEqual([])
+    expect(config.observability.export).toEqual(['logs'])
+    expect(config.observability.token.current()?.reveal()).toBe('of-a-file')
+  })
+
+  it('that are ignored beside another name of the same setting are named', () => {
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN: 'one', https_proxy: 'http://same:1' }
+    const { config, warnings } = good({ ...env, PIPESPAN_OBSERVABILITY_TOKEN: 'two', HTTPS_PROXY: 'http://same:1' })
+    expect(config.observability.token.current()?.reveal()).toBe('two')
+    expect(warnings).toEqual([
+      'SERVICE_OBSERVABILITY_TOKEN: Ignored, because PIPESPAN_OBSERVABILITY_TOKEN is set to another value. Keep one of the two.',
+    ])
+  })
+
   it('of another profile are not read, and the warning says under which they are', () => {
     const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(config.observability.export).toHaveLength(3)
