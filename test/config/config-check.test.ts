@@ -1,6 +1,8 @@
-import { expect, it } from 'vitest'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { configCheck, type ConfigCheckOptions } from '../../src/cli/config-check.ts'
-import { fileWith } from './given.ts'
+import { fileWith, folder } from './given.ts'
 import type { Environment } from '../../src/config/variables.ts'
 
 async function check(
@@ -17,6 +19,27 @@ async function check(
 it('the example file passes, with nothing to warn of', async () => {
   const done = await check({ file: 'config/pipespan.example.yaml' })
   expect(done).toEqual({ code: 0, out: 'The configuration is valid.\n', err: '' })
+})
+
+describe('the examples', () => {
+  const examples = readdirSync('config/examples')
+
+  it('are for the poller, the rotation and GitLab', () => {
+    expect(examples).toEqual(expect.arrayContaining(['gitlab.yaml', 'poller.yaml', 'rotation.yaml']))
+  })
+
+  it.each(examples)('%s passes once its secrets are there, with nothing to warn of', async name => {
+    const secrets = folder()
+    const text = readFileSync(path.join('config/examples', name), 'utf8')
+    const named = [...text.matchAll(/^ *\w+_file: (\S+)$/gm)].map(([, file = '']) => file)
+    expect(named.length).toBeGreaterThan(0)
+    for (const file of named) {
+      const secret = file.endsWith('signing-token') ? 'whsec_c2VjcmV0' : 'a-secret-of-this-test'
+      writeFileSync(path.join(secrets, path.basename(file)), secret)
+    }
+    const file = fileWith(text.replaceAll(/(?<=_file: )\S*\//g, `${secrets}/`))
+    expect(await check({ file })).toMatchObject({ code: 0, err: '' })
+  })
 })
 
 it('faults and warnings are all printed, a line each, and the exit code is 2', async () => {
