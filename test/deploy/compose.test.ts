@@ -5,6 +5,8 @@ import path from 'node:path'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { loadConfig } from '../../src/config/load.ts'
+import { profiles } from '../../src/platform/profile.ts'
 import { knownVariables } from './known-variables.ts'
 import { repository } from './tool.ts'
 
@@ -62,10 +64,10 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     expect(unchecked.filter(name => name !== 'pipespan' && name !== 'collector')).toEqual([])
   })
 
-  it('holds no secret: passwords and tokens come from the environment, and are asked for', () => {
+  it('holds no secret: passwords and tokens come from the environment', () => {
     for (const [, { environment = {} }] of services) {
       for (const [name, value] of Object.entries(environment)) {
-        if (/TOKEN|PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{\w+:\?/)
+        if (/TOKEN|PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{\w+:(\?[^}]+|-)\}$/)
       }
     }
     expect(text).not.toMatch(/:\/\/\w+:[^$@\s]+@/)
@@ -78,6 +80,34 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     expect(own.length).toBeGreaterThan(2)
     for (const name of own) expect(knownVariables()).toContain(name)
   })
+
+  it.each(Object.keys(profiles))(
+    'takes the API, its token and the signing token from the environment (profile %s)',
+    profile => {
+      const given: Record<string, string> = {
+        PIPESPAN_PLATFORM_PROFILE: profile,
+        PIPESPAN_PLATFORM_URL: 'https://git.example.com',
+        PIPESPAN_PLATFORM_TOKEN: 'an-api-token',
+        PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token',
+        PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_c2VjcmV0',
+        POSTGRES_PASSWORD: 'a-password',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      }
+      const set = Object.entries(compose.services.pipespan?.environment ?? {}).map(([name, value]) => [
+        name,
+        value.replace(/\$\{(\w+)[^}]*\}/g, (_, variable: string) => given[variable] ?? ''),
+      ])
+      const loaded = loadConfig({ env: Object.fromEntries(set) as Record<string, string>, file: undefined, profiles })
+      expect(loaded).toMatchObject({
+        ok: true,
+        warnings: [],
+        config: { platform: { profile, url: given.PIPESPAN_PLATFORM_URL } },
+      })
+      if (!loaded.ok) return
+      expect(loaded.config.platform.token.current()?.reveal()).toBe('an-api-token')
+      expect(loaded.config.webhook.signingToken.current()).toHaveLength(1)
+    },
+  )
 
   it('mounts only what is in the repository', () => {
     for (const [, { volumes = [] }] of services) {

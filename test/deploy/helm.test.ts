@@ -2,14 +2,26 @@
 import { describe, expect, it } from 'vitest'
 import { hasTool, runTool } from './tool.ts'
 import { manifestsIn, ofKind, podOf, schemaFaults, type Manifest } from './manifest.ts'
-import { expectComplete, expectDaemon, expectHardened, expectKnownSettings } from './pod-promises.ts'
-import { parseConfig } from './mounted-config.ts'
+import {
+  expectComplete,
+  expectDaemon,
+  expectHardened,
+  expectKnownSettings,
+  expectOwnPodsSelected,
+} from './pod-promises.ts'
+import { configurationIn } from './pod-environment.ts'
+import { profiles, type ProfileName } from '../../src/platform/profile.ts'
 
 const hasHelm = hasTool('helm', ['version'], 'rendering deploy/helm')
 const rotation = [
   '--set=tokenRotation.enabled=true',
   '--set=tokenRotation.observabilityUrl=https://observability.example.com',
   '--set=tokenRotation.otlpEndpoint=https://otlp.example.com',
+]
+const platform = [
+  '--set=platform.url=https://git.example.com',
+  '--set=platform.existingSecret=pipespan',
+  '--set=webhook.signingKey=signing-token',
 ]
 const besides = '--set-json=sidecar.containers=[{"name":"collector","image":"collector:1.0.0"}]'
 
@@ -34,10 +46,27 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expectComplete(manifests)
     const [deployment] = ofKind(manifests, 'Deployment')
     if (deployment !== undefined) expectDaemon(deployment)
-    const [config] = ofKind(manifests, 'ConfigMap')
-    expect(parseConfig((config?.data as Record<string, string>)['pipespan.yaml'] ?? '')).toMatchObject({ ok: true })
+    expectOwnPodsSelected(manifests)
+    configurationIn(manifests, 'Deployment', 'generic')
     if (!args.includes(besides)) expectHardened(manifests)
     for (const job of ofKind(manifests, 'CronJob')) podOf(job)?.containers.forEach(expectKnownSettings)
+  })
+
+  it.each(Object.keys(profiles) as ProfileName[])(
+    'gives the daemon a configuration of which nothing is ignored (profile %s)',
+    profile => {
+      const manifests = rendered(...platform, ...rotation, `--set=platform.profile=${profile}`)
+      const { config } = configurationIn(manifests, 'Deployment', profile)
+      expect(config.platform.url).toBe('https://git.example.com')
+      expect(config.platform.token.current()).toBeDefined()
+      expect(config.webhook.signingToken.current()).toBeDefined()
+      expect(config.observability.token.current()).toBeDefined()
+      expect(configurationIn(manifests, 'CronJob', 'generic').config.observability.apiKey.current()).toBeDefined()
+    },
+  )
+
+  it('leaves the profile to config where no value says it', () => {
+    configurationIn(rendered('--set=config.platform.profile=gitlab'), 'Deployment', 'gitlab')
   })
 
   it('has the shapes of the overlays', () => {
@@ -58,5 +87,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(() => rendered('--set=store.kind=mysql')).toThrow('store')
     expect(() => rendered('--set=store.kind=postgres', besides)).toThrow('one replica')
     expect(() => rendered('--set=tokenRotation.enabled=true')).toThrow('tokenRotation.observabilityUrl is needed')
+    expect(() => rendered('--set=platform.existingSecret=pipespan')).toThrow('needs platform.url')
+    expect(() => rendered('--set=platform.profile=gitlub')).toThrow('profile')
   })
 })

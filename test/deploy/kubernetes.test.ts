@@ -6,8 +6,16 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { hasTool, repository, runTool } from './tool.ts'
 import { manifestsIn, ofKind, podOf, schemaFaults, type Manifest } from './manifest.ts'
-import { expectComplete, expectDaemon, expectHardened, expectKnownSettings } from './pod-promises.ts'
-import { parseConfig } from './mounted-config.ts'
+import {
+  expectComplete,
+  expectDaemon,
+  expectHardened,
+  expectKnownSettings,
+  expectOwnPodsSelected,
+} from './pod-promises.ts'
+import { fileNames } from '../../src/cli/setup/files.ts'
+import { configurationIn } from './pod-environment.ts'
+import { profiles, type ProfileName } from '../../src/platform/profile.ts'
 
 const overlays = ['single', 'scaled', 'sidecar', 'token-rotation']
 const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the overlays of deploy/kubernetes')
@@ -20,6 +28,16 @@ function built(overlay: string): Manifest[] {
     known.get(overlay) ?? manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
   known.set(overlay, manifests)
   return manifests
+}
+
+const profileNames = Object.keys(profiles) as ProfileName[]
+
+/** The manifests after the operator has written this profile into pipespan.yaml, and wants signatures. */
+function edited(manifests: readonly Manifest[], profile: ProfileName): Manifest[] {
+  const text = JSON.stringify(manifests)
+  return JSON.parse(
+    text.replace('profile: generic', `profile: ${profile}`).replace('# webhook:', 'webhook:'),
+  ) as Manifest[]
 }
 
 describe('what the schemas find', () => {
@@ -74,10 +92,16 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     if (deployment !== undefined) expectDaemon(deployment)
   })
 
-  it('mounts a configuration that the daemon accepts', () => {
-    const [config] = ofKind(manifests, 'ConfigMap').filter(({ metadata }) => metadata.name.startsWith('pipespan'))
-    const text = (config?.data as Record<string, string> | undefined)?.['pipespan.yaml'] ?? ''
-    expect(parseConfig(text)).toMatchObject({ ok: true, warnings: [] })
+  it('selects the pods of the daemon, and no others of the namespace', () => {
+    expectOwnPodsSelected(manifests)
+  })
+
+  it.each(profileNames)('gives the daemon a configuration of which nothing is ignored (profile %s)', profile => {
+    const { config } = configurationIn(edited(manifests, profile), 'Deployment', profile)
+    expect(config.platform.url).toBeDefined()
+    expect(config.platform.token.current()).toBeDefined()
+    expect(config.webhook.signingToken.current()).toBeDefined()
+    expect(config.observability.token.current() !== undefined).toBe(overlay === 'token-rotation')
   })
 })
 
@@ -94,6 +118,13 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(deployment.replicas).toBeUndefined()
     expect(deployment.strategy).toMatchObject({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0 } })
     expect(spec('scaled', 'HorizontalPodAutoscaler')).toMatchObject({ minReplicas: 3 })
+  })
+
+  it('single starts with the Secret that `pipespan setup` writes', () => {
+    const { webhook, platform } = fileNames
+    const secret = { [webhook]: 'a-webhook-token', [platform]: 'an-api-token' }
+    const { config } = configurationIn(built('single'), 'Deployment', 'generic', { pipespan: secret })
+    expect(config.platform.token.current()?.reveal()).toBe('an-api-token')
   })
 
   it('sidecar runs Pipespan as a native sidecar that exports to localhost', () => {
@@ -116,6 +147,8 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     const [job] = ofKind(manifests, 'CronJob')
     expect(job?.spec).toMatchObject({ concurrencyPolicy: 'Forbid' })
     for (const container of (job && podOf(job)?.containers) ?? []) expectKnownSettings(container)
+    const { config } = configurationIn(manifests, 'CronJob', 'generic')
+    expect(config.observability.apiKey.current()).toBeDefined()
   })
 
   it('takes the ServiceMonitor as an option, which may read metrics by the admin token alone', async () => {

@@ -29,7 +29,11 @@ export interface PodSpec {
 export interface Container {
   readonly name: string
   readonly image: string
-  readonly env?: readonly { name: string; value?: string }[]
+  readonly env?: readonly {
+    name: string
+    value?: string
+    valueFrom?: { secretKeyRef?: { name: string; key: string } }
+  }[]
   readonly restartPolicy?: string
   readonly securityContext?: Record<string, unknown>
   readonly resources?: { requests?: Record<string, string>; limits?: Record<string, string> }
@@ -48,13 +52,25 @@ export function manifestsIn(text: string): Manifest[] {
   })
 }
 
-/** The pod that an object of the kinds that have one runs. */
-export function podOf({ kind, spec }: Manifest): PodSpec | undefined {
-  if (kind === 'Deployment') return (spec as { template: { spec: PodSpec } }).template.spec
-  if (kind === 'CronJob') {
-    return (spec as { jobTemplate: { spec: { template: { spec: PodSpec } } } }).jobTemplate.spec.template.spec
-  }
+interface PodTemplate {
+  readonly metadata?: { readonly labels?: Record<string, string> }
+  readonly spec: PodSpec
+}
+
+function templateOf({ kind, spec }: Manifest): PodTemplate | undefined {
+  if (kind === 'Deployment') return (spec as { template: PodTemplate }).template
+  if (kind === 'CronJob')
+    return (spec as { jobTemplate: { spec: { template: PodTemplate } } }).jobTemplate.spec.template
   return undefined
+}
+
+/** The pod that an object of the kinds that have one runs. */
+export function podOf(manifest: Manifest): PodSpec | undefined {
+  return templateOf(manifest)?.spec
+}
+
+export function podLabelsOf(manifest: Manifest): Record<string, string> {
+  return templateOf(manifest)?.metadata?.labels ?? {}
 }
 
 export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[] {

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { flushDeadline } from '../../src/app/daemon.ts'
 import { knownVariables } from './known-variables.ts'
-import { podOf, type Container, type Manifest } from './manifest.ts'
+import { ofKind, podLabelsOf, podOf, type Container, type Manifest } from './manifest.ts'
 
 export function expectHardened(manifests: readonly Manifest[]): void {
   const pods = manifests.flatMap(manifest => podOf(manifest) ?? [])
@@ -63,4 +63,36 @@ export function expectComplete(manifests: readonly Manifest[]): void {
       for (const { name } of volumeMounts) expect(volumes).toContain(name)
     }
   }
+}
+
+/** Pods of others in the same namespace, as their charts label them, and the rotation's. */
+const otherPods = [
+  {},
+  { 'app.kubernetes.io/name': 'opentelemetry-collector', 'app.kubernetes.io/instance': 'ci' },
+  { 'app.kubernetes.io/name': 'postgresql', 'app.kubernetes.io/instance': 'ci' },
+  { app: 'pipespan-frontend' },
+]
+
+/** Every selector of pods selects the daemon's, and nobody else's: a NetworkPolicy for all would cut off the namespace. */
+export function expectOwnPodsSelected(manifests: readonly Manifest[]): void {
+  const [daemon] = ofKind(manifests, 'Deployment')
+  if (daemon === undefined) throw new Error('There is no Deployment.')
+  const others = [...otherPods, ...ofKind(manifests, 'CronJob').map(podLabelsOf)]
+  const selectors = manifests.flatMap(({ kind, spec }) => {
+    if (kind === 'NetworkPolicy') return [labelsIn(spec?.podSelector)]
+    if (kind === 'Deployment' || kind === 'PodDisruptionBudget') return [labelsIn(spec?.selector)]
+    return kind === 'Service' ? [spec?.selector as Record<string, string>] : []
+  })
+  expect(selectors.length).toBeGreaterThan(3)
+  const selects = (selector: Record<string, string>, labels: Record<string, string>): boolean =>
+    Object.entries(selector).every(([name, value]) => labels[name] === value)
+  for (const selector of selectors) {
+    expect(selects(selector, podLabelsOf(daemon))).toBe(true)
+    for (const other of others) expect(selects(selector, other)).toBe(false)
+  }
+}
+
+function labelsIn(selector: unknown): Record<string, string> {
+  const { matchLabels = {} } = (selector ?? {}) as { matchLabels?: Record<string, string> }
+  return matchLabels
 }

@@ -48,6 +48,24 @@ env:
   # Read again when it changes, so the token can be replaced without a restart.
   - name: PIPESPAN_WEBHOOK_TOKEN_FILE
     value: /run/secrets/pipespan/{{ .Values.webhook.key }}
+  {{- with .Values.webhook.signingKey }}
+  - name: PIPESPAN_WEBHOOK_SIGNING_TOKEN_FILE
+    value: /run/secrets/pipespan/{{ . }}
+  {{- end }}
+  {{- with .Values.platform }}
+  {{- with .profile }}
+  - name: PIPESPAN_PLATFORM_PROFILE
+    value: {{ . }}
+  {{- end }}
+  {{- with .url }}
+  - name: PIPESPAN_PLATFORM_URL
+    value: {{ . | quote }}
+  {{- end }}
+  {{- if .existingSecret }}
+  - name: PIPESPAN_PLATFORM_TOKEN_FILE
+    value: /run/secrets/platform/{{ .key }}
+  {{- end }}
+  {{- end }}
   - name: PIPESPAN_STORE_URL
     {{- if eq .Values.store.kind "postgres" }}
     valueFrom:
@@ -58,7 +76,7 @@ env:
     value: sqlite:/data/pipespan.db
     {{- end }}
   {{- if .Values.tokenRotation.enabled }}
-  - name: SERVICE_OBSERVABILITY_TOKEN_FILE
+  - name: PIPESPAN_OBSERVABILITY_TOKEN_FILE
     value: /run/secrets/ingest/token
   {{- end }}
   {{- with .Values.env }}
@@ -75,6 +93,11 @@ volumeMounts:
   {{- if eq .Values.store.kind "sqlite" }}
   - name: data
     mountPath: /data
+  {{- end }}
+  {{- if .Values.platform.existingSecret }}
+  - name: platform
+    mountPath: /run/secrets/platform
+    readOnly: true
   {{- end }}
   {{- if .Values.tokenRotation.enabled }}
   - name: ingest

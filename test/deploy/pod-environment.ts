@@ -1,0 +1,102 @@
+// What a container's process finds: its variables, and the files of the ConfigMaps and Secrets that it mounts, in a folder of the test.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import { describeFault } from '../../src/config/config-fault.ts'
+import { loadConfig, type LoadedConfig } from '../../src/config/load.ts'
+import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import { manifestsIn, ofKind, podOf, type Container, type Manifest, type PodSpec } from './manifest.ts'
+import { repository } from './tool.ts'
+
+/** Their keys and values, by their names. */
+type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** The Secrets that the operator makes, with the keys of their example, and the one that the rotation fills. */
+const exampleSecrets: Secrets = {
+  ...Object.fromEntries(
+    manifestsIn(readFileSync(path.join(repository, 'deploy/kubernetes/secret.example.yaml'), 'utf8')).map(
+      ({ metadata, stringData = {} }) => [metadata.name, withValidKey(stringData as Record<string, string>)],
+    ),
+  ),
+  'pipespan-ingest': { token: 'a-token-that-the-rotation-wrote' },
+}
+
+/** The example of a signing token is not base64: nobody shall take it as it is. */
+function withValidKey(example: Record<string, string>): Record<string, string> {
+  return 'signing-token' in example ? { ...example, 'signing-token': 'whsec_c2VjcmV0' } : example
+}
+
+/**
+ * The configuration that a container of this object gets, read by the daemon's own loader under this profile. Nothing may be wrong with it, and
+ * nothing that the manifest sets may be ignored.
+ */
+export function configurationIn(
+  manifests: readonly Manifest[],
+  kind: 'Deployment' | 'CronJob',
+  profile: ProfileName,
+  secrets: Secrets = exampleSecrets,
+): LoadedConfig<ProfileName> {
+  const [manifest] = ofKind(manifests, kind)
+  const pod = manifest && podOf(manifest)
+  const container = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])].find(({ name }) =>
+    ['pipespan', 'rotate'].includes(name),
+  )
+  if (pod === undefined || container === undefined) throw new Error(`There is no ${kind} that runs Pipespan.`)
+  const env = environmentOf(container, pod, manifests, secrets)
+  const loaded = loadConfig({
+    env: { ...imageVariables(), ...env },
+    file: undefined,
+    profiles,
+    listens: kind === 'Deployment',
+  })
+  if (!loaded.ok) throw new Error(loaded.faults.map(describeFault).join('\n'))
+  expect(loaded.warnings).toEqual([])
+  expect(loaded.config.platform.profile).toBe(profile)
+  const read = loaded.settings.flatMap(({ source }) => (source.from === 'environment' ? [source.variable] : []))
+  expect(read).toEqual(
+    expect.arrayContaining(Object.keys(env).filter(name => /^(PIPESPAN|SERVICE|GITLAB|OTEL)_/.test(name))),
+  )
+  return loaded
+}
+
+function environmentOf(
+  { env = [], volumeMounts = [] }: Container,
+  { volumes = [] }: PodSpec,
+  manifests: readonly Manifest[],
+  secrets: Secrets,
+): Record<string, string> {
+  const root = mkdtempSync(path.join(tmpdir(), 'pipespan-pod-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  for (const { name, mountPath } of volumeMounts) {
+    const volume = volumes.find(one => one.name === name)
+    const files =
+      volume?.secret === undefined ? configMap(manifests, volume?.configMap?.name) : secrets[volume.secret.secretName]
+    const folder = path.join(root, mountPath)
+    mkdirSync(folder, { recursive: true })
+    for (const [file, text] of Object.entries(files ?? {})) {
+      writeFileSync(path.join(folder, file), text.replaceAll('/run/secrets', path.join(root, 'run/secrets')))
+    }
+  }
+  const inRoot = (text: string): string =>
+    volumeMounts.some(({ mountPath }) => text.startsWith(`${mountPath}/`)) ? path.join(root, text) : text
+  return Object.fromEntries(
+    env.map(({ name, value, valueFrom }) => {
+      const { name: secret = '', key = '' } = valueFrom?.secretKeyRef ?? {}
+      return [name, value === undefined ? (secrets[secret]?.[key] ?? 'a-namespace') : inRoot(value)]
+    }),
+  )
+}
+
+function configMap(manifests: readonly Manifest[], name: string | undefined): Record<string, string> | undefined {
+  return ofKind(manifests, 'ConfigMap').find(({ metadata }) => metadata.name === name)?.data as
+    Record<string, string> | undefined
+}
+
+/** The settings that the image brings. */
+function imageVariables(): Record<string, string> {
+  const text = readFileSync(path.join(repository, 'Dockerfile'), 'utf8')
+  return Object.fromEntries(
+    [...text.matchAll(/(PIPESPAN_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+  )
+}

@@ -1,0 +1,40 @@
+// Every variable that a file in deploy/ or a page of the documentation names is one that the daemon reads.
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { knownVariables } from './known-variables.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { repository } from './tool.ts'
+
+const files = globSync(['deploy/**/*', 'docs/*.md', 'config/**/*.yaml', '*.md', 'Dockerfile'], {
+  cwd: repository,
+}).filter(name => /(\.(ya?ml|md|tpl|txt|service|conf|json)|Dockerfile)$/.test(name) && name !== 'CHANGELOG.md')
+
+/** Variables that others read: a CI job, the tests, `pipespan setup`. */
+const ofOthers = /^PIPESPAN_(ROOT_PIPELINE_ID|SETUP_TOKEN|TEST_\w+|FUZZ_\w+)$/
+
+/** Whole names alone: `PIPESPAN_REFS_…` and `OTEL_*` are for several. */
+function variablesIn(name: string): string[] {
+  const text = readFileSync(path.join(repository, name), 'utf8')
+  return [
+    ...text.matchAll(/\b(?:PIPESPAN|SERVICE_OBSERVABILITY|GITLAB_OBSERVABILITY|OTEL)_[A-Z0-9_]*[A-Z0-9](?![A-Z0-9_])/g),
+  ]
+    .map(([variable]) => variable)
+    .filter(variable => !ofOthers.test(variable))
+}
+
+describe('the variables', () => {
+  it('of every file are settings', () => {
+    const known = new Set(knownVariables())
+    const named = files.flatMap(name => variablesIn(name).map(variable => ({ name, variable })))
+    expect(named.length).toBeGreaterThan(100)
+    expect(named.filter(({ variable }) => !known.has(variable))).toEqual([])
+  })
+
+  it('of deploy/ are read under every profile', () => {
+    const ofOne = Object.values(profiles).flatMap(({ variables }) => Object.values(variables))
+    const named = files.filter(name => name.startsWith('deploy/')).flatMap(variablesIn)
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter(variable => ofOne.includes(variable.replace(/_FILE$/, '')))).toEqual([])
+  })
+})
