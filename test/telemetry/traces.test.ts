@@ -63,6 +63,19 @@ describe('a trace', () => {
     expect(readableSpans(story('success')[0]!, conventions)[1]!.name).toBe('job: compile')
   })
 
+  it('says whether the ref is protected only where a source reported it', () => {
+    const names = ['pipeline.protected_ref', 'platform.vcs.ref.head.protected']
+    const [chunk] = story('success')
+    const protectedIs = (protectedRef: boolean | undefined) => {
+      const facts = { ...chunk!.pipeline.facts, protectedRef }
+      const [span] = readableSpans({ ...chunk!, pipeline: { ...chunk!.pipeline, facts } }, settings)
+      return names.map(name => span!.attributes[name])
+    }
+    expect(protectedIs(true)).toEqual([true, true])
+    expect(protectedIs(false)).toEqual([false, false])
+    expect(protectedIs(undefined)).toEqual([undefined, undefined])
+  })
+
   it('keeps milliseconds exactly', () => {
     const unit = spansOf('success').find(({ name }) => name === 'job: unit')!
     expect(unit.startTime).toEqual([at(1, 2) / 1000, 250_000_000])

@@ -154,6 +154,8 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const pipeline: PipelineFacts = {
     ...facts,
     status,
+    // On this platform a flag that is null is false; one that is left out is unknown.
+    ...(attributes.protected_ref === null && { protectedRef: false }),
     ...(user && { user }),
     ...(commit && { commit }),
     ...(committedAt !== undefined && { committedAt }),

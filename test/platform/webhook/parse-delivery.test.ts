@@ -53,6 +53,18 @@ describe('the kind', () => {
   })
 })
 
+describe('a protected ref', () => {
+  it.each([
+    [true, true],
+    [null, false],
+    [undefined, undefined],
+  ])('that the payload gives as %s is %s', (given, known) => {
+    const body = jsonOf('pipeline-failed')
+    const object_attributes = { ...(body as Record<string, object>).object_attributes, protected_ref: given }
+    expect(observe({ ...body, object_attributes }).pipeline?.facts.protectedRef).toBe(known)
+  })
+})
+
 describe('the instance', () => {
   const body = jsonOf('pipeline-failed')
   const platformUrl = 'https://configured.example.com/'
