@@ -46,7 +46,10 @@ export function discover(
       if (known !== undefined && !isNew(known, item)) return undefined
       onNew()
       const facts = { id: item.projectId, ...project }
-      const run: Run = known?.run ?? { key, project: versioned('', facts), attempts: [], jobs: new Map() }
+      const run: Run = {
+        ...(known?.run ?? { key, project: versioned('', facts), attempts: [], jobs: new Map() }),
+        ...(item.mergeRequest && { listedMergeRequest: item.mergeRequest }),
+      }
       const at = now + delayOf(item, known, rules)
       return {
         run,

@@ -29,7 +29,9 @@ export async function fetchRun(
   if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return undefined
   const { key, project } = run
   const { instance, pipelineId } = key
-  const about = { instance, project: project.facts }
+  const { listedMergeRequest: mergeRequest } = run
+  const listed = mergeRequest && { mergeRequest }
+  const about = { instance, project: project.facts, extra: listed }
   if (detail === 'details' && isAtEnd(run)) {
     const details = await fetchDetails(run, call, options, bridgesAreListed(run))
     if (!mayBeMisconfigured(run, details)) return normalizeRest({ ...about, pipelineId, ...details })
@@ -43,7 +45,7 @@ export async function fetchRun(
   const details = await fetchDetails(known, call, options, false)
   const asks = options.traceparent && run.pipeline === undefined
   const traceparent = asks ? await traceparentOf(run, call, options.client) : undefined
-  return normalizeRest({ ...about, pipeline, ...details, ...(traceparent && { extra: { traceparent } }) })
+  return normalizeRest({ ...about, pipeline, ...details, extra: { ...listed, ...(traceparent && { traceparent }) } })
 }
 
 /** A token without access to variables is fine: the traceparent is optional. */

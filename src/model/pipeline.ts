@@ -23,15 +23,16 @@ const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
     const bIsBranch = !String(b).startsWith(mergeRequestRefs)
     return aIsBranch === bIsBranch ? undefined : aIsBranch
   },
-  /** REST reports no more than the iid, as part of the ref. */
+  /** Webhooks report it whole, the cross-project list its title, and a pipeline's ref only the iid. */
   mergeRequest: (a, b) => {
-    const aIsWhole = isWhole(a)
-    return aIsWhole === isWhole(b) ? undefined : aIsWhole
+    const [ofA, ofB] = [completeness(a), completeness(b)]
+    return ofA === ofB ? undefined : ofA > ofB
   },
 }
 
-function isWhole(mergeRequest: unknown): boolean {
-  return Object.keys(mergeRequest as MergeRequest).length > 1
+function completeness(mergeRequest: unknown): number {
+  const { id, title } = mergeRequest as MergeRequest
+  return id !== undefined ? 2 : title !== undefined ? 1 : 0
 }
 
 /** The iid in a ref such as `refs/merge-requests/7/head`, `/merge` or `/train`. */

@@ -3,7 +3,7 @@ import { observedJob, mergeJob, type Job } from './job.ts'
 import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
-import type { Observation, ProjectFacts, RunKey } from './observation.ts'
+import type { MergeRequest, Observation, ProjectFacts, RunKey } from './observation.ts'
 
 /** What is remembered of an attempt after its snapshot: enough to tell new work from old, and to link to it. */
 export interface Attempt {
@@ -56,6 +56,8 @@ export interface RunHead {
   /** Undefined as long as only job events were observed. */
   readonly pipeline?: Pipeline | undefined
   readonly attempts: readonly Attempt[]
+  /** As a list named it, with its title: the answer about the pipeline itself names only its iid. */
+  readonly listedMergeRequest?: MergeRequest | undefined
 }
 
 /** A run with the jobs that were loaded: all, or only those that an observation names. */

@@ -96,6 +96,21 @@ describe('the poller alone', () => {
     expect(lastStatus(await world.sent())).toEqual(new Map([[mine.id, mine.status]]))
   })
 
+  it('names a merge request as the cross-project list does, also after a restart: the pipeline itself has no title', async () => {
+    await using world = await openPolledWorld({ poll: { ownPipelines: true } })
+    const { id, mergeRequest } = world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
+    await world.poller.round()
+    await world.restart()
+    await world.pass(hour, 30 * second)
+    const [chunk] = await world.sent()
+    expect(chunk?.key.pipelineId).toBe(id)
+    expect(chunk?.pipeline.facts.mergeRequest).toEqual({
+      iid: mergeRequest!.iid,
+      title: mergeRequest!.title,
+      url: `${world.api.url}/brightwater/shop/checkout-api/-/merge_requests/${mergeRequest!.iid}`,
+    })
+  })
+
   it('exports a pipeline that waits for a person as it stands, after an hour', async () => {
     await using world = await openPolledWorld({ poll: whole })
     const { id } = world.lifecycle.create(scenarios.blocked(new Random(3)))

@@ -41,7 +41,12 @@ export const observation: fc.Arbitrary<Observation> = fc.record({
         status,
         ref: maybe(fc.constantFrom('main', 'topic', 'refs/merge-requests/1/head')),
         mergeRequest: maybe(
-          fc.constantFrom({ iid: 1 }, { id: 9, iid: 1, title: 'old' }, { id: 9, iid: 1, title: 'new' }),
+          fc.constantFrom(
+            { iid: 1 },
+            { iid: 1, title: 'listed' },
+            { id: 9, iid: 1, title: 'old' },
+            { id: 9, iid: 1, title: 'new' },
+          ),
         ),
         duration: maybe(fc.integer({ min: 0, max: 5 })),
         committedAt: maybe(instant),

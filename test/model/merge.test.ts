@@ -63,12 +63,13 @@ describe('merging observations', () => {
     )
   })
 
-  it('keeps what a webhook says of a merge request when REST names only its iid', () => {
+  it('keeps what a webhook says of a merge request when REST names only its iid, or its title', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         const requests = some.flatMap(({ pipeline }) => pipeline?.facts.mergeRequest ?? [])
         const merged = reported(some).pipeline?.record.facts.mergeRequest
         expect(merged?.title !== undefined).toBe(requests.some(({ title }) => title !== undefined))
+        expect(merged?.id).toBe(requests.find(({ id }) => id !== undefined)?.id)
       }),
     )
   })

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
+import { versioned } from '../../src/model/versioned.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import type { Delivery } from '../../src/store/ports/inbox.ts'
 import { proveRoom } from '../../src/store/maintenance/writable.ts'
@@ -187,6 +188,16 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         ])
         expect(found?.firstSeenBy).toEqual({ webhook: here.now() })
         expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
+      })
+
+      it('gives back what a list named of the merge request, until and after the pipeline itself is observed', async () => {
+        const listedMergeRequest = { iid: 7, title: 'Ship it' }
+        const run = { key, project: versioned('', { id: 3 }), attempts: [], jobs: new Map(), listedMergeRequest }
+        const decide: RunWork['decide'] = (_, now) => ({ run, jobs: [], timing: { changedAt: now } })
+        await store.runs.transact([{ key, jobs: [], decide }])
+        expect((await store.runs.get(key))?.run).toEqual(run)
+        await store.runs.transact(finished())
+        expect((await store.runs.get(key))?.run).toMatchObject({ listedMergeRequest, pipeline: {} })
       })
 
       it('changes a run and erases the delivery that reported it in one transaction', async () => {

@@ -32,7 +32,14 @@ export function restCrossItem(pipeline: SimPipeline, instance: string): object {
     finished_at: iso(finishedAt),
     duration: durationOf(pipeline) ?? null,
     queued_duration: null,
-    merge_request: mergeRequest === undefined ? null : { iid: mergeRequest.iid, title: mergeRequest.title },
+    merge_request:
+      mergeRequest === undefined
+        ? null
+        : {
+            iid: mergeRequest.iid,
+            title: mergeRequest.title,
+            web_url: `${instance}/${project.path}/-/merge_requests/${mergeRequest.iid}`,
+          },
     project: restProject(project, instance, undefined),
   }
 }

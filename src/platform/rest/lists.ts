@@ -4,7 +4,7 @@ import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
 import { maybe, wireId, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectFacts } from '../../model/observation.ts'
+import type { MergeRequest, ProjectFacts } from '../../model/observation.ts'
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
@@ -25,7 +25,7 @@ export interface PipelineListItem {
   /** Cross-project list only. */
   readonly finishedAt?: Millis | undefined
   /** Cross-project list only, where the merge request is visible. */
-  readonly mergeRequest?: { readonly iid: number; readonly title?: string | undefined } | undefined
+  readonly mergeRequest?: MergeRequest | undefined
   /** Cross-project list only. */
   readonly project?: ProjectFacts | undefined
 }
@@ -100,7 +100,7 @@ export const restListItem = z
     created_at: time,
     updated_at: time,
     finished_at: time,
-    merge_request: maybe(z.object({ iid: wireId, title: text })),
+    merge_request: maybe(z.object({ iid: wireId, title: text, web_url: maybe(wireUrl) })),
     project: maybe(z.object(projectFields)),
   })
   .transform((item): PipelineListItem =>
@@ -116,7 +116,9 @@ export const restListItem = z
       createdAt: item.created_at,
       updatedAt: item.updated_at,
       finishedAt: item.finished_at,
-      mergeRequest: item.merge_request && known(item.merge_request),
+      mergeRequest:
+        item.merge_request &&
+        known({ iid: item.merge_request.iid, title: item.merge_request.title, url: item.merge_request.web_url }),
       project: item.project && projectFacts(item.project),
     }),
   )

@@ -20,7 +20,7 @@ export const runTable = {
       run.project.facts.id,
       status === undefined ? null : plainText(status),
       name === undefined ? null : plainText(name),
-      JSON.stringify(run.project),
+      JSON.stringify({ ...run.project, listedMergeRequest: run.listedMergeRequest }),
       run.pipeline === undefined ? null : JSON.stringify(run.pipeline),
       JSON.stringify(run.attempts),
       JSON.stringify(firstSeenBy),
