@@ -32,7 +32,7 @@ export async function backfillAudit(
   const { since, until, words, dryRun } = command
   const sources = config.audit ?? []
   if (sources.length === 0) {
-    const remedy = 'Set PIPESPAN_AUDIT to instance, or to the full paths of groups.'
+    const remedy = 'Set PIPESPAN_AUDIT to instance, or to groups and projects, such as team,project:other/shop.'
     throw new ConfigError('No audit events are configured.', remedy)
   }
   const { client } = platformOf(config, store, log)

@@ -6,15 +6,19 @@ import { wordsOf } from './word-kinds.ts'
 import type { Kind } from './kind.ts'
 
 const auditSources: Kind<readonly string[]> = {
-  noun: '`instance`, or a list of groups',
+  noun: '`instance`, or a list of groups and projects',
   secret: false,
   schema: listSchema({ type: 'string' }),
   parse: raw => {
     const items = itemsOf(raw)
     if ('wrong' in items) return items
     const value = [...new Set(items.value)]
+    if (value.includes('project:')) {
+      const remedy = 'Write the ID or full path after it, such as project:team/shop.'
+      return { wrong: { what: '`project:` names no project.', remedy } }
+    }
     if (!value.includes('instance') || value.length === 1) return { value }
-    const what = '`instance` already includes the audit events of all groups.'
+    const what = '`instance` already includes the audit events of all groups and projects.'
     return { wrong: { what, remedy: 'Use instance alone, or remove it.' } }
   },
   show: items => items.join(','),
@@ -46,8 +50,8 @@ export function eventOptions(profiles: Profiles) {
     }),
     audit: setting(auditSources, {
       variable: 'PIPESPAN_AUDIT',
-      says: "Sources of audit events, which become log records: `instance` (needs an administrator's token), or full paths of groups (needs an owner's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
-      example: 'instance',
+      says: "Sources of audit events, which become log records: `instance` (needs an administrator's token), or groups (IDs or full paths; needs an owner's token) and projects (`project:` and the ID or full path; needs a maintainer's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
+      example: 'team,project:other/shop',
     }),
     auditAddress: setting(boolean, {
       variable: 'PIPESPAN_AUDIT_ADDRESS',

@@ -15,7 +15,7 @@ export interface AuditBackfillOptions {
   /** A backfill of the same name continues an interrupted one, within a week. */
   readonly name: string
   readonly range: BackfillRange
-  /** `instance`, or groups. */
+  /** `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
   /** True while the store takes nothing more. */

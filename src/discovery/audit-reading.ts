@@ -3,6 +3,7 @@ import { readAuditEvent, type AuditSource, type AuditWords, type RestAuditEvent 
 import { takeEvents, type EventTaking } from '../processing/take-events.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
+import type { ResourceId } from '../platform/rest/query.ts'
 
 /** How to read the audit events of one source. */
 export interface AuditReading {
@@ -14,15 +15,21 @@ export interface AuditReading {
   readonly take: (items: readonly RestAuditEvent[]) => Promise<void>
 }
 
-/** `instance`, or a group by its number or path. */
+/** `instance`, a group by its number or path, or a project after `project:`. */
 export function sourceOf(configured: string): AuditSource {
   if (configured === 'instance') return 'instance'
-  return { group: /^\d+$/.test(configured) ? Number(configured) : configured }
+  const [, project] = /^project:(.*)$/.exec(configured) ?? []
+  return project === undefined ? { group: idOrPath(configured) } : { project: idOrPath(project) }
+}
+
+function idOrPath(text: string): ResourceId {
+  return /^\d+$/.test(text) ? Number(text) : text
 }
 
 /** For people. */
 export function nameOfSource(configured: string): string {
-  return configured === 'instance' ? 'the instance' : `group ${configured}`
+  if (configured === 'instance') return 'the instance'
+  return configured.startsWith('project:') ? configured.replace(':', ' ') : `group ${configured}`
 }
 
 export function auditTaking(instance: string, words: AuditWords, taking: EventTaking): AuditReading['take'] {

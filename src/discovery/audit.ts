@@ -1,4 +1,4 @@
-// Reads the platform's audit events as they happen: of the instance, or of groups. One replica does it, by a lease; the cursor is in the store. Each
+// Reads the platform's audit events as they happen: of the instance, or of groups and projects. One replica does it, by a lease; the cursor is in the store. Each
 // round begins some minutes before the newest event, because an event may appear in the list later than its time says.
 //
 //   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
@@ -17,7 +17,7 @@ import type { Repositories } from '../store/ports/repository.ts'
 export interface AuditOptions extends Omit<RoundsOptions, 'name'> {
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
   readonly repositories: Pick<Repositories, 'auditCursors' | 'refusedEndpoints'>
-  /** `instance`, or groups. */
+  /** `instance`, or groups and projects (`project:…`). */
   readonly sources: readonly string[]
   readonly take: AuditReading['take']
   /** True while the store takes nothing more. */

@@ -605,7 +605,7 @@ it('20: reports of jobs that are to be read and that no job has', async () => {
   expect((await examined()).reported).toEqual([])
 })
 
-it('21: audit events of a group whose owner the token is not, and of which the platform has none', async () => {
+it('21: audit events of a group or project whose owner or maintainer the token is not, and of which the platform has none', async () => {
   env.PIPESPAN_AUDIT = 'brightwater,brightwater/mobile'
   platformState.audit.isOwner = false
   answering(/^\/groups\/brightwater\/mobile\//, () => restFaults.notFound('Group'))
@@ -616,7 +616,7 @@ it('21: audit events of a group whose owner the token is not, and of which the p
       check: 'audit',
       level: 'warning',
       what: "The token is not an owner's of group brightwater: the platform only returns what the token's user did.",
-      remedy: "Use a group owner's token, with the scope read_api.",
+      remedy: "Use a token that is an owner's, with the scope read_api.",
     },
     {
       check: 'audit',
@@ -626,8 +626,19 @@ it('21: audit events of a group whose owner the token is not, and of which the p
     },
   ])
   platformState.audit.isOwner = true
-  env.PIPESPAN_AUDIT = 'brightwater'
-  expect((await run()).text).toContain('✓ audit: The token can read the audit events of group brightwater.')
+  env.PIPESPAN_AUDIT = 'brightwater,project:brightwater/shop/storefront'
+  const { text } = await run()
+  expect(text).toContain('✓ audit: The token can read the audit events of group brightwater.')
+  expect(text).toContain('✓ audit: The token can read the audit events of project brightwater/shop/storefront.')
+  answering(/\/storefront\/hooks$/, () => ({ ...json({ message: '403 Forbidden' }), status: 403 }))
+  expect((await examined()).reported).toEqual([
+    {
+      check: 'audit',
+      level: 'warning',
+      what: "The token is not a maintainer's of project brightwater/shop/storefront: the platform only returns what the token's user did.",
+      remedy: "Use a token that is a maintainer's, with the scope read_api.",
+    },
+  ])
 })
 
 it('22: deployments, changes and incidents that are selected, and that no webhook reports', async () => {

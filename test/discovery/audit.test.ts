@@ -101,6 +101,25 @@ describe.each([
     await world.poller({ sources }).round()
     expect(await world.exported()).toEqual(ids)
   })
+
+  it('are read of projects by path and by id, as they happen and in the past, and exported once beside the same of their group', async () => {
+    await using world = await openAuditWorld(await bench())
+    const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
+    const old = world.happen(t0 - 3 * day, { entity })
+    const ids = [world.happen(t0 - 2 * minute), world.happen(t0 - minute, { entity })]
+    world.happen(t0 - minute, { entity: { type: 'Group', id: 77, path: 'brightwater' } })
+    const sources = ['project:brightwater/shop/storefront', 'project:333', 'brightwater/data']
+    await world.poller({ sources }).round()
+    expect(await world.exported()).toEqual(ids)
+    const paths = new Set(world.api.asked.map(({ path }) => path))
+    expect([...paths]).toEqual([
+      '/projects/brightwater/shop/storefront/audit_events',
+      '/projects/333/audit_events',
+      '/groups/brightwater/data/audit_events',
+    ])
+    await world.backfill({ sources, range: { since: t0 - 4 * day, until: t0 } })
+    expect(await world.exported()).toEqual([old])
+  })
 })
 
 describe('the reader of audit events', () => {

@@ -2,6 +2,8 @@
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
 import { nameOfSource, sourceOf } from '../../discovery/audit-reading.ts'
+import { PlatformError } from '../../platform/rest/platform-error.ts'
+import type { AuditSource } from '../../platform/rest/audit-event.ts'
 import type { Config } from '../../config/options.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
@@ -37,13 +39,27 @@ async function checkSource(client: PlatformClient, configured: string): Promise<
     .auditEvents(source, { createdAfter: Date.now() - hour }, call)
     [Symbol.asyncIterator]()
     .next()
-  const isWhole = source === 'instance' || (await client.ownsGroup(source.group, call))
-  if (isWhole) return report('fine', `The token can read the audit events of ${name}.`)
+  const missing = await missingRole(client, source)
+  if (missing === undefined) return report('fine', `The token can read the audit events of ${name}.`)
   return report(
     'warning',
-    `The token is not an owner's of ${name}: the platform only returns what the token's user did.`,
-    "Use a group owner's token, with the scope read_api.",
+    `The token is not ${missing} of ${name}: the platform only returns what the token's user did.`,
+    `Use a token that is ${missing}, with the scope read_api.`,
   )
+}
+
+/** The role without which the platform only returns what the token's user did; undefined if the token has it. */
+async function missingRole(client: PlatformClient, source: AuditSource): Promise<string | undefined> {
+  if (source === 'instance') return undefined
+  if ('group' in source) return (await client.ownsGroup(source.group, call)) ? undefined : "an owner's"
+  try {
+    // Only maintainers may list webhooks.
+    await client.hooks(source, call)[Symbol.asyncIterator]().next()
+    return undefined
+  } catch (error) {
+    if (error instanceof PlatformError && error.kind === 'forbidden') return "a maintainer's"
+    throw error
+  }
 }
 
 /** How far the daemon is behind; nothing if it has not read this source yet. */

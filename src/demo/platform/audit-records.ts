@@ -22,7 +22,7 @@ const longestStretch = 30 * 24 * 3_600_000
 
 export class AuditRecords {
   readonly events: SimAuditEvent[] = []
-  /** Whether the token is an owner's of every group. Other tokens see only what their user did: nothing here. */
+  /** Whether the token is an owner's of everything. Other tokens see only what their user did: nothing here. */
   isOwner = true
   #next = 70_001
 
@@ -39,19 +39,19 @@ export class AuditRecords {
     return this.record({ at, author: random.pick(users), ...random.pick(deeds)(random) })
   }
 
-  /** A page of the events of the instance, or of a group and its projects; undefined if the time range is too long. */
-  page(group: string | undefined, url: URL): RestPage | undefined {
+  /** A page of the events of the instance, or of a group or project by its path; undefined if the time range is too long. */
+  page(owner: string | undefined, url: URL): RestPage | undefined {
     const { searchParams: query } = url
     const from = Date.parse(query.get('created_after') ?? '')
     const to = query.has('created_before') ? Date.parse(query.get('created_before') ?? '') : Infinity
-    if (group === undefined && to !== Infinity && to - from > longestStretch) return undefined
+    if (owner === undefined && to !== Infinity && to - from > longestStretch) return undefined
     const cursor = Number(query.get('cursor') ?? Infinity)
     const size = Math.min(mostPerPage, Number(query.get('per_page') ?? 20))
-    const seen = group === undefined || this.isOwner ? this.events : []
+    const seen = owner === undefined || this.isOwner ? this.events : []
     const rest = seen
       // To the second, both ends included.
       .filter(({ at }) => at >= from && Math.floor(at / 1_000) * 1_000 <= to)
-      .filter(({ id, entity }) => id < cursor && (group === undefined || isWithin(entity.path, group)))
+      .filter(({ id, entity }) => id < cursor && (owner === undefined || isWithin(entity.path, owner)))
       .sort((a, b) => b.id - a.id)
     const items = rest.slice(0, size)
     const next = new URL(url)
@@ -60,8 +60,8 @@ export class AuditRecords {
   }
 }
 
-function isWithin(path: string, group: string): boolean {
-  return path === group || path.startsWith(`${group}/`)
+function isWithin(path: string, owner: string): boolean {
+  return path === owner || path.startsWith(`${owner}/`)
 }
 
 function shown({ id, at, author, entity, details, eventType }: SimAuditEvent): object {

@@ -122,6 +122,7 @@ export class RestApi {
     const parts = [what, which, part, ...more].filter(one => one !== undefined)
     const inventory = this.inventory.ofProject({ parts, url, body: undefined })
     if (inventory !== undefined) return inventory
+    if (what === 'audit_events') return this.#audit(project.path, url)
     if (what === 'hooks')
       return this.#ofHooks(hook => 'project' in hook.owner && hook.owner.project === project.id, which, url)
     if (what === 'repository' && which === 'commits') {
@@ -226,8 +227,8 @@ export class RestApi {
     )
   }
 
-  #audit(group: string | undefined, url: URL): RestReply {
-    const page = this.#options.state.audit.page(group, url)
+  #audit(within: string | undefined, url: URL): RestReply {
+    const page = this.#options.state.audit.page(within, url)
     return page === undefined
       ? restRefusals.refused('created_before is more than 30 days after created_after')
       : pageReply(page)

@@ -106,8 +106,8 @@ function progress({ sources, backfills }: AuditView, now: Millis): Content {
     return card(
       'Read',
       empty(
-        html`Audit events are not read. Set <code>PIPESPAN_AUDIT</code> to choose the groups or the instance to read
-          them from.`,
+        html`Audit events are not read. Set <code>PIPESPAN_AUDIT</code> to choose the instance, groups or projects to
+          read them from.`,
       ),
     )
   }

@@ -8,10 +8,16 @@ import { readId, readObject, readText, readTime, type WireObject } from '../wire
 import type { EventValue, PlatformEvent } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import type { ResourceId } from './query.ts'
+import { segmentOf, type ResourceId } from './query.ts'
 
-/** Audit events of the whole instance, or of one group. */
-export type AuditSource = 'instance' | { readonly group: ResourceId }
+/** Audit events of the whole instance, of one group with its projects, or of one project. */
+export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }
+
+export function auditPath(source: AuditSource): string {
+  if (source === 'instance') return '/audit_events'
+  const owner = 'group' in source ? `groups/${segmentOf(source.group)}` : `projects/${segmentOf(source.project)}`
+  return `/${owner}/audit_events`
+}
 
 export interface RestAuditEvent {
   readonly id: number

@@ -14,7 +14,7 @@ import { hooksPath, wireHook, type HookOwner, type HookWish } from './hook-wish.
 import { segmentOf, type ResourceId } from './query.ts'
 import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
-import { restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
+import { auditPath, restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
 import { restIssue, type RestIssue } from './issues.ts'
 import { restCommit, type RestCommit } from './commits.ts'
@@ -237,18 +237,13 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     hookDeliveries: (owner, hookId, { status }, call) =>
       pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
     auditEvents: (source, { createdAfter, createdBefore }, call) =>
-      pages(
-        source === 'instance' ? '/audit_events' : `/groups/${segmentOf(source.group)}/audit_events`,
-        restAuditEvent,
-        call,
-        {
-          created_after: wholeSeconds(Math.floor(createdAfter / 1_000)),
-          created_before: createdBefore === undefined ? undefined : wholeSeconds(Math.ceil(createdBefore / 1_000)),
-          pagination: 'keyset',
-          order_by: 'id',
-          sort: 'desc',
-        },
-      ),
+      pages(auditPath(source), restAuditEvent, call, {
+        created_after: wholeSeconds(Math.floor(createdAfter / 1_000)),
+        created_before: createdBefore === undefined ? undefined : wholeSeconds(Math.ceil(createdBefore / 1_000)),
+        pagination: 'keyset',
+        order_by: 'id',
+        sort: 'desc',
+      }),
     incidents: ({ updatedAfter }, call) =>
       pages('/issues', restIssue, call, {
         scope: 'all',

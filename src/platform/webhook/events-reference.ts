@@ -52,7 +52,7 @@ you configured one.`
 const confidential = `Events of confidential issues and comments are exported if a webhook sends them; \`pipespan hooks ensure\` does not enable them.`
 
 const audit = `The platform's audit events say what people and tokens did. They become log records ${code(auditName)}, in the same scope and with the same resource. No webhook sends them: they are polled from the platform's API, for the sources in
-\`PIPESPAN_AUDIT\`: \`instance\` (needs an administrator's token, on a self-managed installation), or groups (needs an owner's token; others only see their own actions, and \`pipespan doctor\` says so). This costs one request per source
+\`PIPESPAN_AUDIT\`: \`instance\` (needs an administrator's token, on a self-managed installation), or groups (needs an owner's token) and projects, such as \`project:team/shop\` (needs a maintainer's token). Tokens of lower roles only see their own actions, and \`pipespan doctor\` says so. This costs one request per source
 every \`PIPESPAN_POLL_INTERVAL\`, and one more per 100 events. One replica polls. It continues where it stopped, and reads the last five minutes again each time, because an event may appear late. It starts
 \`PIPESPAN_AUDIT_LOOKBACK\` ago; \`pipespan backfill --audit --since 40d\` reads older ones. Each event is exported once, identified by its ID and its time.
 

@@ -21,10 +21,10 @@ const auditWindow = z.object({
 })
 export type AuditWindow = z.infer<typeof auditWindow>
 
-/** Of one source: the instance, or one group. */
+/** Of one source: the instance, a group, or a project. */
 export const auditCursor = z.object({
   instance: z.string(),
-  /** `instance`, or the group as configured. */
+  /** `instance`, or the group or project as configured. */
   source: z.string(),
   /** Everything since then was read or is being read. */
   since: z.number(),
