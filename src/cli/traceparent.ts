@@ -5,6 +5,7 @@
 import { jobSpanId, traceIdOf } from '../telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { validTraceparent } from '../platform/traceparent.ts'
 import type { TraceContext } from '../model/run.ts'
 
 export interface TraceparentOptions {
@@ -53,7 +54,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
     profile: '',
     rootPipelineId: root ?? pipelineId,
     // The daemon joins this trace only with PIPESPAN_TRACEPARENT=true, which must then be set in the job as well.
-    ...(env.PIPESPAN_TRACEPARENT === 'true' && env.TRACEPARENT !== undefined ? { traceparent: env.TRACEPARENT } : {}),
+    ...(env.PIPESPAN_TRACEPARENT === 'true' && { traceparent: validTraceparent(env.TRACEPARENT ?? '') }),
   }
   const key = { instance: instance ?? '', pipelineId }
   const spanId = jobSpanId({ key, trace }, { id: jobId, kind: 'job' })

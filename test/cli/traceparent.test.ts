@@ -115,6 +115,11 @@ describe('pipespan traceparent', () => {
       `00-0af7651916cd43dd8448eb211c80319c-${own}-01`,
     )
     expect(traceparentOf({ ...job, TRACEPARENT: outer })).toBe(traceparentOf(job))
+    // The daemon reads the same values as the command.
+    const honoured = traceparentOf({ ...job, PIPESPAN_TRACEPARENT: 'true', TRACEPARENT: outer })
+    for (const same of [`  ${outer}\n\n`, outer.replace(/^00/, '01'), `${outer.replace(/^00/, '01')}-more`]) {
+      expect(traceparentOf({ ...job, PIPESPAN_TRACEPARENT: 'true', TRACEPARENT: same })).toBe(honoured)
+    }
   })
 
   it('outside of a CI job names every variable that is missing', () => {

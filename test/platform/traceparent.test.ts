@@ -11,10 +11,32 @@ describe('a traceparent', () => {
     expect(validTraceparent(` ${good}\n`)).toBe(good)
   })
 
+  const ids = '0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331'
+
+  it.each([
+    [`01-${ids}-01`, `00-${ids}-01`],
+    [`fe-${ids}-00`, `00-${ids}-00`],
+    [`cc-${ids}-01-what-the-future-will-be-like`, `00-${ids}-01`],
+    [`01-${ids}-01-`, `00-${ids}-01`],
+    // Of the flags of a higher version only the sampled bit is known.
+    [`01-${ids}-fe`, `00-${ids}-00`],
+    [`01-${ids}-ff-x`, `00-${ids}-01`],
+  ])('of a higher version, %s, is read as one of version 00: %s', (text, read) => {
+    expect(validTraceparent(text)).toBe(read)
+    expect(validTraceparent(read)).toBe(read)
+  })
+
   it.each([
     '',
     '00',
-    '01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    `01-${ids}-01.what`,
+    `01-${ids}-011`,
+    `01-${ids}-01\u2028-x`,
+    `01-${ids}-0`,
+    `1-${ids}-01`,
+    '01-00000000000000000000000000000000-b7ad6b7169203331-01',
+    '01-0af7651916cd43dd8448eb211c80319c-0000000000000000-01-x',
+    `ff-${ids}-01-x`,
     'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     '00-00000000000000000000000000000000-b7ad6b7169203331-01',
     '00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01',
