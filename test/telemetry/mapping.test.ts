@@ -46,7 +46,7 @@ describe('a failure reason', () => {
     ...['project_deleted', 'ip_restriction_failure', 'builds_disabled', 'trace_size_exceeded', 'job_token_expired'],
     ...['missing_dependency_failure', 'pipeline_loop_detected'],
     ...['downstream_pipeline_creation_failed', 'invalid_bridge_trigger', 'upstream_bridge_project_not_found'],
-    ...['insufficient_bridge_permissions', 'insufficient_upstream_permissions'],
+    ...['insufficient_bridge_permissions', 'insufficient_upstream_permissions', 'bridge_pipeline_is_child_pipeline'],
     ...['reached_max_descendant_pipelines_depth', 'reached_max_pipeline_hierarchy_size'],
   ])('%s is an error of the system', reason => {
     expect(meaningOf(reason).result).toBe('error')

@@ -56,7 +56,7 @@ export const failureReasons: ReadonlyMap<string, FailureMeaning> = new Map<strin
 ])
 
 /** Families of reasons to which the platform keeps adding: mostly about what pipelines may not do with each other. */
-const familyReasons = /^(?:downstream|upstream|insufficient|reached)_|._bridge_./
+const familyReasons = /^(?:bridge|downstream|upstream|insufficient|reached)_|._bridge_./
 export const familyMeaning: FailureMeaning = { ...error, ...user }
 
 /** For an absent or unknown reason. */

@@ -105,7 +105,7 @@ export function attributesReference(profiles: Readonly<Record<string, TelemetryP
           ...(alike[0] === undefined ? [] : wordsOf(alike[0][1])),
         ]),
         [
-          'every `downstream_…`, `upstream_…`, `insufficient_…`, `reached_…` and `…_bridge_…`',
+          'every `bridge_…`, `downstream_…`, `upstream_…`, `insufficient_…`, `reached_…` and `…_bridge_…`',
           ...wordsOf(familyMeaning),
         ],
         ['any other, or none', ...wordsOf(otherMeaning)],
