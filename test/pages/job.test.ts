@@ -72,7 +72,7 @@ describe('the sections of a job', () => {
   it('say what was left out and moved', () => {
     const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections, left: 1_200 })).toEqual([
-      'At least 1,200 more sections are left out: at most 200 are kept for a job.',
+      'At least 1,200 more sections are left out: at most 200 are kept for a job, and 170 of its scripts.',
       'Times were moved by up to 4.0 s to fit the job’s: the runner’s clock differs.',
       'Times are whole seconds: the runner does not write timestamps into its log.',
     ])

@@ -45,7 +45,7 @@ interface Kept {
   failed?: true
 }
 
-/** Limits for a job. Some places are reserved for the runner's own sections, as some of them come at the end. */
+/** Limits for a job. 30 places are reserved for the runner's own sections, because some of them come at the end. */
 const mostKept = { all: 200, others: 170 }
 /** Most sections open at a time; deeper ones are only counted. */
 const mostOpen = 1_000
@@ -57,6 +57,8 @@ export class Sections {
   readonly #job: JobTimes
   readonly #open: Open[] = []
   readonly #kept: Kept[] = []
+  /** How many of the kept ones are not the runner's own. */
+  #others = 0
   #count = 0
   /** The time of the marker before. */
   #last: number
@@ -120,10 +122,12 @@ export class Sections {
     const ordinal = this.#count
     const around = this.#open.at(-1)
     const kind = sectionKindOf(name, around !== undefined)
-    const most = kind === 'runner' ? mostKept.all : mostKept.others
+    const isOther = kind !== 'runner'
+    const hasPlace = this.#kept.length < mostKept.all && (!isOther || this.#others < mostKept.others)
     const parent = around?.nearest
-    const kept = this.#kept.length < most ? { ordinal, parent, name, kind, isByLine, start: at } : undefined
+    const kept = hasPlace ? { ordinal, parent, name, kind, isByLine, start: at } : undefined
     if (kept !== undefined) this.#kept.push(kept)
+    if (hasPlace && isOther) this.#others += 1
     this.#open.push({ ordinal, name, kind, kept, nearest: kept?.ordinal ?? parent })
   }
 

@@ -159,11 +159,22 @@ describe('the sections of a log', () => {
       marker('start', 'after_script', 51),
     ]
     const { sections, omitted } = readLog(log.join('\n'))
-    expect(sections).toHaveLength(171)
-    expect(omitted).toBe(10_002 - 171)
+    expect(sections).toHaveLength(172)
+    expect(omitted).toBe(10_002 - 172)
     expect(sections.at(-1)).toMatchObject({ ordinal: 10_002, name: 'after_script' })
     const deep = readLog(Array.from({ length: 10_000 }, (_, n) => marker('start', `s${n}`, 1)).join('\n'))
     expect(deep.sections).toHaveLength(170)
+  })
+
+  it.each([0, 20, 30, 40])('of scripts have 170 places, whatever the runner uses of its own: %i', before => {
+    const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
+    const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))
+    const late = Array.from({ length: 300 }, () => marker('start', 'upload_artifacts_on_success', 51))
+    const { sections, omitted } = readLog([...early, ...custom, ...late].join('\n'))
+    const kinds = Object.groupBy(sections, ({ kind }) => kind)
+    const runners = Math.max(30, before)
+    expect([kinds.runner?.length, kinds.custom?.length]).toEqual([runners, 200 - runners])
+    expect(omitted).toBe(before + 600 - 200)
   })
 
   it('lie within the job, and say by how much they were moved', () => {
