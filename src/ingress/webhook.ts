@@ -49,8 +49,9 @@ export interface WebhookIngress {
 const largestBody = 25 * 1024 * 1024
 /** Written within milliseconds, so that senders do not notice the wait for their group. */
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024 }
-/** A longer instance header is ignored, UTF-16 units. */
-const longestInstance = 2_048
+/** Longer headers are ignored, UTF-16 units. */
+const maxInstance = 2_048
+const maxEvent = 255
 
 type Answer =
   | { readonly message: string; readonly status: number }
@@ -122,11 +123,12 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
 
   async function putIntoInbox(headers: Headers, body: Buffer, proof: KeyProof): Promise<Answer> {
     const instance = headerOf(headers, 'Instance', profile)
+    const event = headerOf(headers, 'Event', profile)?.trim() ?? ''
     try {
       const outcome = await batch.put({
         key: deliveryKey(headers, proof),
-        event: headerOf(headers, 'Event', profile)?.trim() ?? '',
-        instance: instance !== undefined && instance.length <= longestInstance ? instance : undefined,
+        event: event.length <= maxEvent ? event : '',
+        instance: instance !== undefined && instance.length <= maxInstance ? instance : undefined,
         source: 'webhook',
         body,
       })

@@ -43,16 +43,12 @@ export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
 }
 
 /**
- * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if the body must decide: `System Hook` covers many kinds, and a
- * relay may have lost the header.
+ * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined if the body must decide: `System Hook` covers many kinds, a relay
+ * may have lost the header, and a platform may display other names than `… Hook`.
  */
 export function eventKindOfHeader(event: string | undefined): EventKind | undefined {
-  const name = event
-    ?.trim()
-    .toLowerCase()
-    .replace(/ hook$/, '')
-    .replaceAll(' ', '_')
-  return name === undefined || name === '' || name === 'system' ? undefined : named(name)
+  const [, name] = /^(.+) hook$/.exec(event?.trim().toLowerCase() ?? '') ?? []
+  return name === undefined || name === 'system' ? undefined : named(name.replaceAll(' ', '_'))
 }
 
 /** By `object_kind`, else `event_name`, else the fields of the body. */

@@ -7,7 +7,6 @@ describe('the event header', () => {
     ['Pipeline Hook', 'pipeline'],
     ['pipeline hook', 'pipeline'],
     [' Pipeline Hook ', 'pipeline'],
-    ['pipeline', 'pipeline'],
     ['Job Hook', 'job'],
     ['Build Hook', 'job'],
     ['Push Hook', 'push'],
@@ -17,13 +16,16 @@ describe('the event header', () => {
     ['Resource Access Token Hook', 'resource_access_token'],
     ['Deployment Hook', 'deployment'],
     ['Teleport Hook', 'unknown'],
-    ['constructor', 'unknown'],
-    ['__proto__', 'unknown'],
+    ['constructor Hook', 'unknown'],
+    ['__proto__ Hook', 'unknown'],
   ] as const)('%s is of kind %s', (event, kind) => {
     expect(eventKindOfHeader(event)).toBe(kind)
   })
 
-  it.each([undefined, '', '  ', 'System Hook', 'system hook'])('%o leaves it to the body', event => {
+  it.each([
+    ...[undefined, '', '  ', 'Hook', 'System Hook', 'system hook'],
+    ...['Pipeline', 'Pipeline events', 'Pipeline Event', 'Job updated', 'constructor', '__proto__'],
+  ])('%o leaves it to the body', event => {
     expect(eventKindOfHeader(event)).toBeUndefined()
   })
 })

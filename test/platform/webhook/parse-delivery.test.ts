@@ -46,6 +46,14 @@ describe('the kind', () => {
     expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
   })
 
+  it('of a display name other than `… Hook` is judged from the body', () => {
+    for (const event of ['Pipeline events', 'Pipeline', 'Job', 'CI finished']) {
+      expect(parse(jsonOf('pipeline-failed'), { event }).outcome).toBe('observation')
+      expect(parse(jsonOf('job-failed'), { event }).outcome).toBe('observation')
+      expect(parse(jsonOf('push'), { event })).toEqual({ outcome: 'ignored', kind: 'push' })
+    }
+  })
+
   it('of a system hook is judged from the body', () => {
     expect(parse(jsonOf('pipeline-failed'), { event: 'System Hook' }).outcome).toBe('observation')
     expect(parse(jsonOf('push'), { event: 'System Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
