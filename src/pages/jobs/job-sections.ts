@@ -60,7 +60,9 @@ export function aboutSections({ sections, left }: JobSections): string[] {
   const shift = sections.reduce((most, { clockShift = 0 }) => Math.max(most, clockShift), 0)
   const isCoarse = sections.some(({ clock }) => clock === 'marker')
   return [
-    left > 0 ? `At least ${number(left)} more sections are left out: at most 200 are kept for a job, and 170 of its scripts.` : '',
+    left > 0
+      ? `At least ${number(left)} more sections are left out: at most 200 are kept for a job, and 170 of its scripts.`
+      : '',
     shift > 0 ? `Times were moved by up to ${duration(shift)} to fit the job’s: the runner’s clock differs.` : '',
     isCoarse ? 'Times are whole seconds: the runner does not write timestamps into its log.' : '',
   ].filter(Boolean)
