@@ -50,6 +50,8 @@ export interface TestCounters {
   casesDropped: number
   failures: number
   failuresDropped: number
+  /** Times that cannot be. */
+  timesDropped: number
   /** Tests that were found to be flaky. */
   flaky: number
 }
@@ -68,7 +70,16 @@ const sectionsIn = 1_000
 export function createTestReading(options: TestReadingOptions): TestReading {
   const { client, capabilities, memory, runs, spans, redactText } = options
   const counters: TestCounters = {
-    ...{ reports: 0, faults: new Map(), cases: 0, casesDropped: 0, failures: 0, failuresDropped: 0, flaky: 0 },
+    ...{
+      reports: 0,
+      faults: new Map(),
+      cases: 0,
+      casesDropped: 0,
+      failures: 0,
+      failuresDropped: 0,
+      timesDropped: 0,
+      flaky: 0,
+    },
   }
   const kept = {
     longestText: options.longestText + longestSecret,
@@ -87,7 +98,8 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     count(report, flaky)
     const { totals, dropped, fault, suites, failures } = report
     const placed = spans === 'none' ? [] : testSpans(suites, job, sections && scriptOf(sections), mostSpans)
-    const summary = { totals, dropped, suiteSeconds: suites.map(({ seconds }) => seconds), ...(fault && { fault }) }
+    const suiteSeconds = suites.flatMap(({ seconds }) => seconds ?? [])
+    const summary = { totals, dropped, suiteSeconds, ...(fault && { fault }) }
     const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
     return { as: 'read', insides: parts.map(tests => ({ job: ownerOf(job), tests })) }
   }
@@ -98,7 +110,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     if (await capabilities.mayAsk(asked)) {
       try {
         const found = await client.jobArtifact(chunk.project.id, job.id, testArtifact, call, async body =>
-          readJunit(body, kept),
+          readJunit(body, { ...kept, maxSeconds: maxSecondsOf(job) }),
         )
         if (found.report.fault?.reason !== 'archive') {
           await capabilities.answered(asked)
@@ -131,7 +143,9 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     try {
       const { report, first } = await known
       if ((first.get(group) ?? job.id) !== job.id) return undefined
-      return readTestReport(report, group, { ...kept, mostCases: reportCaps.cases })
+      // Parallel jobs share it: how long all of them took together is not known.
+      const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
+      return readTestReport(report, group, { ...kept, mostCases: reportCaps.cases, maxSeconds })
     } catch (error) {
       latest = undefined
       throw error
@@ -163,6 +177,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     counters.casesDropped += dropped.cases
     counters.failures += failures.length
     counters.failuresDropped += dropped.failures
+    counters.timesDropped += dropped.times ?? 0
     counters.flaky += flaky.length
   }
 
@@ -178,6 +193,11 @@ interface PlatformTests {
 /** The section that ran the job's script. */
 function scriptOf(sections: readonly Section[]): Section | undefined {
   return sections.findLast(({ kind, name }) => kind === 'runner' && runsScript(name))
+}
+
+/** Above this a time in the job's report cannot be: some reports add up what ran in parallel, so it may be longer than the job. */
+function maxSecondsOf({ start, end }: JobSnapshot): number {
+  return 10 * Math.max(1, (end - start) / 1_000)
 }
 
 function firstOfGroups(run: Run | undefined, attempt: number): PlatformTests['first'] {

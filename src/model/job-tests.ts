@@ -12,7 +12,7 @@ export interface JobTests {
 }
 
 export interface TestSummary extends Pick<TestReport, 'totals' | 'dropped' | 'fault'> {
-  /** One for each suite. */
+  /** One for each suite whose time is known. */
   readonly suiteSeconds: readonly number[]
 }
 

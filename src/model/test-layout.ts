@@ -10,6 +10,8 @@ export interface TestSpan {
   /** The ordinal of a case's suite; a suite has none. */
   readonly suite?: number | undefined
   readonly name: string
+  /** Of a case: which test of its name in its suite, from 2. */
+  readonly ofName?: number | undefined
   /** Of a case only. */
   readonly result?: TestResult | undefined
   readonly failed: boolean
@@ -33,13 +35,13 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
   let ordinal = 0
   const placed = suites.map((suite): { span: TestSpan; cases: readonly TestSpan[] } => {
     const own = ownTimes(suite, job)
-    const { start, end } = own ?? place(suite.seconds)
+    const { start, end } = own ?? place(suite.seconds ?? 0)
     ordinal += 1
     const { name, failed } = suite
     const span = { ordinal, name, failed, start, end, estimated: own === undefined }
     const placeCase = placing({ start, end })
-    const cases = (suite.cases ?? []).map(({ name: test, result, seconds }, index): TestSpan => ({
-      ...{ ordinal: span.ordinal + index + 1, suite: span.ordinal, name: test, result },
+    const cases = (suite.cases ?? []).map(({ name: test, ordinal: ofName, result, seconds }, index): TestSpan => ({
+      ...{ ordinal: span.ordinal + index + 1, suite: span.ordinal, name: test, ...(ofName && { ofName }), result },
       ...{ failed: result === 'fail' || result === 'error', ...placeCase(seconds), estimated: true },
     }))
     ordinal += suite.count
@@ -52,7 +54,7 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
 }
 
 /** A suite's own times, if it has them and they lie within the job. */
-function ownTimes({ startedAt, seconds }: TestSuite, job: Window): Window | undefined {
+function ownTimes({ startedAt, seconds = 0 }: TestSuite, job: Window): Window | undefined {
   if (startedAt === undefined) return undefined
   const endedAt = startedAt + seconds * 1_000
   if (startedAt < job.start - tolerance || endedAt > job.end + tolerance) return undefined

@@ -3,7 +3,7 @@
 export type TestResult = 'pass' | 'fail' | 'error' | 'skip'
 
 export interface TestTotals {
-  /** A case that was repeated within its suite counts once. */
+  /** A test counts once, however often the report says that it was run. Cases of one name are tests of their own. */
   readonly total: number
   readonly passed: number
   readonly failed: number
@@ -17,8 +17,8 @@ export interface TestTotals {
 
 export interface TestSuite {
   readonly name: string
-  /** Its own time, else the sum of its cases. */
-  readonly seconds: number
+  /** Its own time, else the sum of its cases. Undefined if neither is known. */
+  readonly seconds?: number | undefined
   /** When it began, ms; a report without a zone is read as UTC. */
   readonly startedAt?: number | undefined
   readonly failed: boolean
@@ -30,6 +30,7 @@ export interface TestSuite {
 
 export interface TestCase {
   readonly name: string
+  readonly ordinal?: number | undefined
   readonly result: TestResult
   readonly seconds: number
 }
@@ -38,6 +39,8 @@ export interface TestName {
   readonly suite: string
   /** With the class, if there is one. */
   readonly name: string
+  /** Which test of this name in its suite, from 2. Undefined for the first one. */
+  readonly ordinal?: number | undefined
 }
 
 /** A case that failed, or that ended in an error. */
@@ -82,8 +85,13 @@ export interface TestReport {
   readonly suites: readonly TestSuite[]
   readonly failures: readonly TestFailure[]
   readonly flaky: readonly TestName[]
-  /** How many of the report's entries are not in these lists, as each has a limit. */
-  readonly dropped: { readonly cases: number; readonly suites: number; readonly failures: number }
+  /** How many of the report's entries are not in these lists, as each has a limit. `times`: of suites and cases, that cannot be. */
+  readonly dropped: {
+    readonly cases: number
+    readonly suites: number
+    readonly failures: number
+    readonly times?: number
+  }
   /** Undefined for a report that was read whole. */
   readonly fault?: ReportFaultFacts | undefined
 }

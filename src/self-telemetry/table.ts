@@ -200,6 +200,8 @@ export const observedMetrics = [
     description: 'Test cases of these reports: counted, or over the limit per report.', points: ({ jobTests }) => kept(jobTests?.cases, jobTests?.casesDropped) },
   { name: 'pipespan.test.failures', type: 'counter', unit: '{case}', attributes: ['kept'],
     description: 'Failed test cases: exported as a record, or beyond the first 100 of a job.', points: ({ jobTests }) => kept(jobTests?.failures, jobTests?.failuresDropped) },
+  { name: 'pipespan.test.dropped_times', type: 'counter', unit: '{time}', attributes: [],
+    description: 'Times of suites and cases that cannot be, as they are more than ten times as long as the job.', points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.timesDropped }]) },
   { name: 'pipespan.test.flaky', type: 'counter', unit: '{case}', attributes: [],
     description: 'Tests that failed and passed on the same code.', points: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.flaky }]) },
   { name: 'pipespan.job.reports', type: 'counter', unit: '{report}', attributes: ['type', 'fault'],

@@ -358,6 +358,78 @@ describe('the tests of jobs', () => {
     expect(platform.asked.slice(before).map(({ path }) => path)).toEqual(['/api/v4/projects/3/pipelines/8/test_report'])
   })
 
+  it('have no time that is more than ten times as long as their job’s; such times are counted', async () => {
+    begin()
+    const suites = [
+      '<testsuite name="a day" time="86400"><testcase name="p" time="2"/><testcase name="q" time="1"/></testsuite>',
+      '<testsuite name="parallel" time="490"><testcase name="r" time="1"/></testsuite>',
+      '<testsuite name="just above" time="490.1"><testcase name="s" time="5000"><failure/></testcase></testsuite>',
+      '<testsuite name="no number of seconds" time="1e999"><testcase name="t" time="1e10"/></testsuite>',
+    ]
+    platform.reply = (_, response) =>
+      response.writeHead(200).end(gzipSync(`<testsuites time="1e6">${suites.join('')}</testsuites>`))
+    await finish([tested(1)])
+    const [report, failure] = (await records()).map(attributesOf)
+    expect(report).toMatchObject({
+      'platform.test.total': 5,
+      'platform.test.duration': 493_000,
+      'platform.test.times.dropped': 5,
+    })
+    expect(failure).toMatchObject({ 'test.case.name': 's' })
+    expect(failure).not.toHaveProperty('platform.test.case.duration')
+    expect(tests.counters.timesDropped).toBe(5)
+    const { projects } = await store.totals.read(10)
+    const durations = projects
+      .flatMap(one => one.series)
+      .find(({ metric }) => metric === 'platform.test.suite.duration')
+    expect(durations?.amount).toMatchObject({ sum: 493 })
+    expect(durations?.amount.kind === 'histogram' && durations.amount.counts.reduce((a, b) => a + b)).toBe(2)
+    expect(await store.tests.figures('slow', { since: 0, limit: 10 })).toMatchObject([
+      ...['p', 'q', 'r'].map(name => ({ name })),
+    ])
+  })
+
+  it('have any time where parallel jobs share the report', async () => {
+    begin()
+    const cases = [{ status: 'success', name: 'p', execution_time: 1 }]
+    platform.reply = ({ path }, response) =>
+      path.endsWith('/artifacts')
+        ? response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"no such type"}')
+        : response.writeHead(200, { 'content-type': 'application/json' }).end(
+            JSON.stringify({
+              test_suites: ['unit', 'e2e'].map(name => ({ name, total_time: 900, test_cases: cases })),
+            }),
+          )
+    await finish([tested(2, { name: 'unit 1/40' }), tested(3, { name: 'unit 2/40' }), tested(4, { name: 'e2e' })])
+    expect(tests.counters).toMatchObject({ reports: 2, timesDropped: 1 })
+  })
+
+  it('of one name count each, are compared each, and have a span each', async () => {
+    spans = 'cases'
+    begin()
+    const suite = (...all: readonly string[]) =>
+      `<testsuite name="s">${all.map(one => `<testcase classname="C" name="x">${one}</testcase>`).join('')}</testsuite>`
+    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(suite('', '', '<failure message="third"/>')))
+    await finish([tested(1)])
+    const [report, failure, ...none] = (await records()).map(attributesOf)
+    expect(report).toMatchObject({ 'platform.test.total': 3, 'platform.test.passed': 2, 'platform.test.failed': 1 })
+    expect(report).toMatchObject({ 'platform.test.flaky': 0 })
+    expect(failure).toMatchObject({ 'test.case.name': 'C.x', 'platform.test.case.ordinal': 3 })
+    expect(none).toEqual([])
+    const own = (await sent('traces')).flatMap(({ inside }) => inside?.tests?.spans ?? [])
+    expect(own.map(({ ordinal, ofName, result }) => [ordinal, ofName, result])).toEqual([
+      [1, undefined, undefined],
+      [2, undefined, 'pass'],
+      [3, 2, 'pass'],
+      [4, 3, 'fail'],
+    ])
+    // The second of them fails now: it is flaky, and so is the third.
+    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(suite('', '<failure/>', '')))
+    await finish([tested(2)], 8)
+    const flaky = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
+    expect(flaky.map(one => attributesOf(one)['test.case.name'])).toEqual(['C.x', 'C.x'])
+  })
+
   it('of a report that cannot be read say why, and delay nothing', async () => {
     begin()
     const bodies: Readonly<Record<string, Buffer>> = {

@@ -162,7 +162,7 @@ describe('the table of own metrics', () => {
       },
       jobTests: {
         ...{ reports: 1, faults: new Map([['truncated' as const, 1]]), cases: 1, casesDropped: 1 },
-        ...{ failures: 1, failuresDropped: 1, flaky: 1 },
+        ...{ failures: 1, failuresDropped: 1, timesDropped: 1, flaky: 1 },
       },
       jobReports: {
         reports: new Map([['sarif' as const, new Map([['none' as const, 1]])]]),

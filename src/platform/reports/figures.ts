@@ -6,12 +6,8 @@ export function readSeconds(text: string | undefined): number | undefined {
   if (trimmed === undefined || trimmed === '' || trimmed.length > 40) return undefined
   const plain = withPoint(trimmed.replace(/[\s'\u00a0]/g, ''))
   if (!/^\+?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i.test(plain)) return undefined
-  const seconds = Number(plain)
-  return Number.isFinite(seconds) && seconds <= longest ? seconds : undefined
+  return Number(plain)
 }
-
-/** Longer times are errors. */
-const longest = 1e9
 
 /** If both separators occur, the last one is the decimal one. A single comma is decimal too: times have three decimals. */
 function withPoint(text: string): string {
@@ -23,9 +19,9 @@ function withPoint(text: string): string {
   return text.indexOf(',') === comma ? text.replace(',', '.') : text.replaceAll(',', '')
 }
 
-/** A line of a file, from 1. */
-export function readLine(text: string | undefined): number | undefined {
+/** A whole number from 1, such as a line of a file. */
+export function readOrdinal(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined
-  const line = Number(text)
-  return line > 0 ? line : undefined
+  const ordinal = Number(text)
+  return ordinal > 0 ? ordinal : undefined
 }

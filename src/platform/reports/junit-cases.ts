@@ -1,5 +1,5 @@
 // Turns XML elements into suites and cases, in all dialects of JUnit: nested suites, several results in one case, reruns.
-import { readLine, readSeconds } from './figures.ts'
+import { readOrdinal, readSeconds } from './figures.ts'
 import { parseWireTime } from '../wire-time.ts'
 import { ReportFault } from './report-fault.ts'
 import type { Attributes, ElementSink } from './xml-elements.ts'
@@ -110,6 +110,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
         sink.beginSuite({
           name: attributes.name ?? '',
           file: attributes.file ?? attributes.filepath,
+          tests: readOrdinal(attributes.tests),
           seconds: readSeconds(attributes.time) ?? readSeconds(attributes.duration),
           startedAt: parseWireTime(attributes.timestamp),
         })
@@ -133,15 +134,17 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
 
 function reported({ attributes, result, reruns: repeated, type, message, stack }: OpenCase): ReportedCase {
   const { name = '', classname = '', file, filepath, line, lineno, time, status, result: ended } = attributes
+  const run = attributes.attempt ?? attributes.retry ?? attributes.rerun
   const isNotRun = result === 'pass' && (notRun.test(status ?? '') || notRun.test(ended ?? ''))
   return {
     name,
     classname,
     file: file ?? filepath,
-    line: readLine(line ?? lineno),
+    line: readOrdinal(line ?? lineno),
     seconds: readSeconds(time),
     result: isNotRun ? 'skip' : result,
     isRerun: repeated,
+    run: run === 'true' ? 1 : (readOrdinal(run) ?? 0),
     words: { type, message, stack },
   }
 }

@@ -12,6 +12,8 @@ export interface TestReadOptions {
   readonly longestText: number
   /** Cases that are kept with their times. */
   readonly keptCases: number
+  /** Longer times cannot be, s. */
+  readonly maxSeconds?: number | undefined
   readonly caps?: ReportCaps | undefined
 }
 

@@ -1,6 +1,7 @@
 // Collects the cases of a report: totals, limited numbers of suites and failures, and which tests failed and passed.
 import { ReportFault } from './report-fault.ts'
-import { testHashOf, testNameOf, type NamedCase } from './test-name.ts'
+import { createSuiteCases, isFailed, type CaseRun, type SuiteCases, type TestState } from './suite-cases.ts'
+import { testNameOf } from './test-name.ts'
 import type { Millis } from '../../model/instant.ts'
 import type {
   SlowTest,
@@ -9,7 +10,6 @@ import type {
   TestName,
   TestOutcomes,
   TestReport,
-  TestResult,
   TestSuite,
   TestTotals,
 } from '../../model/test-report.ts'
@@ -19,14 +19,11 @@ export interface ReportedSuite {
   readonly file?: string | undefined
   readonly seconds?: number | undefined
   readonly startedAt?: Millis | undefined
+  /** How many tests it says it has, those of suites within it included. */
+  readonly tests?: number | undefined
 }
 
-export interface ReportedCase extends NamedCase {
-  readonly line?: number | undefined
-  readonly seconds?: number | undefined
-  readonly result: TestResult
-  /** The report says that it was repeated after a failure. */
-  readonly isRerun: boolean
+export interface ReportedCase extends CaseRun {
   readonly words: { readonly type: string; readonly message: string; readonly stack: string }
 }
 
@@ -44,6 +41,8 @@ export interface CollectorOptions {
   readonly longestText: number
   /** Cases that are kept with their times, for spans. */
   readonly keptCases: number
+  /** Longer times of suites and cases cannot be, s. They are dropped and counted. */
+  readonly maxSeconds?: number | undefined
 }
 
 export interface TestCollector extends CaseSink {
@@ -54,20 +53,13 @@ export interface TestCollector extends CaseSink {
 /** Limits of what is kept of a report. */
 const most = { suites: 1_000, failures: 100, flaky: 100, failedTests: 1_000, slowest: 10 } as const
 
-/** A case after all its repetitions within its suite. */
-interface CaseState {
-  readonly hash: number
-  readonly test: TestName
-  result: TestResult
-  flaky: boolean
-  seconds: number
-  failure?: TestFailure | undefined
-}
+/** Longer times are errors, however long the job took, s. */
+const maxSecondsOfAny = 1e9
 
 interface OpenSuite {
   readonly reported: ReportedSuite
   hasSuites: boolean
-  readonly cases: Map<number, CaseState>
+  readonly cases: SuiteCases
 }
 
 export function createTestCollector(options: CollectorOptions): TestCollector {
@@ -79,41 +71,29 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   const failed = new Map<number, TestName>()
   const slowest: SlowTest[] = []
   const totals = { total: 0, passed: 0, failed: 0, errored: 0, skipped: 0, flaky: 0, seconds: 0 }
-  const dropped = { cases: 0, suites: 0, failures: 0 }
+  const dropped = { cases: 0, suites: 0, failures: 0, times: 0 }
   let taken = 0
   let keptCases = 0
   /** Failures with a message, of suites that are still open. */
   let pendingWords = 0
 
-  function take(suite: OpenSuite, reported: ReportedCase): void {
-    const hash = testHashOf(reported)
-    const known = suite.cases.get(hash)
-    if (known === undefined) suite.cases.set(hash, firstRun(suite.reported, reported, hash))
-    else repeat(known, suite.reported, reported)
+  /** Undefined for a time that cannot be. */
+  function possible(seconds: number | undefined): number | undefined {
+    if (seconds === undefined || seconds <= (options.maxSeconds ?? maxSecondsOfAny)) return seconds
+    dropped.times += 1
+    return undefined
   }
 
-  function firstRun(suite: ReportedSuite, reported: ReportedCase, hash: number): CaseState {
-    const test = testNameOf(reported, suite.name)
-    const { result, isRerun, seconds = 0 } = reported
-    return { hash, test, result, flaky: isRerun, seconds, failure: failureOf(suite, test, reported) }
-  }
-
-  /** Another run of the same case. A case that failed once and passed once has passed. */
-  function repeat(known: CaseState, suite: ReportedSuite, reported: ReportedCase): void {
-    const failedOnce = isFailed(known.result) || isFailed(reported.result)
-    known.flaky ||= reported.isRerun || failedOnce
-    known.seconds += reported.seconds ?? 0
-    if (known.result === 'skip' || (isFailed(known.result) && reported.result === 'pass')) {
-      if (known.failure !== undefined) pendingWords -= 1
-      known.result = reported.result
-      known.failure = failureOf(suite, known.test, reported)
-    }
+  function begin(reported: ReportedSuite): OpenSuite {
+    const cases = createSuiteCases(reported.name, () => (pendingWords -= 1))
+    const suite = { reported, hasSuites: false, cases }
+    open.push(suite)
+    return suite
   }
 
   function failureOf(suite: ReportedSuite, test: TestName, reported: ReportedCase): TestFailure | undefined {
     const { result, file = suite.file, line, seconds, words } = reported
-    if (result !== 'fail' && result !== 'error') return undefined
-    if (failures.length + pendingWords >= most.failures) return undefined
+    if (!isFailed(result) || failures.length + pendingWords >= most.failures) return undefined
     pendingWords += 1
     const text = (value: string) => (value.trim() === '' ? undefined : shortened(value, options.longestText))
     const message = words.message.trim() === '' ? firstLine(words.stack) : words.message
@@ -126,35 +106,39 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   }
 
   function close({ reported, hasSuites, cases }: OpenSuite): void {
-    let own = 0
+    let own: number | undefined
     let isFailing = false
     const kept: TestCase[] = []
-    for (const state of cases.values()) {
+    const tests = cases.tests(hasSuites ? undefined : reported.tests)
+    for (const state of tests) {
+      const { test, result, seconds } = state
       count(state)
-      own += state.seconds
-      isFailing ||= isFailed(state.result)
+      if (seconds !== undefined) own = (own ?? 0) + seconds
+      isFailing ||= isFailed(result)
       if (keptCases < options.keptCases) {
         keptCases += 1
-        kept.push({ name: state.test.name, result: state.result, seconds: state.seconds })
+        const { name, ordinal } = test
+        kept.push({ name, ...(ordinal !== undefined && { ordinal }), result, seconds: seconds ?? 0 })
       }
     }
     // A suite that only contains suites has no results of its own.
-    if (cases.size === 0) return
-    const seconds = (hasSuites ? undefined : reported.seconds) ?? own
-    totals.seconds += seconds
+    if (tests.length === 0) return
+    const seconds = (hasSuites ? undefined : possible(reported.seconds)) ?? own
+    totals.seconds += seconds ?? 0
     if (suites.length >= most.suites) {
       dropped.suites += 1
       return
     }
-    const name = reported.name === '' ? ([...cases.values()][0]?.test.suite ?? '') : reported.name
+    const name = reported.name === '' ? (tests[0]?.test.suite ?? '') : reported.name
     suites.push({
-      ...{ name: testNameOf({ name: '', classname: '' }, name).suite, seconds, failed: isFailing, count: cases.size },
+      ...{ name: testNameOf({ name: '', classname: '' }, name).suite, failed: isFailing, count: tests.length },
+      ...(seconds === undefined ? {} : { seconds }),
       ...(reported.startedAt === undefined ? {} : { startedAt: reported.startedAt }),
       ...(kept.length === 0 ? {} : { cases: kept }),
     })
   }
 
-  function count({ hash, test, result, flaky: isFlaky, failure, seconds }: CaseState): void {
+  function count({ hash, test, result, isFlaky, failure, seconds = 0 }: TestState): void {
     totals.total += 1
     totals[counts[result]] += 1
     if (isFlaky) {
@@ -190,7 +174,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     beginSuite: reported => {
       const around = open.at(-1)
       if (around !== undefined) around.hasSuites = true
-      open.push({ reported, hasSuites: false, cases: new Map() })
+      begin(reported)
     },
     case: reported => {
       if (taken >= options.mostCases) {
@@ -198,9 +182,9 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         return
       }
       taken += 1
-      if (open.length === 0) open.push({ reported: { name: '' }, hasSuites: false, cases: new Map() })
-      const suite = open.at(-1)
-      if (suite !== undefined) take(suite, reported)
+      const suite = open.at(-1) ?? begin({ name: '' })
+      const run = { ...reported, seconds: possible(reported.seconds) }
+      suite.cases.add(run, test => failureOf(suite.reported, test, run))
     },
     endSuite,
     collected: fault => {
@@ -226,10 +210,6 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
 }
 
 const counts = { pass: 'passed', fail: 'failed', error: 'errored', skip: 'skipped' } as const
-
-function isFailed(result: TestResult): boolean {
-  return result === 'fail' || result === 'error'
-}
 
 function firstLine(text: string): string {
   return text.trimStart().split(/\r?\n/, 1)[0] ?? ''

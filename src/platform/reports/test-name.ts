@@ -18,12 +18,12 @@ export function testNameOf({ name, classname }: NamedCase, suite: string): TestN
 }
 
 /**
- * The first 48 bits of a SHA-256 over class and name, or over file and name without a class. Not over the suite, because some name it after the
- * machine or the time. With 100,000 tests, two have the same hash in one of 50,000 reports.
+ * The first 48 bits of a SHA-256 over class and name, or over file and name without a class, and over the ordinal of a further test of that name. Not
+ * over the suite, because some name it after the machine or the time. With 100,000 tests, two have the same hash in one of 50,000 reports.
  */
-export function testHashOf({ name, classname, file = '' }: NamedCase): number {
+export function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number): number {
   const digest = createHash('sha256')
-    .update(`${classname === '' ? file : classname}\n${name}`)
+    .update(`${classname === '' ? file : classname}\n${name}${ordinal === undefined ? '' : `\n${ordinal}`}`)
     .digest()
   return digest.readUIntBE(0, 6)
 }

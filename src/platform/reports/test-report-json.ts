@@ -52,7 +52,7 @@ export function readTestReport(report: RestTestReport, job: string, options: Col
     stack_trace,
   } of suite.test_cases) {
     collector.case({
-      ...{ name, classname: classname ?? '', file, seconds, isRerun: false },
+      ...{ name, classname: classname ?? '', file, seconds, isRerun: false, run: 0 },
       result: status in results ? results[status as keyof typeof results] : 'pass',
       words: wordsOf(said, stack_trace),
     })

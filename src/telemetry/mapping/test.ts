@@ -62,7 +62,7 @@ const taskName: AttributeRow<OfJob> = {
 export const testReportAttributes: readonly AttributeRow<TestReportSubject>[] = [
   runId,
   taskName,
-  { keys: ['platform.test.total'], type: 'int', when: always, note: 'a case that was repeated within its suite counts once', value: ({ summary }) => summary.totals.total },
+  { keys: ['platform.test.total'], type: 'int', when: always, note: 'a test counts once, however often the report says that it was run; cases of one name are tests of their own', value: ({ summary }) => summary.totals.total },
   { keys: ['platform.test.passed'], type: 'int', when: always, value: ({ summary }) => summary.totals.passed },
   { keys: ['platform.test.failed'], type: 'int', when: always, value: ({ summary }) => summary.totals.failed },
   { keys: ['platform.test.errored'], type: 'int', when: always, value: ({ summary }) => summary.totals.errored },
@@ -71,6 +71,7 @@ export const testReportAttributes: readonly AttributeRow<TestReportSubject>[] = 
   { keys: ['platform.test.duration'], type: 'int', when: always, note: 'ms; sum over the suites', value: ({ summary }) => millis(summary.totals.seconds) },
   { keys: ['platform.test.report.fault'], recurs, type: 'string', when: 'it could not be read to its end', note: 'why, below', value: ({ summary }) => summary.fault?.reason },
   { keys: ['platform.test.cases.dropped'], type: 'int', when: 'above 0', note: 'cases beyond the first 100,000', value: ({ summary }) => summary.dropped.cases || undefined },
+  { keys: ['platform.test.times.dropped'], type: 'int', when: 'above 0', note: 'times of suites and cases that cannot be: more than ten times as long as the job', value: ({ summary }) => (summary.dropped.times === 0 ? undefined : summary.dropped.times) },
   { keys: ['platform.test.failures.dropped'], type: 'int', when: 'above 0', note: 'failures without a record of their own', value: ({ summary }) => summary.dropped.failures || undefined },
 ]
 
@@ -80,6 +81,7 @@ export const testFailureAttributes: readonly AttributeRow<TestFailureSubject>[] 
   taskName,
   { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: always, value: ({ failure }) => failure.suite },
   { keys: [ATTR_TEST_CASE_NAME], type: 'string', when: always, note: 'with its class, where it has one', value: ({ failure }) => failure.name },
+  { keys: ['platform.test.case.ordinal'], recurs, type: 'int', when: 'above 1', note: 'which test of this name in its suite', value: ({ failure }) => failure.ordinal },
   { keys: [ATTR_TEST_CASE_RESULT_STATUS], recurs, type: 'string', when: always, note: '`fail`', value: ({ failure }) => statusOf(failure.result) },
   { keys: ['platform.test.case.result'], recurs, type: 'string', when: always, note: '`fail` or `error`', value: ({ failure }) => failure.result },
   { keys: [ATTR_CODE_FILE_PATH], type: 'string', when: known, value: ({ failure }) => failure.file },
@@ -106,6 +108,7 @@ export const testSpanAttributes: readonly AttributeRow<TestSpanSubject>[] = [
   { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: 'suites', value: ({ span }) => (span.suite === undefined ? span.name : undefined) },
   { keys: [ATTR_TEST_SUITE_RUN_STATUS], recurs, type: 'string', when: 'suites', note: '`success` or `failure`', value: ({ span }) => suiteStatusOf(span) },
   { keys: [ATTR_TEST_CASE_NAME], type: 'string', when: 'cases', value: ({ span }) => (span.suite === undefined ? undefined : span.name) },
+  { keys: ['platform.test.case.ordinal'], recurs, type: 'int', when: 'above 1', note: 'which test of this name in its suite', value: ({ span }) => span.ofName },
   { keys: [ATTR_TEST_CASE_RESULT_STATUS], recurs, type: 'string', when: 'cases that ran', note: '`pass` or `fail`', value: ({ span }) => span.result && statusOf(span.result) },
   { keys: ['platform.test.case.result'], recurs, type: 'string', when: 'cases', note: '`pass`, `fail`, `error`, `skip`', value: ({ span }) => span.result },
   { keys: ['platform.test.time_estimated'], recurs, type: 'bool', when: 'the report does not say when it ran', note: 'always true', value: ({ span }) => span.estimated || undefined },

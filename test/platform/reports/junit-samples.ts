@@ -55,7 +55,7 @@ export const googletest = `<?xml version="1.0" encoding="UTF-8"?>
   </testsuite>
 </testsuites>`
 
-/** As Gradle's retries and pytest-rerunfailures write it: the same case again. */
+/** As retries of Gradle and gotestsum write it, and data-driven tests as well: the same case again. */
 export const repeated = `<testsuite name="gradle" time="3">
 <testcase name="eventually" classname="A" time="1"><failure message="no" type="E">E: no</failure></testcase>
 <testcase name="eventually" classname="A" time="1"/>
@@ -63,3 +63,10 @@ export const repeated = `<testsuite name="gradle" time="3">
 <testcase name="never" classname="A" time="0.5"><failure message="still no">no</failure></testcase>
 <testcase name="same name" classname="A" time="0"/><testcase name="same name" classname="A" time="0"/>
 </testsuite>`
+
+/** As pytest writes a test that fails, and whose teardown fails, too: two cases, which count as one test. */
+export const pytestTeardown = `<testsuites><testsuite name="pytest" errors="1" failures="1" tests="2" time="0.1">
+<testcase classname="tests.test_cart" name="test_total" time="0.05"><failure message="assert 1 == 2">E assert 1 == 2</failure></testcase>
+<testcase classname="tests.test_cart" name="test_total" time="0.01"><error message="failed on teardown">E OSError</error></testcase>
+<testcase classname="tests.test_cart" name="test_stock" time="0.02"/>
+</testsuite></testsuites>`

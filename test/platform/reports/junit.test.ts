@@ -6,7 +6,7 @@ import { readJunit, type TestReadOptions } from '../../../src/platform/reports/j
 import { reportCaps } from '../../../src/platform/reports/caps.ts'
 import { readSeconds } from '../../../src/platform/reports/figures.ts'
 import { isFull, runs } from '../../full.ts'
-import { googletest, jest, phpunit, pytest, repeated, surefire } from './junit-samples.ts'
+import { googletest, jest, phpunit, pytest, pytestTeardown, repeated, surefire } from './junit-samples.ts'
 
 const options: TestReadOptions = { longestText: 4_096, keptCases: 1_000 }
 
@@ -37,12 +37,13 @@ describe('what the frameworks write', () => {
     expect(await totalsOf(weighty)).toEqual([1, 0, 1, 0, 0, 0])
   })
 
-  it('has reruns and repeated cases as flaky, and what passes in the end as passed', async () => {
+  it('has reruns as flaky, and what passes in the end as passed', async () => {
     expect(await totalsOf(surefire)).toEqual([3, 2, 1, 0, 0, 2])
-    expect(await totalsOf(repeated)).toEqual([3, 2, 1, 0, 0, 2])
-    const { report } = await read(repeated)
-    expect(report.flaky.map(({ name }) => name)).toEqual(['A.eventually', 'A.never'])
-    expect(report.failures).toMatchObject([{ name: 'A.never', message: 'no' }])
+    const { report } = await read(surefire)
+    expect(report.flaky.map(({ name }) => name)).toEqual([
+      'com.example.OrderTest.retries',
+      'com.example.OrderTest.cancels',
+    ])
   })
 
   it('names a failure with its suite, file, line, type, message and stack', async () => {
@@ -110,7 +111,130 @@ describe('what the frameworks write', () => {
   it('has times in the locale of the machine', () => {
     const spelled = ['0.103', '0,103', '1,234.5', '1.234,5', '1,234,567', '1e-05', ' 2 ', '0.', '.5']
     expect(spelled.map(readSeconds)).toEqual([0.103, 0.103, 1234.5, 1234.5, 1_234_567, 0.00001, 2, 0, 0.5])
-    expect(['', 'NaN', '-1', '1:02', 'Infinity', '1e999', '5 s'].map(readSeconds)).toEqual(Array(7).fill(undefined))
+    expect(['', 'NaN', '-1', '1:02', 'Infinity', '5 s'].map(readSeconds)).toEqual(Array(6).fill(undefined))
+  })
+})
+
+describe('cases of one name in a suite', () => {
+  const caseOf = (result: string, attributes = 'name="x" classname="C"') =>
+    `<testcase ${attributes}>${result === 'pass' ? '' : `<${result} message="${result}"/>`}</testcase>`
+  const suiteOf = (cases: readonly string[], attributes = '') =>
+    `<testsuite name="s" ${attributes}>${cases.join('')}</testsuite>`
+  /** The cases of one name with this attribute, as `attempt=1 failure`. */
+  const runsOf = (...cases: readonly string[]) =>
+    suiteOf(
+      cases.map(one => {
+        const [attribute = '', result = ''] = one.split(' ')
+        return caseOf(result, `name="x" classname="C" ${attribute.replace('=', '="')}"`)
+      }),
+    )
+
+  it('count each, so that a test that failed is never hidden by one that passed', async () => {
+    expect(await totalsOf(suiteOf(['pass', 'pass', 'failure'].map(one => caseOf(one))))).toEqual([3, 2, 1, 0, 0, 0])
+    expect(await totalsOf(repeated)).toEqual([6, 3, 3, 0, 0, 0])
+    const { report } = await read(suiteOf(['failure', 'pass', 'error'].map(one => caseOf(one))))
+    expect(report.totals).toMatchObject({ total: 3, passed: 1, failed: 1, errored: 1, flaky: 0 })
+    expect(report.flaky).toEqual([])
+    expect(report.failures.map(({ name, ordinal, message }) => [name, ordinal, message])).toEqual([
+      ['C.x', undefined, 'failure'],
+      ['C.x', 3, 'error'],
+    ])
+    expect(report.suites[0]).toMatchObject({
+      count: 3,
+      cases: [{ result: 'fail' }, { result: 'pass', ordinal: 2 }, { result: 'error', ordinal: 3 }],
+    })
+  })
+
+  it('count each where they have no name at all', async () => {
+    const nameless = suiteOf(['pass', 'failure', 'pass', 'skipped'].map(one => caseOf(one, '')))
+    expect(await totalsOf(nameless)).toEqual([4, 2, 1, 0, 1, 0])
+  })
+
+  it('count each, whatever their results are', async () => {
+    const results = fc.array(fc.constantFrom('pass', 'failure', 'error', 'skipped'), { maxLength: 90 })
+    await fc.assert(
+      fc.asyncProperty(results, async all => {
+        const { report, outcomes } = await read(suiteOf(all.map(one => caseOf(one))))
+        const of = (result: string) => all.filter(one => one === result).length
+        const { total, passed, failed, errored, skipped, flaky } = report.totals
+        expect([total, passed, failed, errored, skipped, flaky]).toEqual([
+          ...[all.length, of('pass'), of('failure'), of('error'), of('skipped'), 0],
+        ])
+        expect(report.failures).toHaveLength(failed + errored)
+        expect([outcomes.passed.size, outcomes.failed.size]).toEqual([passed, failed + errored])
+      }),
+      runs(200),
+    )
+  })
+
+  it('are compared with other reports by name and ordinal; the first is known by its name alone', async () => {
+    const of = async (...all: readonly string[]) => (await read(suiteOf(all.map(one => caseOf(one))))).outcomes
+    const [alone, three, red] = [
+      await of('pass'),
+      await of('pass', 'pass', 'pass'),
+      await of('pass', 'pass', 'failure'),
+    ]
+    expect([...three.passed]).toEqual([...alone.passed, ...[...three.passed].slice(1)])
+    expect([...red.failed.keys()]).toEqual([[...three.passed][2]])
+    expect([...red.passed]).toEqual([...three.passed].slice(0, 2))
+  })
+
+  it.each(['attempt', 'retry', 'rerun'])('are runs of one test where %s says so', async attribute => {
+    const [first, second, third] = attribute === 'attempt' ? [1, 2, 3] : [0, 1, 2]
+    const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
+    expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 1])
+    expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'skipped')))).toEqual([1, 0, 1, 0, 0, 1])
+    // The last run decides.
+    expect(await totalsOf(runsOf(run(first, 'pass'), run(second, 'pass'), run(third, 'failure')))).toEqual([
+      ...[1, 0, 1, 0, 0, 1],
+    ])
+    expect(await totalsOf(runsOf(run(first, 'skipped'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 0])
+    // Two tests of one name, each with a second run.
+    const two = runsOf(run(first, 'failure'), run(second, 'pass'), run(first, 'error'), run(second, 'error'))
+    expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 2])
+    expect((await read(two)).report.failures).toMatchObject([{ name: 'C.x', ordinal: 2, result: 'error' }])
+  })
+
+  it('are runs of one test where those after the first are marked', async () => {
+    expect(await totalsOf(runsOf('a=b failure', 'rerun=true pass'))).toEqual([1, 1, 0, 0, 0, 1])
+    expect(await totalsOf(runsOf('a=b failure', 'retry=1 error', 'retry=2 pass'))).toEqual([1, 1, 0, 0, 0, 1])
+  })
+
+  it('are tests of their own where that attribute is the same for all of them', async () => {
+    for (const attribute of ['retry=2', 'attempt=1', 'rerun=false', 'retry=always'])
+      expect(await totalsOf(runsOf(`${attribute} pass`, `${attribute} pass`, `${attribute} failure`))).toEqual([
+        ...[3, 2, 1, 0, 0, 0],
+      ])
+  })
+
+  it('are tests of their own where they are in different places', async () => {
+    const at = (line: number, retry: number, result: string) =>
+      caseOf(result, `name="x" classname="C" file="a.js" line="${line}" retry="${retry}"`)
+    expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(9, 1, 'pass')]))).toEqual([2, 1, 1, 0, 0, 0])
+    expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(1, 1, 'pass')]))).toEqual([1, 1, 0, 0, 0, 1])
+  })
+
+  it('are runs of one test where the suite counts them as one', async () => {
+    expect(await totalsOf(pytestTeardown)).toEqual([2, 1, 1, 0, 0, 1])
+    expect((await read(pytestTeardown)).report.failures).toMatchObject([{ message: 'assert 1 == 2' }])
+    const [a, b] = [caseOf('failure'), caseOf('pass', 'name="y"')]
+    expect(await totalsOf(suiteOf([a, b, caseOf('pass')], 'tests="2"'))).toEqual([2, 2, 0, 0, 0, 1])
+  })
+
+  it('count each where the suite counts them so, or neither way', async () => {
+    const three = ['pass', 'pass', 'failure'].map(one => caseOf(one))
+    for (const tests of ['3', '2', '4', '0', '', 'x'])
+      expect(await totalsOf(suiteOf(three, `tests="${tests}"`))).toEqual([3, 2, 1, 0, 0, 0])
+    // The figure is of the suites within, too.
+    expect(await totalsOf(suiteOf([...three, suiteOf([])], 'tests="1"'))).toEqual([3, 2, 1, 0, 0, 0])
+  })
+
+  it('share the room for 100 failures, also where runs of one test leave some', async () => {
+    const failing = (name: string, run: number, result: string) => caseOf(result, `name="${name}" attempt="${run}"`)
+    const retried = Array.from({ length: 150 }, (_, n) => [failing(`r${n}`, 1, 'failure'), failing(`r${n}`, 2, 'pass')])
+    const lost = Array.from({ length: 130 }, (_, n) => failing(`f${n}`, 1, 'failure'))
+    const { report } = await read(suiteOf([...retried.flat(), ...lost]))
+    expect([report.failures.length, report.dropped.failures, report.totals.flaky]).toEqual([100, 30, 150])
   })
 })
 
