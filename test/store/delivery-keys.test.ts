@@ -31,7 +31,7 @@ describe('the key of a delivery', () => {
       fc.property(fc.array(step, { minLength: 20, maxLength: 80 }), steps => {
         const db = openOwnDatabase(':memory:', { now: () => t0 })
         let keys = sqliteDeliveryKeys(db, limits)
-        let ingress = ingressKeys(db)
+        let ingress = ingressKeys(db, [])
         const seen = new Map<string, { readonly at: number; readonly seq: number | undefined }>()
         let [now, seq] = [t0, 0]
         /** Undefined for an hour after the week, where a key may be either. */
@@ -61,7 +61,7 @@ describe('the key of a delivery', () => {
           })
           if (one.does === 'start') {
             keys = sqliteDeliveryKeys(db, limits)
-            ingress = ingressKeys(db)
+            ingress = ingressKeys(db, [])
           }
           ingress.forgetJoined(seq)
           for (const known of names) {

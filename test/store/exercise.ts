@@ -161,6 +161,18 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.inbox.listQuarantined(10)).map(({ reason }) => reason)).toEqual(['no id'])
       })
 
+      it('recognises after a start what was accepted before it and is not processed', async () => {
+        await store.inbox.put([delivery('a'), delivery('b')])
+        await store.close()
+        store = await here.open()
+        expect(await store.inbox.put([delivery('b'), delivery('a'), delivery('c')])).toEqual([
+          'duplicate',
+          'duplicate',
+          'accepted',
+        ])
+        expect((await store.inbox.lease(10, 1e6, 1_000)).items.map(({ key: name }) => name)).toEqual(['a', 'b', 'c'])
+      })
+
       it('forgets old keys in pruning', async () => {
         await store.inbox.put([delivery('a')])
         here.move(10)

@@ -1,10 +1,10 @@
 // The inbox on SQLite by way of its writer: what the thread of the ingress appends to the WAL is leased, processed, kept and copied
 // as what is in the table.
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery, exercise } from './exercise.ts'
@@ -128,6 +128,34 @@ describe('a store with a write-ahead log', () => {
     expect(await duplicates()).toBe(9_000)
     now += 8 * 24 * 3_600_000
     expect(await store.inbox.put([delivery(names[0]), delivery(names.at(-1))])).toEqual(['accepted', 'accepted'])
+  })
+
+  it('knows by its key what a killed process had accepted and not processed, once and as long as any other', async () => {
+    await store.inbox.put(['a', 'b', 'c', 'd'].map(name => delivery(name)))
+    const held = await lease()
+    const [, b, c] = held.items
+    await store.inbox.erase(held.token, [b!.id])
+    const why = { reason: 'no id', body: Buffer.from('{}'), version: '1' }
+    await store.inbox.quarantine(held.token, c!.id, why)
+    await store.inbox.readingEnded(held, false)
+    // What a process leaves that is killed at this moment.
+    const killed = `${folder}-killed`
+    cpSync(folder, killed, { recursive: true })
+    onTestFinished(() => rmSync(killed, { recursive: true }))
+    await store.close()
+    store = openByWriter(path.join(killed, 'pipespan.db'), () => now)
+    // That of the quarantined one is forgotten, so that it can be sent again.
+    const again = ['a', 'b', 'c', 'd'].map(name => delivery(name))
+    expect(await store.inbox.put(again)).toEqual(['duplicate', 'duplicate', 'accepted', 'duplicate'])
+    const { token, items } = await lease()
+    expect(keysOf(items)).toEqual(['a', 'd', 'c'])
+    await store.inbox.erase(
+      token,
+      items.map(({ id }) => id),
+    )
+    expect(await store.inbox.put(again)).toEqual(again.map(() => 'duplicate'))
+    now += 8 * 24 * 3_600_000
+    expect(await store.inbox.put([again[0]!])).toEqual(['accepted'])
   })
 
   it('gives the memory of bodies back when nobody reads any more, and no sooner', async () => {

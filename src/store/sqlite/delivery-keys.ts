@@ -2,7 +2,7 @@
 // first go to a small table in the order of the write-ahead log (WAL), and many of them are gathered in a table of medium size, sorted. From there
 // neighbours join the others: what joins at once has few pages in common with what joined before, and many with itself (decision 77).
 import { keyMemory } from '../ports/inbox.ts'
-import { number, optional, record, text } from '../sql/columns.ts'
+import { number, optional, record, text, type Row } from '../sql/columns.ts'
 import type { Database } from './database.ts'
 
 export interface DeliveryKeys {
@@ -127,13 +127,22 @@ export interface IngressKeys {
   forgetJoined(processed: number): void
 }
 
-const recentKey = record({ seq: number('seq'), key: text('key'), seenAt: number('seen_at') })
+/** The key of the WAL's delivery `seq`. */
+export interface KeyOfWal {
+  readonly seq: number
+  readonly key: string
+  readonly seenAt: number
+}
+
+const recentKey: (row: Row) => KeyOfWal = record({ seq: number('seq'), key: text('key'), seenAt: number('seen_at') })
 const firstSeq = optional(number, 'seq')
 
-export function ingressKeys(db: Database): IngressKeys {
+/** `unprocessed`: the keys of deliveries that an earlier process accepted and did not process. */
+export function ingressKeys(db: Database, unprocessed: readonly KeyOfWal[]): IngressKeys {
   const waiting = new Map<string, { readonly seq: number; readonly seenAt: number }>()
-  const fresh = db.prepare('SELECT seq, key, seen_at FROM recent_delivery_keys ORDER BY seq').all()
-  for (const { seq, key, seenAt } of fresh.map(recentKey)) waiting.set(key, { seq, seenAt })
+  const fresh = db.prepare('SELECT seq, key, seen_at FROM recent_delivery_keys').all().map(recentKey)
+  const known = [...unprocessed, ...fresh].sort((a, b) => a.seq - b.seq)
+  for (const { seq, key, seenAt } of known) waiting.set(key, { seq, seenAt })
   let processed = Infinity
   return {
     isKnown: (key, now) => {

@@ -6,6 +6,7 @@ import { addToCounter } from '../sql/leases.ts'
 import { json, number, record } from '../sql/columns.ts'
 import { listSegments } from './wal/segments.ts'
 import type { Database } from './database.ts'
+import type { KeyOfWal } from './delivery-keys.ts'
 import type { WalPositions } from './wal/positions.ts'
 import type { Log } from '../../lib/log.ts'
 
@@ -95,6 +96,24 @@ export function walState(checkpoint: Checkpoint, folder: string): WalState {
       reader.pass()
     }
     return { waiting, bytes, oldest: undefined }
+  } finally {
+    reader.close()
+  }
+}
+
+/** The keys of deliveries that are not processed; those that cannot be read are missing. */
+export function unprocessedKeys(db: Database, folder: string): KeyOfWal[] {
+  const checkpoint = readCheckpoint(db)
+  const reader = readWal(folder, checkpoint.to.seq)
+  const keys: KeyOfWal[] = []
+  try {
+    for (let found = reader.peek(Infinity); found !== undefined; found = reader.peek(Infinity)) {
+      const { seq, receivedAt, delivery } = found.record
+      if (delivery.key !== undefined && !isProcessed(checkpoint, seq))
+        keys.push({ seq, key: delivery.key, seenAt: receivedAt })
+      reader.pass()
+    }
+    return keys
   } finally {
     reader.close()
   }
