@@ -77,7 +77,7 @@ it('what was written again beside the older file of its name outlives a stop', a
   expect(await all.lost()).toBeUndefined()
 })
 
-it('what is accepted by a daemon that began without the folder is not taken for what comes back with it', async () => {
+it('what is accepted by a daemon that began without the folder is not taken for what comes back with it, which is processed too', async () => {
   await all.put('a')
   expect(await names()).toEqual(['a'])
   for (const name of ['b', 'c']) {
@@ -95,7 +95,9 @@ it('what is accepted by a daemon that began without the folder is not taken for 
   await all.look()
   await all.close()
   all.open()
-  expect(await names()).toEqual(['e', 'f'])
+  expect(await names()).toEqual(['b', 'c', 'e', 'f'])
+  expect(await names()).toEqual([])
+  expect(all.setAside()).toEqual([])
   expect(await all.lost()).toBeUndefined()
 })
 

@@ -1,6 +1,7 @@
-// A store whose WAL is damaged, in part or for the moment: what can be read of it is worked off, what cannot is counted and said, and
-// no number is given twice.
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+// A store whose WAL is damaged, in part or for the moment: what can be read of it is worked off, what cannot is counted and said, set aside
+// and read again later, and no number is given twice.
+import fs, { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { UnreadableError } from '../../src/lib/fault.ts'
 import { folderAt, WithWal } from './with-wal.ts'
@@ -63,16 +64,22 @@ describe('one damaged delivery', () => {
     expect(await all.lost()).toBe(1)
     expect(all.said).toMatchObject([{ deliveries: 1, unread: [{ file: before }] }])
     await all.put('d')
-    // The disk gives back again what it did not: it is not taken for what came since.
-    writeFileSync(before!, whole)
     const found = await all.workOff()
     expect(found.map(([, key]) => key)).toEqual(['a', 'b', 'd'])
     expect(found.at(-1)![0]).toBeGreaterThan(3)
     expect(await all.store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
     await all.close()
     all.open()
-    expect(await all.lost()).toBe(1)
     expect(await all.workOff()).toEqual([])
+    expect(await all.lost()).toBe(1)
+    // The disk gives back again what it did not.
+    const [aside] = all.setAside()
+    writeFileSync(aside!, whole)
+    expect(await all.workOff()).toEqual([])
+    all.elapsed += 20_000
+    expect((await all.workOff()).map(([, key]) => key)).toEqual(['c'])
+    expect(existsSync(aside!)).toBe(false)
+    expect(await all.lost()).toBe(1)
   })
 
   it('whose first record is damaged does not cost the file', async () => {
@@ -133,7 +140,7 @@ it('a file that is nowhere any more is logged, and counted by its numbers', asyn
   expect(all.said).toMatchObject([{ deliveries: 2, from: 1, to: 2 }])
 })
 
-it('files that were swapped are counted and logged with their names, and nothing of them is taken for something else', async () => {
+it('files that were swapped are counted and logged with their names, and processed after the next start', async () => {
   await all.put('a', 'b')
   await all.close()
   all.open()
@@ -152,6 +159,97 @@ it('files that were swapped are counted and logged with their names, and nothing
   expect(await all.lost()).toBe(4)
   const logged = all.said.flatMap(({ unread = [] }) => unread.map(({ file }) => file))
   expect(new Set(logged)).toEqual(new Set([first, second]))
+  await all.close()
+  all.open()
+  expect((await all.workOff()).map(([, key]) => key).sort()).toEqual(['a', 'b', 'c'])
+  expect(all.setAside()).toEqual([])
+})
+
+describe('what cannot be read', () => {
+  const names = Array.from({ length: 60 }, (_, at) => `key ${at}`)
+  const keysOf = (found: readonly [number, string | undefined][]): unknown[] => found.map(([, key]) => key)
+  let heal: () => void
+
+  /** A disk that takes what is written and gives nothing back, until it is healed. */
+  function failReads(): void {
+    const { readSync } = fs
+    const read = readSync as (descriptor: number, ...others: unknown[]) => number
+    fs.readSync = (descriptor: number, ...others: unknown[]) => {
+      if (!fs.readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(all.folder)) return read(descriptor, ...others)
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
+    }
+    syncBuiltinESMExports()
+    heal = () => {
+      fs.readSync = readSync
+      syncBuiltinESMExports()
+    }
+  }
+  afterEach(() => heal())
+
+  /** All of it is given up and set aside: there is nothing to be worked off. */
+  async function giveUp(): Promise<void> {
+    expect(await all.workOff()).toEqual([])
+    await all.look()
+    expect(await all.workOff()).toEqual([])
+    expect(await all.store.inbox.state()).toMatchObject({ waiting: 0 })
+    await expect.poll(() => all.segments().length).toBe(1)
+    expect(all.setAside()).not.toEqual([])
+  }
+
+  it.each(['while the daemon runs', 'after a start'])(
+    'is set aside, and processed once when it can be read again: %s',
+    async when => {
+      await all.put(...names.slice(0, 20))
+      await all.workOff()
+      await all.put(...names.slice(20))
+      await all.close()
+      failReads()
+      all.open()
+      await giveUp()
+      if (when === 'after a start') {
+        await all.close()
+        all.open()
+        expect(await all.workOff()).toEqual([])
+        await all.close()
+        heal()
+        all.open()
+      } else {
+        all.elapsed += 10_000
+        expect(await all.workOff()).toEqual([])
+        heal()
+        all.elapsed += 20_000
+      }
+      const found = await all.workOff()
+      expect(keysOf(found)).toEqual(names.slice(20))
+      expect(new Set(await all.put(...names))).toEqual(new Set(['duplicate']))
+      expect(all.setAside()).toEqual([])
+      expect(await all.lost()).toBeGreaterThan(0)
+      expect(all.said.map(({ msg }) => msg)).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/cannot be read.*check the disk/),
+          expect.stringMatching(/set aside.*delete these files to give the deliveries up/),
+          expect.stringMatching(/are readable and are processed now/),
+        ]),
+      )
+      await all.close()
+      all.open()
+      expect(await all.workOff()).toEqual([])
+    },
+  )
+
+  it('counts to the size of the store, and is not processed again where it was sent again meanwhile', async () => {
+    await all.put('a', 'b')
+    await all.close()
+    failReads()
+    all.open()
+    await giveUp()
+    expect(await all.store.pruning.fullness()).toBeGreaterThan(0)
+    heal()
+    expect(await all.put('a')).toEqual(['accepted'])
+    expect(keysOf(await all.workOff())).toEqual(['a'])
+    all.elapsed += 10_000
+    expect(keysOf(await all.workOff())).toEqual(['b'])
+  })
 })
 
 it('what is only away for the moment is waited for, and after a minute the daemon is not ready', async () => {

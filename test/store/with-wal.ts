@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pino } from 'pino'
 import { delivery } from './exercise.ts'
-import { walFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
+import { walFolder, listSegments, listSetAside } from '../../src/store/sqlite/wal/segments.ts'
 import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
@@ -27,6 +27,8 @@ export function folderAt(file: string): void {
 export class WithWal {
   readonly file = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-wal-')), 'pipespan.db')
   readonly said: Said[] = []
+  /** Of the monotonic clock, ms. */
+  elapsed = 0
   store!: Store
   writer!: InboxWriter
 
@@ -41,7 +43,7 @@ export class WithWal {
   open(): void {
     const positions = walPositions()
     const log = pino({ base: null }, { write: (line: string) => void this.said.push(JSON.parse(line) as Said) })
-    const options = { now: () => Date.now(), maxSize: 2 ** 30, log }
+    const options = { now: () => Date.now(), elapsed: () => this.elapsed, maxSize: 2 ** 30, log }
     this.store = openSqlite(this.file, options, positions)
     this.writer = openSqliteInboxWriter(this.file, options, positions)
   }
@@ -62,6 +64,11 @@ export class WithWal {
 
   segments(): string[] {
     return listSegments(this.folder).map(one => one.file)
+  }
+
+  /** Files with deliveries that could not be read. */
+  setAside(): string[] {
+    return listSetAside(this.folder).map(one => one.file)
   }
 
   async lost(): Promise<number | undefined> {

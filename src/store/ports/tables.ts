@@ -34,6 +34,7 @@ export const momentary: readonly string[] = [
   'leases',
   'heartbeat',
   'wal_checkpoint',
+  'unread_deliveries',
   'unlisted_runs',
   'recent_delivery_keys',
   'gathered_delivery_keys',

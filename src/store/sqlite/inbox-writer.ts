@@ -7,6 +7,7 @@ import { limitReached } from '../maintenance/writable.ts'
 import { walFolder, usualRoom } from './wal/segments.ts'
 import { storeFile } from './store-file.ts'
 import { unprocessedKeys } from './wal-checkpoint.ts'
+import { mayHaveUnread } from './unread-deliveries.ts'
 import { proveReadable } from './wal/stuck.ts'
 import { openWalWriter, type WalWriter } from './wal/writer.ts'
 import type { Delivery, InboxWriter, PutOutcome } from '../ports/inbox.ts'
@@ -17,7 +18,9 @@ import type { StoreOptions } from '../ports/store.ts'
 export function openSqliteInboxWriter(file: string, options: StoreOptions, positions: WalPositions): InboxWriter {
   const real = storeFile(file)
   const db = openSharedDatabase(real, options)
-  const wal = writable(() => openWalWriter(walFolder(real), positions, { log: options.log }))
+  const wal = writable(() =>
+    openWalWriter(walFolder(real), positions, { log: options.log, mayHaveUnread: mayHaveUnread(db) }),
+  )
   const keys = ingressKeys(db, unprocessedKeys(db, walFolder(real)))
 
   /** Bytes that the disk must have room for to be ready: at least as many as it refused last. */

@@ -2,8 +2,8 @@
 // in a table. Ids of the table are negated, so that both kinds have distinct ids: 5 is the WAL's fifth delivery, -5 the row 5.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { deliveryColumns, deliveryValues, inboxReads, itemOf, ofOtherVersions } from '../sql/inbox.ts'
-import { number } from '../sql/columns.ts'
+import { deliveryColumns, deliveryValues, inboxReads, ofOtherVersions } from '../sql/inbox.ts'
+import { insertDelivery, rowOf, waitingRows } from './inbox-rows.ts'
 import { sqliteStatements } from './statements.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
 import type { WalInbox } from './wal-inbox.ts'
@@ -126,12 +126,6 @@ function put(
   })
 }
 
-function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): void {
-  db.prepare(`INSERT INTO inbox (${deliveryColumns}) VALUES (?, ?, ?, ?, ?, ?)`).run(
-    ...[...deliveryValues(delivery), delivery.body],
-  )
-}
-
 /** True for a delivery that is still to be processed. */
 function stillWaits(db: Database): (id: number) => boolean {
   const checkpoint = readCheckpoint(db)
@@ -163,6 +157,7 @@ function lease(
       if (items.length >= limit || bytes >= maxBytes) return
     }
   }
+  wal?.tryUnread()
   take(waitingRows(db, limit + leases.size, isFree))
   if (wal !== undefined) take(wal.waiting(isFree))
   return items
@@ -184,6 +179,7 @@ export function moveIntoTable({ db, keys, wal }: Waiting): void {
     })
     items = []
   }
+  wal?.tryUnread()
   for (const item of wal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
   if (items.length > 0) move()
   db.transaction(() => keys.joinAll(db.now()))
@@ -193,19 +189,6 @@ export function moveIntoTable({ db, keys, wal }: Waiting): void {
     `The write-ahead log next to the store cannot be read completely: ${waiting} deliveries are pending in it.`,
     'Check that all of its files are present, and try again. If they are lost, the daemon skips their deliveries.',
   )
-}
-
-function* waitingRows(db: Database, limit: number, isFree: (id: number) => boolean): Generator<InboxItem> {
-  const ids = db.prepare('SELECT id FROM inbox ORDER BY id LIMIT ?').all(limit).map(number('id'))
-  for (const id of ids) {
-    const item = isFree(-id) ? rowOf(db, -id) : undefined
-    if (item !== undefined) yield item
-  }
-}
-
-function rowOf(db: Database, id: number): InboxItem | undefined {
-  const row = db.prepare('SELECT * FROM inbox WHERE id = ?').get(-id)
-  return row && { ...itemOf(row), id }
 }
 
 /** Within a transaction. */

@@ -55,4 +55,11 @@ export const sqliteMigrations: readonly string[] = [
     seen_at INTEGER NOT NULL
   ) WITHOUT ROWID;
   `,
+  // 7: deliveries of the write-ahead log that could not be read (see unread-deliveries.ts).
+  `
+  CREATE TABLE unread_deliveries (
+    first INTEGER PRIMARY KEY,
+    last  INTEGER NOT NULL
+  );
+  `,
 ]

@@ -11,7 +11,7 @@ import { jobReads } from '../sql/job-reads.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { createLeases } from './leases.ts'
-import { eraseSpent, walBytes, walFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
+import { removeAllSpent, walBytes, walFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
 import { walFault } from './inbox-writer.ts'
 import { beginWal, walState, readCheckpoint } from './wal-checkpoint.ts'
 import { walInbox, type WalInbox } from './wal-inbox.ts'
@@ -36,6 +36,7 @@ import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { broughtBack } from '../sql/too-far-ahead.ts'
 import { sqliteViews } from './views.ts'
+import { mayHaveUnread } from './unread-deliveries.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 import type { Totals } from '../ports/totals.ts'
@@ -121,7 +122,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   const erase = async (): Promise<void> => {
     if (own === undefined) return
     await db.settled()
-    await eraseSpent(own.folder, own.positions)
+    await removeAllSpent(own.folder, own.positions, mayHaveUnread(db))
   }
   return {
     ...store,

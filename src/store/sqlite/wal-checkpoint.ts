@@ -5,6 +5,7 @@ import { headBytes } from './wal/record.ts'
 import { addToCounter } from '../sql/leases.ts'
 import { json, number, record } from '../sql/columns.ts'
 import { listSegments } from './wal/segments.ts'
+import { addUnread } from './unread-deliveries.ts'
 import type { Database } from './database.ts'
 import type { KeyOfWal } from './delivery-keys.ts'
 import type { WalPositions } from './wal/positions.ts'
@@ -24,20 +25,32 @@ export interface Gap {
   readonly to: number
 }
 
-/** Counts and logs deliveries that cannot be read any more. `next`: the checkpoint that skips them. */
-export function recordLost(
+interface Unreadable {
+  readonly gaps: readonly Gap[]
+  readonly unread: readonly Unread[]
+  /** The checkpoint that skips them. */
+  readonly next: Checkpoint
+  /** The numbers that they may have; those of `gaps` if it is missing. */
+  readonly numbers?: readonly Gap[] | undefined
+}
+
+/** Counts and logs deliveries that cannot be read, so that their files are set aside once the others in them are processed. */
+export function skipUnread(
   db: Database,
-  next: Checkpoint,
-  { gaps, unread }: { readonly gaps: readonly Gap[]; readonly unread: readonly Unread[] },
+  { gaps, unread, next, numbers = gaps }: Unreadable,
   log: Log | undefined,
 ): void {
   const deliveries = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0)
   db.transaction(() => {
     writeCheckpoint(db, next)
+    addUnread(db, numbers)
     db.prepare(addToCounter).run('pruned.unreadable_deliveries', deliveries)
   })
   const facts = { deliveries, from: gaps[0]?.from, to: gaps.at(-1)?.to, unread }
-  log?.error(facts, 'accepted deliveries cannot be read from the write-ahead log and are skipped')
+  log?.error(
+    facts,
+    'accepted deliveries cannot be read from the write-ahead log and are skipped; what is left of their files is kept beside the store and read again from time to time: check the disk, and that no file is missing',
+  )
 }
 
 interface BeginWalOptions {
@@ -63,19 +76,24 @@ export function beginWal({ db, folder, positions, log }: BeginWalOptions): void 
   const { bytes } = position !== undefined && position.seq >= processed.seq ? position : processed
   let seq = Math.max(position?.seq ?? 0, processed.seq, named)
   const damaged = unread.filter(({ isTorn }) => !isTorn)
-  if (damaged.length > 0 && (position?.seq ?? 0) >= processed.seq) {
+  if (damaged.length > 0) {
     const most = damaged.reduce((sum, one) => sum + Math.ceil(one.bytes / headBytes), 0)
-    const next = alsoProcessed(checkpoint, [{ from: seq + 1, to: seq + most, bytes: 0 }])
-    // It is not known how many were lost: at least one for each damaged place.
+    const numbers = [{ from: seq + 1, to: seq + most, bytes: 0 }]
+    const next = alsoProcessed(checkpoint, numbers)
+    // It is not known how many they are: most likely at least one for each damaged place.
     const gaps = damaged.map((_, at) => ({ from: seq + 1 + at, to: seq + 1 + at }))
-    recordLost(db, next, { gaps, unread }, log)
+    skipUnread(db, { gaps, unread, next, numbers }, log)
     checkpoint = next
     seq += most
   }
   if (files.length === 0 && seq > 0) {
     // Usually because everything was processed. But if a mount is missing, its files may come back, up to an unknown `seq`.
-    const next = alsoProcessed(checkpoint, [{ from: seq + 1, to: seq + farBehind, bytes: 0 }])
-    db.transaction(() => writeCheckpoint(db, next))
+    const numbers = [{ from: seq + 1, to: seq + farBehind, bytes: 0 }]
+    const next = alsoProcessed(checkpoint, numbers)
+    db.transaction(() => {
+      writeCheckpoint(db, next)
+      addUnread(db, numbers)
+    })
     checkpoint = next
     seq += farBehind
   }

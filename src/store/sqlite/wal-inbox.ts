@@ -3,8 +3,9 @@
 import { alsoProcessed, isProcessed, notProcessed, waitingUpTo } from './wal/checkpoint.ts'
 import { beginReading, missedBy, type Missed, type Reading } from './wal/missed.ts'
 import { endOf, type WalRecord } from './wal/record.ts'
-import { recordLost, readCheckpoint, writeCheckpoint, type Gap, type WalState } from './wal-checkpoint.ts'
+import { readCheckpoint, skipUnread, writeCheckpoint, type Gap, type WalState } from './wal-checkpoint.ts'
 import { noteStuck } from './wal/stuck.ts'
+import { unreadDeliveries } from './unread-deliveries.ts'
 import { readAgain, readWal } from './wal/reader.ts'
 import type { Found, WalReader, Place, Unread } from './wal/reader.ts'
 import type { InboxItem } from '../ports/inbox.ts'
@@ -18,6 +19,8 @@ export interface WalInbox {
   waiting(isFree: (id: number) => boolean): Generator<InboxItem>
   /** Within a transaction. */
   recordProcessed(ids: readonly number[]): void
+  /** Puts into the table what could not be read before and is readable again. Called often, reads seldom. */
+  tryUnread(): void
   /** A delivery that was handed out and is not processed yet. */
   item(id: number): InboxItem | undefined
   state(): WalState
@@ -52,6 +55,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
   let last: Position = checkpoint.to
   /** Set if the delivery after `last` was not found. */
   let missed: Missed | undefined
+  const setAside = unreadDeliveries({ db, keys, folder, log })
 
   /** The next delivery that is not processed, or before which some are missing. */
   function peek(): Found | undefined {
@@ -80,7 +84,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     // Only the sum of their sizes is known.
     const stretches = gaps.map((gap, at) => ({ ...gap, bytes: at === 0 ? bytes : 0 }))
     const next = alsoProcessed(checkpoint, stretches)
-    recordLost(db, next, { gaps, unread }, log)
+    skipUnread(db, { gaps, unread, next }, log)
     checkpoint = next
     positions.moveProcessed(next.to.seq)
     moveSpent(next.to.seq)
@@ -212,6 +216,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
       db.afterSync(() => moveSpent(next.to.seq))
     },
     item,
+    tryUnread: () => setAside.tryAgain(),
     state: () => {
       const [first] = seen.values()
       const { waiting: count, bytes } = waitingUpTo(checkpoint, positions.end)

@@ -1,8 +1,8 @@
 // The files of the write-ahead log (WAL): a folder of segments. The name of each has its first delivery, so that names sort in order, and the
 // salt of its checksums.
 import { randomBytes } from 'node:crypto'
-import { fstatSync, openSync, readdirSync, statSync } from 'node:fs'
-import { rm, unlink, writeFile } from 'node:fs/promises'
+import { existsSync, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
+import { rename, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { makePrivateFolder } from '../private-place.ts'
@@ -24,11 +24,24 @@ export function walFolder(storeFile: string): string {
   return `${storeFile}-deliveries`
 }
 
+/** Added to the name of a file that has deliveries that could not be read (`unread-deliveries.ts`). */
+const unread = '.unread'
+
 /** In order; empty if there is no folder. */
 export function listSegments(folder: string): Segment[] {
-  return namesIn(folder)
+  return segmentsOf(folder, namesIn(folder))
+}
+
+/** Those that were set aside. */
+export function listSetAside(folder: string): Segment[] {
+  const names = namesIn(folder).filter(name => name.endsWith(unread))
+  return segmentsOf(folder, names, unread)
+}
+
+function segmentsOf(folder: string, names: readonly string[], ending = ''): Segment[] {
+  return names
     .flatMap(name => {
-      const [, first, salt] = named.exec(name) ?? []
+      const [, first, salt] = named.exec(name.slice(0, name.length - ending.length)) ?? []
       if (first === undefined || salt === undefined) return []
       return [{ first: Number(first), file: path.join(folder, name), salt: Number.parseInt(salt, 16) }]
     })
@@ -54,9 +67,10 @@ export function refuseOldLog(storeFile: string): void {
   )
 }
 
-/** The size of all segments. */
+/** The size of all segments, also of those that were set aside. */
 export function walBytes(folder: string): number {
-  return listSegments(folder).reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+  const all = [...listSegments(folder), ...listSetAside(folder)]
+  return all.reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
 }
 
 interface OpenSegment extends Segment {
@@ -124,19 +138,53 @@ export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<voi
   }
 }
 
+/** Renames it to a name that no other file has: what it has is not lost. */
+export async function setAside({ file }: Pick<Segment, 'file'>): Promise<void> {
+  const bare = file.replace(/(?:-\d+)?\.wal$/, '')
+  let name = `${file}${unread}`
+  for (let count = 1; existsSync(name); count += 1) name = `${bare}-${count}.wal${unread}`
+  try {
+    await rename(file, name)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+}
+
+/** A segment of which no delivery is waited for any more, and the last delivery that it may have. */
+export type SpentSegment<T extends Segment> = T & { readonly last: number }
+
 /**
- * The segments of which no delivery is needed any more, up to `spent`. `next`: the first delivery after all segments. If two begin with the same
+ * The segments that are spent up to `spent`. `next`: the first delivery after all segments. If two begin with the same
  * delivery, because the older one came back, either may have more.
  */
-export function spentSegments<T extends Segment>(segments: readonly T[], next: number, spent: number): T[] {
+export function spentSegments<T extends Segment>(
+  segments: readonly T[],
+  next: number,
+  spent: number,
+): SpentSegment<T>[] {
   const firsts = [...new Set(segments.map(({ first }) => first)), next]
   const behind = new Map(firsts.map((first, at) => [first, firsts[at + 1] ?? next]))
-  return segments.filter(({ first }) => (behind.get(first) ?? next) - 1 <= spent)
+  return segments
+    .map(segment => ({ ...segment, last: (behind.get(segment.first) ?? next) - 1 }))
+    .filter(({ last }) => last <= spent)
+}
+
+/** True if a file with these deliveries may have some that could not be read. */
+export type MayHaveUnread = (first: number, last: number) => boolean
+
+/** Erases a segment, or sets it aside: a delivery is never erased because it could not be read. */
+export async function removeSpent(segment: SpentSegment<Segment>, mayHaveUnread: MayHaveUnread): Promise<void> {
+  if (mayHaveUnread(segment.first, segment.last)) await setAside(segment)
+  else await eraseSegment(segment)
 }
 
 /** Only while nobody writes the WAL. */
-export async function eraseSpent(folder: string, { end, spent }: WalPositions): Promise<void> {
-  for (const segment of spentSegments(listSegments(folder), end.seq + 1, spent)) await eraseSegment(segment)
+export async function removeAllSpent(
+  folder: string,
+  { end, spent }: WalPositions,
+  mayHaveUnread: MayHaveUnread,
+): Promise<void> {
+  for (const one of spentSegments(listSegments(folder), end.seq + 1, spent)) await removeSpent(one, mayHaveUnread)
 }
 
 /** A disk counts as not full if it has room for a large delivery, bytes. */

@@ -1,18 +1,18 @@
 // Writes the write-ahead log (WAL). When `append` resolves, the deliveries are on disk, in a file that still has its name. Erases
-// processed deliveries, a segment at a time.
+// processed deliveries, a segment at a time, and sets segments aside that have deliveries that could not be read.
 //
 // Files may be removed while they are open: by a person, a restore, a mount. Their pending deliveries can still be read through the
 // descriptor, and are written again under the same name.
 import { closeSync, existsSync, fdatasyncSync, ftruncateSync, openSync, writevSync } from 'node:fs'
 import { encodeRecord } from './record.ts'
-import { createSegment, eraseSegment, isThere, walBytes, listSegments, proveFolder, spentSegments } from './segments.ts'
+import { createSegment, isThere, walBytes, listSegments, proveFolder, removeSpent, spentSegments } from './segments.ts'
 import { every } from '../../../lib/timer.ts'
 import { reasonOf } from '../../../lib/fault.ts'
 import { writeAgain } from './write-again.ts'
 import type { Delivery } from '../../ports/inbox.ts'
 import type { WalPositions } from './positions.ts'
 import type { Log } from '../../../lib/log.ts'
-import type { Segment } from './segments.ts'
+import type { MayHaveUnread, Segment } from './segments.ts'
 
 export interface WalWriter {
   /** All or nothing: throws what the file system throws. Only one call at a time. */
@@ -30,6 +30,7 @@ interface WalWriterOptions {
   readonly tidyEvery?: number | undefined
   /** How long to wait for missing files that cannot be written again, ms. */
   readonly patience?: number | undefined
+  readonly mayHaveUnread?: MayHaveUnread | undefined
 }
 
 /** A segment of this size is full. */
@@ -47,7 +48,7 @@ interface FullSegment extends Segment {
 export function openWalWriter(
   folder: string,
   positions: WalPositions,
-  { log, tidyEvery = 1_000, patience = 60_000 }: WalWriterOptions = {},
+  { log, tidyEvery = 1_000, patience = 60_000, mayHaveUnread = () => false }: WalWriterOptions = {},
 ): WalWriter {
   let full: FullSegment[] = listSegments(folder).map((segment, at, all) => ({
     ...segment,
@@ -138,11 +139,11 @@ export function openWalWriter(
 
   /** Writes removed files again, in order. Only when all files are in place may the reader give up what it does not find (`missed.ts`). */
   function look(): void {
-    const spent = new Set<Segment>(spentSegments(full, current.first, positions.spent))
+    const spent = new Set(spentSegments(full, current.first, positions.spent).map(({ file }) => file))
     // `full` is updated after each, so that nothing is lost if the next one cannot be written.
     for (const one of full) {
       if (one.descriptor === undefined || isThere(one.file, one.descriptor)) continue
-      const written = spent.has(one) ? [] : [again(one, one.descriptor)]
+      const written = spent.has(one.file) ? [] : [again(one, one.descriptor)]
       if (written.length === 0) closeSync(one.descriptor)
       full = full.flatMap(other => (other === one ? written : [other]))
     }
@@ -164,8 +165,8 @@ export function openWalWriter(
   }
 
   /** Missing files that cannot be written again may come back: wait for them, but not forever. */
-  function isAllThere(spent: ReadonlySet<Segment>): boolean {
-    const away = full.filter(one => one.descriptor === undefined && !spent.has(one) && !existsSync(one.file))
+  function isAllThere(spent: ReadonlySet<string>): boolean {
+    const away = full.filter(one => one.descriptor === undefined && !spent.has(one.file) && !existsSync(one.file))
     if (away.length === 0) {
       awaySince = undefined
       return true
@@ -212,7 +213,7 @@ export function openWalWriter(
     const errors: unknown[] = []
     for (const segment of spentSegments(full, current.first, positions.spent)) {
       try {
-        await eraseSegment(segment)
+        await removeSpent(segment, mayHaveUnread)
       } catch (error) {
         // Go on with the others.
         errors.push(error)
