@@ -71,7 +71,8 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: Pipelin
   const { pipeline } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
-  if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
+  // `endedAt`: it was asked about in vain, and is asked about again a day later.
+  if (pipeline === undefined && last === undefined) return (ended || isBlocked(status)) && timing.endedAt === undefined
   const knownUpTo: Millis = Math.max(
     pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version),
     second(pipeline?.times.updatedAt),

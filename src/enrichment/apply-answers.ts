@@ -5,6 +5,8 @@ import { withParent } from '../model/family.ts'
 import { observedRun } from '../model/run.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { leastSilence } from '../processing/silence.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import type { Fetched } from './fetch-run.ts'
 import type { Found } from './parents.ts'
 import type { EnrichmentItem, EnrichmentChange, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { Millis } from '../model/instant.ts'
@@ -17,37 +19,65 @@ const hour = 3_600_000
 /** After so long without an answer the platform is not asked any more, ms. */
 const longest = 24 * hour
 
+export interface FetchedRun extends Fetched {
+  readonly family: Found
+}
+
 /** Merges the answer and the parent, if one was found. */
-export function applyAnswer(key: RunKey, answer: Observation | undefined, family: Found, rules: MergeRules): RunWork {
+export function applyAnswer(
+  key: RunKey,
+  { observation, family, missing }: FetchedRun,
+  priority: EnrichmentPriority,
+  rules: MergeRules,
+): RunWork {
   return {
     key,
     jobs: 'all',
     decide: (known, now) => {
       if (known === undefined) return undefined
-      const change = answer === undefined ? undefined : mergeIntoRun(known, observedRun(answer), now, rules)
+      const change = observation === undefined ? undefined : mergeIntoRun(known, observedRun(observation), now, rules)
       const merged = change?.run ?? known.run
       const run = family.parent === undefined ? merged : withParent(merged, family.parent)
       const whole: StoredRun = { ...known, run, timing: change?.timing ?? known.timing }
-      const searching = !family.known && run.attempts.length === 0 && isStillDelaying(whole, now)
+      const failure = missing instanceof PlatformError ? missing : undefined
+      const searching =
+        !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
+      const waits = searching || failure?.passing === true
+      // Refused details are asked for again with the parent: what is missing must be known at the snapshot.
+      const detail = missing === undefined ? 'family' : 'details'
       return {
         run,
         jobs: change?.jobs ?? [],
-        timing: timingOf(whole, known, searching, now, rules),
-        enrichment: enrichmentAfter(whole, searching, now, rules),
+        timing: timingOf(whole, known, { waits, isWhole: missing === undefined }, now, rules),
+        enrichment: searching
+          ? { asked: true, again: { detail, at: now + soon } }
+          : enrichmentAfter(whole, priority, missing, now, rules),
         lateReads: change?.lateReads,
       }
     },
   }
 }
 
+/** Stores that the pipeline has ended before its details are fetched: the deadline begins. Its item of the queue stays as it is. */
+export function applyEnd(end: Observation, rules: MergeRules): RunWork {
+  return {
+    key: end.key,
+    jobs: [],
+    decide: (known, now) => {
+      const change = known && mergeIntoRun(known, observedRun(end), now, rules)
+      return change && { ...change, enrichment: undefined }
+    },
+  }
+}
+
 /**
- * No answer will come: the pipeline was deleted (`gone`), is on another platform (`foreign`), or access is refused. If the run has ended, or is gone,
- * it is exported as known so far.
+ * No answer will come: the pipeline was deleted (`gone`), is on another platform (`foreign`), access to it is refused, or to everything (`stopped`). If
+ * the run has ended, or is gone, it is exported as known so far.
  */
 export function giveUp(
   { key, detail }: EnrichmentItem,
   priority: EnrichmentPriority,
-  why: 'gone' | 'foreign' | 'refused',
+  why: 'gone' | 'foreign' | 'refused' | 'stopped',
 ): RunWork {
   return {
     key,
@@ -55,12 +85,19 @@ export function giveUp(
     decide: (known, now) => {
       if (known === undefined) return undefined
       const { timing } = known
-      const ended = why === 'gone' ? { endedAt: timing.endedAt ?? now } : {}
+      // Only a list shows it: asked again a day later, not in every round of the poller (`isNew`).
+      const isOnlyListed = known.run.pipeline === undefined && (why === 'gone' || why === 'refused')
+      const ended = why === 'gone' || isOnlyListed ? { endedAt: timing.endedAt ?? now } : {}
+      const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
       return {
         run: known.run,
         jobs: [],
-        timing: { ...timing, ...ended, enrichingUntil: undefined, dueAt: timing.dueAt && now },
-        enrichment: why === 'refused' ? later(known, detail, priority, now) : { asked: true },
+        timing: { ...timing, ...ended, enrichingUntil, dueAt: timing.dueAt && now },
+        enrichment: isOnlyListed
+          ? { asked: true, again: now - timing.changedAt < longest ? { detail, at: now + longest } : undefined }
+          : why === 'refused' || why === 'stopped'
+            ? later(known, detail, priority, now)
+            : { asked: true },
       }
     },
   }
@@ -85,28 +122,33 @@ function later(
   const age = now - timing.changedAt
   // For a silent run this is the only way to learn that it has ended.
   if (age > longest && priority !== 'silent') return { asked: true }
-  return { asked: true, again: { detail, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
+  return { asked: true, again: { detail, priority, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
 }
 
 function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
   return timing.endedAt !== undefined && timing.enrichingUntil !== undefined && now < timing.enrichingUntil
 }
 
-/** The settle delay counts from the last observation, not from this answer: a run that has waited for the answer settles at once. */
+/**
+ * The settle delay counts from the last observation, not from this answer: a run that has waited for the answer settles at once. A deadline that is
+ * not removed marks the snapshot as one without all details.
+ */
 function timingOf(
   { run, timing }: StoredRun,
   known: StoredRun,
-  searching: boolean,
+  { waits, isWhole }: { readonly waits: boolean; readonly isWhole: boolean },
   now: Millis,
   rules: MergeRules,
 ): RunTiming {
   const status = run.pipeline?.record.facts.status ?? ''
   if (isBlocked(status) && run.attempts.length === 0) {
     const { changedAt } = known.timing
-    return { changedAt, dueAt: Math.max(now, changedAt + rules.blockedAfter) }
+    const deadline = waits ? (rules.enrichDeadline ?? 0) : 0
+    return { changedAt, dueAt: Math.max(now, changedAt + rules.blockedAfter + deadline) }
   }
   if (!isAtEnd(run)) return timing
-  const enrichingUntil = searching ? timing.enrichingUntil : undefined
+  const given = isWhole ? undefined : timing.enrichingUntil && now
+  const enrichingUntil = waits ? timing.enrichingUntil : given
   if (known.timing.endedAt === undefined) return { ...timing, enrichingUntil }
   const { changedAt } = known.timing
   return { ...timing, changedAt, enrichingUntil, dueAt: Math.max(now, changedAt + rules.settle) }
@@ -114,17 +156,19 @@ function timingOf(
 
 function enrichmentAfter(
   whole: StoredRun,
-  searching: boolean,
+  priority: EnrichmentPriority,
+  missing: Fetched['missing'],
   now: Millis,
   { silentAfter = leastSilence }: MergeRules,
 ): EnrichmentChange {
   const { run, timing } = whole
-  if (searching) return { asked: true, again: { detail: 'family', at: now + soon } }
   const status = run.pipeline?.record.facts.status ?? ''
-  if (isTerminal(status)) {
-    return delayingJobs(run).length > 0 ? later(whole, 'details', 'fresh', now) : { asked: true }
+  if (isTerminal(status) || isBlocked(status)) {
+    const isRunning = missing === undefined && isTerminal(status) && delayingJobs(run).length > 0
+    if (!isRunning && !(missing instanceof PlatformError)) return { asked: true }
+    // It is not silent any more.
+    return later(whole, 'details', priority === 'silent' ? 'fresh' : priority, now)
   }
-  if (isBlocked(status)) return { asked: true }
   // The webhook of its end may get lost, so the platform is asked for as long as the run is open, at growing intervals.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
   return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }

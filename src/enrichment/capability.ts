@@ -4,6 +4,7 @@
 //   404 about a job                      that job alone: its log was erased, or has expired
 //   404 about the project                the project
 //   403                                  the project, when three jobs in a row are refused: a log of a debug trace is refused by itself
+//   403 or 404 about a pipeline's jobs   the project alone, when three pipelines in a row are refused; its bridges likewise
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
 //   five projects refused                everything
 import type { JobReadable } from '../store/ports/job-reads.ts'
@@ -11,8 +12,10 @@ import type { PlatformError } from '../platform/rest/platform-error.ts'
 import { isInForce, type RefusedEndpoint } from '../store/ports/capability-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
+type PipelineDetail = 'jobs' | 'bridges'
+
 export interface Asked {
-  readonly what: JobReadable | 'junit' | 'commits'
+  readonly what: JobReadable | 'junit' | 'commits' | PipelineDetail
   readonly project: number
   readonly path: string | undefined
 }
@@ -48,7 +51,8 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
       }
     },
     refused: async (asked, error, isOfAll = error.isOfTheApi) => {
-      const speaksFor = isOfAll ? 'all' : scopeOf(error)
+      const isDetail = asked.what === 'jobs' || asked.what === 'bridges'
+      const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(error)
       if (speaksFor === 'job') return
       const project = speaksFor === 'all' ? whole : asked.project
       const most = speaksFor === 'row' ? mostInARow : 1
@@ -57,7 +61,7 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
         const document = documentOf(asked, error, { ...keyOf(asked, project), times })
         return { document: times >= most ? { ...document, since: now } : document, result: undefined }
       })
-      if (project !== whole) await judgeAll(asked, error)
+      if (project !== whole && !isDetail) await judgeAll(asked, error)
     },
   }
 

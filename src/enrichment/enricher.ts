@@ -3,11 +3,13 @@
 // of their end may be lost. Deadlines are extended while the API budget is used up, but not while the platform does not answer.
 import { fetchRun } from './fetch-run.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
-import { createParents } from './parents.ts'
+import { createCapabilities } from './capability.ts'
+import { createParents, type Found } from './parents.ts'
 import { createSilence } from '../processing/silence.ts'
-import { giveUp, tryLater, applyAnswer } from './apply-answers.ts'
+import { applyAnswer, applyEnd, giveUp, tryLater } from './apply-answers.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
+import { isTriggered } from '../model/family.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
@@ -19,7 +21,9 @@ import type { TrendViews } from '../store/ports/trends.ts'
 import type { Priority } from '../platform/rest/budget.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
+import type { Observation } from '../model/observation.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs, StoredRun } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
@@ -28,6 +32,7 @@ export interface EnricherOptions {
   readonly client: PlatformClient
   readonly budget: Budget
   readonly runs: Runs
+  readonly repositories: Pick<Repositories, 'refusedEndpoints'>
   readonly queue: EnrichmentQueue
   /** How long pipelines take. */
   readonly trends: Pick<TrendViews, 'series'>
@@ -89,6 +94,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   const { client, budget, runs, queue, rules, selection, storeNow, errors, clock, log } = options
   const counters: EnricherCounters = { completed: 0, missed: 0, gone: 0, failed: 0 }
   const parents = createParents({ client, runs, queue, rules, selection, storeNow })
+  const capabilities = createCapabilities(options.repositories.refusedEndpoints, client.instance)
   const silence = createSilence({ ...rules, trends: options.trends, now: () => clock.now() })
   const warn = sparseWarnings(log, () => elapsed(clock))
   const rests = createRests(clock)
@@ -113,11 +119,28 @@ export function createEnricher(options: EnricherOptions): Enricher {
     }
     const subject = `project ${known.run.project.facts.path ?? known.run.project.facts.id}`
     const call = { priority: requestPriorities[priority], signal }
+    const onEnd = async (end: Observation): Promise<void> => {
+      await runs.transact([applyEnd(end, rules)])
+    }
     try {
-      const answer = await fetchRun(known.run, detail, call, options)
-      const run = answer === undefined ? known.run : mergeRun(known.run, observedRun(answer))
-      const family = needsParent(run) ? await parents.find(run, firstSeenAt(known), call) : { known: true }
-      await runs.transact([applyAnswer(key, answer, family, rules)])
+      const fetched = await fetchRun(known.run, detail, call, { ...options, capabilities, onEnd })
+      const { observation } = fetched
+      let { missing } = fetched
+      const run = observation === undefined ? known.run : mergeRun(known.run, observedRun(observation))
+      let family: Found = { known: !needsParent(run) }
+      if (!family.known && !(missing instanceof PlatformError)) {
+        try {
+          family = await parents.find(run, firstSeenAt(known), call)
+        } catch (error) {
+          if (!(error instanceof PlatformError)) throw error
+          missing = error
+        }
+      }
+      await runs.transact([applyAnswer(key, { observation, family, missing }, priority, rules)])
+      if (missing instanceof PlatformError) {
+        failed(missing, subject)
+        return
+      }
       for (const { record } of run.jobs.values()) {
         const { projectId } = record.facts.downstream ?? {}
         if (projectId !== undefined && projectId !== run.project.facts.id) options.onTriggered(projectId)
@@ -152,9 +175,17 @@ export function createEnricher(options: EnricherOptions): Enricher {
       await runs.transact([giveUp(asked, priority, 'gone')])
       return
     }
+    const isOurs = failed(error, subject) === 'go-on'
+    await runs.transact([
+      error.passing ? tryLater(asked, priority) : giveUp(asked, priority, isOurs ? 'refused' : 'stopped'),
+    ])
+  }
+
+  function failed(error: PlatformError, subject: string): 'go-on' | 'stop' {
     counters.failed += 1
-    if (errors.failed(subject, error) === 'stop') rests.begin()
-    await runs.transact([error.passing ? tryLater(asked, priority) : giveUp(asked, priority, 'refused')])
+    const scope = errors.failed(subject, error)
+    if (scope === 'stop') rests.begin()
+    return scope
   }
 
   /** Extends deadlines by as long as the API budget was used up. */
@@ -195,7 +226,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
 
 /** True if the first snapshot is about to be taken, which fixes the trace and thus needs the parent. */
 function needsParent(run: Run): boolean {
-  if (run.attempts.length > 0) return false
+  if (run.attempts.length > 0 || !isTriggered(run)) return false
   return isAtEnd(run) || isBlocked(run.pipeline?.record.facts.status ?? '')
 }
 

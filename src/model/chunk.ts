@@ -42,7 +42,10 @@ export interface PipelineSnapshot {
   readonly end: Millis
   /** The finish that the platform reports for this attempt; absent where there is none (blocked, stale, skipped). */
   readonly finishedAt?: Millis | undefined
+  /** Exported before its end. */
   readonly incomplete: boolean
+  /** Exported after its end, without all details that only the platform's API has. */
+  readonly lacksDetails?: true | undefined
   /**
    * Failure reasons of the jobs that made the pipeline fail: the latest of each name, without those that are allowed to fail.
    * Empty string: failed without a reason.

@@ -22,7 +22,7 @@ export interface RunClock {
   readonly changedAt: Millis
   /** When the open attempt was first seen at its end; undefined while it is not. */
   readonly endedAt?: Millis | undefined
-  /** Enrichment is under way, and may delay the snapshot until then. Undefined: done, off or given up. */
+  /** Enrichment is under way, and may delay the snapshot until then. Undefined: done or off. One that has passed: without all details. */
   readonly enrichingUntil?: Millis | undefined
 }
 
@@ -64,7 +64,8 @@ function planAttempt(
     const due = Math.max(settled, enriched, idle)
     if (clock.now < due) return { step: 'wait', due, endedAt }
     const jobs = jobsOfAttempt(run, { withActive: false })
-    return { step: 'snapshot', why: 'settled', snapshot: snapshotAttempt(run, jobs, trace, false, clock.now, rules) }
+    const options = { ...rules, lacksDetails: clock.enrichingUntil !== undefined }
+    return { step: 'snapshot', why: 'settled', snapshot: snapshotAttempt(run, jobs, trace, false, clock.now, options) }
   }
   const blocked = isBlocked(status) && !hasActiveJobs(run)
   const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)

@@ -27,6 +27,8 @@ export interface SnapshotOptions {
   readonly rateOf?: RateOf | undefined
   /** The pipeline was canceled when a newer one of its ref existed already. */
   readonly superseded?: boolean | undefined
+  /** The platform did not answer for all details by the deadline, or refuses them. */
+  readonly lacksDetails?: boolean | undefined
 }
 
 /** The snapshot of the run's next attempt with these jobs. */
@@ -108,7 +110,7 @@ function pipelineBase(
   start: Millis,
   finish: Millis,
   incomplete: boolean,
-  { superseded }: SnapshotOptions,
+  { superseded, lacksDetails }: SnapshotOptions,
 ): Omit<PipelineSnapshot, 'jobCount'> {
   const { record, times } = run.pipeline ?? { record: { facts: { status: 'unknown' } }, times: {} }
   return {
@@ -120,6 +122,7 @@ function pipelineBase(
     incomplete,
     failures: decisiveFailures(run),
     ...(superseded === true ? { superseded } : {}),
+    ...(lacksDetails === true ? { lacksDetails } : {}),
   }
 }
 

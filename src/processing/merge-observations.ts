@@ -68,10 +68,12 @@ export function mergeIntoRun(
     const job = run.jobs.get(id)
     if (job !== undefined && job !== known?.run.jobs.get(id)) jobs.push(job)
   }
+  // Without a pipeline, `endedAt` only says that it was asked about in vain.
+  const before = known?.run.pipeline === undefined ? undefined : known.timing
   return {
     run,
     jobs,
-    timing: timingAfter(run, known?.timing, now, rules),
+    timing: timingAfter(run, before, now, rules),
     changes: changesAfter(run, known?.run, rules),
     enrichment: enrichmentAfter(run, jobs, known, now, rules),
     ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run.project.facts.path, rules) }),
@@ -121,7 +123,10 @@ function enrichmentAfter(
 ): EnrichmentChange | undefined {
   if (enrichDeadline === undefined) return undefined
   if (lateReads !== undefined && leavesUnknown(run, jobs)) return enrichAt('details', now)
-  if (isAtEnd(run)) return known?.timing.endedAt === undefined ? enrichAt('details', now) : undefined
+  if (isAtEnd(run))
+    return known?.run.pipeline === undefined || known.timing.endedAt === undefined
+      ? enrichAt('details', now)
+      : undefined
   if (known === undefined && run.pipeline === undefined) return enrichAt('pipeline', now + onlyJobsAfter)
   const before = known?.run.pipeline
   const begins = known === undefined || (before !== undefined && !isUnderWay(before.record.facts.status))

@@ -85,7 +85,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('that was deleted meanwhile is exported as it is known, and asked for once', async () => {
+  it('that was deleted meanwhile is exported as it is known; its jobs and itself are asked for once', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
     const pipeline = begin(world, 'branch')
@@ -93,7 +93,7 @@ describe('a pipeline observed by webhook', () => {
     await world.pass(10 * second)
     expect(await world.sent()).toHaveLength(1)
     await world.pass(hour)
-    expect(asked(world)).toHaveLength(1)
+    expect(asked(world)).toEqual([jobsAndBridges[0], '/projects/:id/pipelines/:id'])
     expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 

@@ -170,7 +170,11 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       const answered = async (artifactSizes: Record<string, number>, finished = 50, id = 1): Promise<unknown> => {
         const one = job(id, `build ${id}`, 'failed', { started: finished - 45, finished }, { artifactSizes })
         return store.runs.transact([
-          applyAnswer(key, rest(event('failed', { finishedAt: at(60) }, [one])), { known: true }, late),
+          applyAnswer(
+            key,
+            { observation: rest(event('failed', { finishedAt: at(60) }, [one])), family: { known: true } },
+            ...(['fresh', late] as const),
+          ),
         ])
       }
       const left = async (): Promise<unknown> => {

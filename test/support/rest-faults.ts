@@ -10,6 +10,7 @@ export const restFaults = {
     headers: { 'content-type': 'text/plain', 'retry-after': String(retryAfterSeconds) },
     body: 'Retry later\n',
   }),
+  missingRole: (): RestReply => ({ status: 403, headers: asJson, body: '{"message":"403 Forbidden"}' }),
   missingScope: (): RestReply => ({
     status: 403,
     headers: asJson,

@@ -26,7 +26,7 @@ export async function checkInsideJobs(
     const off = report('skipped', `Job logs and reports are off (${switches}).`)
     return client === undefined || store === undefined
       ? [off]
-      : [off, ...(await refusedOf(store, client.instance, ['commits']))]
+      : [off, ...(await refusedOf(store, client.instance, ['commits', 'jobs', 'bridges']))]
   }
   if (client === undefined) {
     const remedy = 'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
@@ -84,6 +84,13 @@ async function foundOf(store: SharedStore, instance: string, types: readonly str
   return report('warning', `No job of the last ${last.length} pipelines has a report of ${types.join(', ')}.`, remedy)
 }
 
+const askedFor: Readonly<Record<string, string>> = {
+  jobs: 'Jobs of pipelines',
+  bridges: 'Bridges of pipelines',
+  commits: 'Commits of deployments',
+  log: 'Job logs',
+}
+
 /** `whats`: only these; undefined: all that concern jobs and deployments. */
 async function refusedOf(store: SharedStore, instance: string, whats?: readonly string[]): Promise<Finding[]> {
   const report = reportOf('jobs')
@@ -94,8 +101,9 @@ async function refusedOf(store: SharedStore, instance: string, whats?: readonly 
     .filter(({ what }) => whats?.includes(what) !== false)
     .map(({ what, project, path, message }) => {
       const where = project === 0 ? 'of all projects' : `of ${path ?? `project ${project}`}`
-      const asked =
-        what === 'commits' ? 'Commits of deployments' : what === 'log' ? 'Job logs' : `Job reports (${what})`
-      return report('warning', `${asked} ${where} are not requested for a day: ${message}`)
+      return report(
+        'warning',
+        `${askedFor[what] ?? `Job reports (${what})`} ${where} are not requested for a day: ${message}`,
+      )
     })
 }

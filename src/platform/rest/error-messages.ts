@@ -83,6 +83,17 @@ function refusalOf(
   }
 }
 
+/** A token may read a project's pipelines, but not their jobs or bridges: 403, or 404 although the pipeline is there. */
+export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError): PlatformError {
+  const { kind, status, endpoint, said } = refusal
+  const words = said === undefined ? '' : `: "${said}"`
+  return new PlatformError({
+    ...{ kind, status, endpoint, said },
+    what: `The token may not read the ${what} of this project's pipelines, which are exported without them (${status} at ${endpoint}${words}).`,
+    remedy: `Give the token's user a role that may read ${what}, or the token a wider scope. They are asked for again once a day.`,
+  })
+}
+
 /** No answer came: `reason` is the connection's error code, e.g. `ECONNREFUSED`. */
 export function errorOfConnection(
   kind: 'network' | 'timeout',

@@ -1,12 +1,12 @@
-// Requests about the inside of jobs, or for audit events, that the platform refused, because it lacks the feature or the token the
-// permission. Remembered for a day, so that they are not repeated in vain, and shown on a page.
+// Requests about the jobs and bridges of pipelines, the inside of jobs, or audit events, that the platform refused, because it lacks the feature or
+// the token the permission. Remembered for a day, so that they are not repeated in vain, and shown on a page.
 import { z } from 'zod'
 import type { Millis } from '../../model/instant.ts'
 
 /** The store's times. */
 export const refusedEndpoint = z.object({
   instance: z.string(),
-  /** A `JobReadable`, or `auditEvents` followed by their source. */
+  /** `jobs` or `bridges` of pipelines, a `JobReadable`, `commits`, or `auditEvents` followed by their source. */
   what: z.string(),
   /** 0: all projects. */
   project: z.number(),

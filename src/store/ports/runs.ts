@@ -20,7 +20,7 @@ export interface RunTiming {
   readonly changedAt: Millis
   /** When the open attempt was first seen at its end. */
   readonly endedAt?: Millis | undefined
-  /** Enrichment may delay the export until then; undefined: done, off or given up. */
+  /** Enrichment may delay the export until then; one that has passed: details are missing. Undefined: done or off. */
   readonly enrichingUntil?: Millis | undefined
   /** When the run must be looked at again; undefined: not before a new observation. */
   readonly dueAt?: Millis | undefined

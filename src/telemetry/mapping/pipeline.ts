@@ -94,8 +94,9 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['pipeline.source_pipeline.pipeline_id', 'platform.cicd.pipeline.source_pipeline.id'], type: 'int', when: 'child or multi-project pipeline',
     value: ({ pipeline }) => pipeline.facts.sourcePipeline?.pipelineId },
   { keys: ['platform.cicd.pipeline.run.attempt'], type: 'int', when: 'attempt 2 and later', value: ({ attempt }) => (attempt > 1 ? attempt : undefined) },
-  { keys: ['platform.cicd.pipeline.run.incomplete'], type: 'bool', when: 'exported before it ended',
-    note: 'always true: the pipeline waits for a manual job or a schedule, or went silent', value: ({ pipeline }) => pipeline.incomplete || undefined },
+  { keys: ['platform.cicd.pipeline.run.incomplete'], type: 'bool', when: 'exported before it ended, or without all its details',
+    note: 'always true: the pipeline waits for a manual job or a schedule, or went silent; or the API had not answered for its jobs, bridges or parent by `PIPESPAN_ENRICH_DEADLINE`, or refuses them',
+    value: ({ pipeline }) => (pipeline.incomplete || pipeline.lacksDetails === true ? true : undefined) },
   { keys: [ATTR_ERROR_TYPE], type: 'string', when: 'result `failure`, `error` or `timeout`', note: 'the failure reason, otherwise `_OTHER`',
     value: chunk => errorTypeOf(pipelineOutcome(chunk)) },
 ]

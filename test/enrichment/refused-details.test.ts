@@ -1,0 +1,154 @@
+// A token that may read pipelines but not their jobs or bridges, and a platform that fails for these alone.
+import { describe, expect, it } from 'vitest'
+import { Random } from '../../src/demo/platform/random.ts'
+import { restFaults } from '../support/rest-faults.ts'
+import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { hour, minute, openPolledWorld, second, type PolledWorld } from '../discovery/polled-world.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
+
+const project = 'brightwater/data/reports'
+const polled = { poll: { projects: [project] } }
+const day = 24 * hour
+
+function begin(world: PolledWorld, count = 1) {
+  return Array.from({ length: count }, (_, at) => world.lifecycle.create(scenarios.nightly(new Random(at + 3))))
+}
+
+/** How often each list was asked for. */
+function asked(world: PolledWorld) {
+  const count = (end: RegExp): number => world.api.asked.filter(({ path }) => end.test(path)).length
+  return { itself: count(/pipelines\/\d+$/), jobs: count(/\/jobs$/), bridges: count(/\/bridges$/) }
+}
+
+function told(chunks: readonly Chunk[]) {
+  return chunks.map(({ pipeline, jobs }) => ({ hasJobs: jobs.length > 0, isMarked: pipeline.lacksDetails === true }))
+}
+
+function warnings(world: PolledWorld): string[] {
+  return world.logged.filter(({ level }) => level >= 40).map(({ msg }) => msg)
+}
+
+describe.each([
+  [403, () => restFaults.missingRole(), 2],
+  [404, () => restFaults.notFound('Not Found'), 4],
+] as const)('a polled pipeline whose jobs and bridges answer %s', (status, refusal, requests) => {
+  it('is exported as it ended, without jobs and marked, and the missing permission is said once', async () => {
+    await using world = await openPolledWorld(polled)
+    world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? refusal() : undefined)
+    const [pipeline] = begin(world)
+    await world.pass(hour)
+    const sent = await world.sent()
+    expect(sent.map(chunk => chunk.pipeline.facts.status)).toEqual([pipeline?.status])
+    expect(told(sent)).toEqual([{ hasJobs: false, isMarked: true }])
+    expect(asked(world)).toEqual({ itself: requests - 1, jobs: 1, bridges: 1 })
+    expect(warnings(world)).toHaveLength(2)
+    for (const what of ['jobs', 'bridges']) {
+      expect(warnings(world)).toContainEqual(
+        expect.stringContaining(`may not read the ${what} of this project's pipelines`),
+      )
+      expect(warnings(world)).toContainEqual(expect.stringContaining(`(${status} at GET /projects/333/pipelines/`))
+    }
+  })
+})
+
+describe('a project whose details are refused', () => {
+  it('costs one request a pipeline after the third refusal, and is asked for details again after a day', async () => {
+    await using world = await openPolledWorld({ ...polled, perMinute: 6_000 })
+    let isRefused = true
+    world.api.misbehave = ({ path }) =>
+      isRefused && /\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined
+    begin(world, 40)
+    await world.pass(hour)
+    expect(await world.sent()).toHaveLength(40)
+    const { itself, jobs, bridges } = asked(world)
+    expect(itself).toBe(40)
+    // Eight pipelines are asked about at once: those under way when the third is refused are refused too.
+    expect(jobs).toBeLessThanOrEqual(10)
+    expect(bridges).toBeLessThanOrEqual(10)
+    expect(warnings(world)).toHaveLength(2)
+    isRefused = false
+    await world.pass(day, 10 * minute)
+    begin(world)
+    await world.pass(hour)
+    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
+  })
+
+  it('does not cost other projects theirs, however many refuse', async () => {
+    await using world = await openPolledWorld({ poll: { groups: ['brightwater'] } })
+    world.api.misbehave = ({ path }) =>
+      /\/(jobs|bridges)$/.test(path) && !path.startsWith('/projects/333/') ? restFaults.missingRole() : undefined
+    for (const name of ['branch', 'mergeRequest', 'small', 'family', 'nightly'] as const)
+      for (let at = 0; at < 4; at++) world.lifecycle.create(scenarios[name](new Random(at)))
+    for (const { project: one } of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.id, world.now())
+    await world.pass(2 * hour, 30 * second)
+    const chunks = await world.sent()
+    const own = chunks.filter(chunk => chunk.project.id === 333)
+    expect(own.length).toBeGreaterThan(3)
+    expect(own.every(({ pipeline, jobs }) => jobs.length > 0 && pipeline.lacksDetails === undefined)).toBe(true)
+    expect(chunks.some(({ pipeline }) => pipeline.lacksDetails === true)).toBe(true)
+  })
+
+  it('keeps the jobs where only the bridges are refused', async () => {
+    await using world = await openPolledWorld(polled)
+    world.api.misbehave = ({ path }) => (path.endsWith('/bridges') ? restFaults.missingRole() : undefined)
+    begin(world)
+    await world.pass(hour)
+    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
+  })
+
+  it('exports what webhooks reported at once, with their jobs, and marked', async () => {
+    await using world = await openPolledWorld({ hook: () => true })
+    world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined)
+    const [pipeline] = begin(world)
+    while (pipeline?.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(7 * second, second)
+    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
+  })
+
+  it('exports a pipeline whose webhook of its end was lost as it ended', async () => {
+    const over = /"status":"(success|failed|canceled|skipped)"/
+    await using world = await openPolledWorld({
+      ...polled,
+      hook: ({ body, kind }) => kind === 'pipeline' && !over.test(body),
+    })
+    world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined)
+    const [pipeline] = begin(world)
+    await world.pass(2 * hour)
+    expect((await world.sent()).map(({ pipeline: { facts } }) => facts.status)).toEqual([pipeline?.status])
+  })
+})
+
+describe('a platform that fails for the details alone', () => {
+  it('delays a polled pipeline up to the deadline; its jobs are a supplement', async () => {
+    await using world = await openPolledWorld(polled)
+    world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.broken() : undefined)
+    const [pipeline] = begin(world)
+    while (pipeline?.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(100 * second)
+    expect(await world.sent()).toEqual([])
+    // A round of the poller may begin a minute later.
+    await world.pass(2 * minute)
+    expect(told(await world.sent())).toEqual([{ hasJobs: false, isMarked: true }])
+    world.api.misbehave = () => undefined
+    await world.pass(2 * hour)
+    const late = await world.sent()
+    expect(late.map(({ kind }) => kind)).toEqual(['supplement'])
+    expect(late[0]?.jobs).toHaveLength(pipeline.jobs.length)
+  })
+})
+
+describe('a pipeline that is in a list and refused by itself', () => {
+  it.each([
+    [403, () => restFaults.missingRole()],
+    [404, () => restFaults.notFound('Pipeline')],
+  ])('is asked for once a day, not in every round, after %s', async (_, refusal) => {
+    await using world = await openPolledWorld(polled)
+    world.api.misbehave = ({ path }) => (/pipelines\/\d+/.test(path) ? refusal() : undefined)
+    begin(world)
+    await world.pass(2 * hour)
+    expect(asked(world)).toEqual({ itself: 1, jobs: 0, bridges: 0 })
+    world.api.misbehave = () => undefined
+    await world.pass(day, 10 * minute)
+    expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
+  })
+})
