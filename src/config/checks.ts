@@ -6,6 +6,7 @@ import { signals } from './otlp-options.ts'
 import { unreachableRules } from './cost-checks.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
+import type { ProfileVariables } from './option.ts'
 import type { Setting } from './reader.ts'
 
 export interface Checked {
@@ -17,6 +18,7 @@ export interface Checked {
   readonly whole: boolean
   /** Whether this process will listen: most commands do not, and then nothing is open to strangers. */
   readonly listens: boolean
+  readonly profile: ProfileVariables
 }
 
 interface Check {
@@ -189,7 +191,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const ofLists = [
     ...repeatedNames(config, sources),
     ...unreachableRules(config, sources, faulty),
-    ...wrongQueries(config, sources),
+    ...wrongQueries(config, sources, checked.profile),
   ]
   return { faults: [...faults, ...ofLists], warnings }
 }

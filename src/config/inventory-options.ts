@@ -26,7 +26,10 @@ export function inventoryOptions(profiles: Profiles): Lists {
 export const queryOptions = new Each(
   {
     metric: setting(metricName, { required: true, says: 'Name of the gauge.' }),
-    query: setting(text, { required: true, says: "The query, in the platform's query language (GLQL)." }),
+    query: setting(text, {
+      required: true,
+      says: "The query, in the platform's query language (GLQL): with its scope and fields 10,000 bytes at most.",
+    }),
     project: setting(text, { says: 'Full path of the project to query.' }),
     group: setting(text, { says: 'Full path of the group to query; cannot be combined with `project`.' }),
     value: setting(text, {

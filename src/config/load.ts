@@ -64,7 +64,10 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   })
   const config = reader.readGroup(table, file.root) as Config<P>
   const { settings, faulty } = reader
-  const checked = crossChecks({ config, settings, faulty, whole: file.whole, listens: options.listens ?? true })
+  const checked = crossChecks({
+    ...{ config, settings, faulty, whole: file.whole, listens: options.listens ?? true },
+    profile: profiles[profile],
+  })
   const faults = [...file.faults, ...reader.faults, ...checked.faults]
   const known = knownVariables(table, profiles)
   const warnings = [

@@ -2,13 +2,24 @@
 import type { Kind } from './kind.ts'
 import type { LiveSecret } from './live-secret.ts'
 
-/** What depends on the platform's profile: the names of two variables, the events, the inventory. */
+/** What depends on the platform's profile: the names of two variables, the events, the inventory, how a query is sent. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
   /** The values of PIPESPAN_EVENTS. */
   readonly events: readonly string[]
   /** The keys of `inventory`, and their descriptions. */
   readonly inventory: readonly InventoryKind[]
+  /** The text of a query as it is sent, and the most bytes that the platform takes of it. */
+  readonly queryText: (query: QueryParts) => string
+  readonly maxQueryBytes: number
+}
+
+export interface QueryParts {
+  readonly query: string
+  readonly project?: string | undefined
+  readonly group?: string | undefined
+  readonly value: string
+  readonly fields: readonly string[]
 }
 
 export interface InventoryKind {

@@ -1,10 +1,15 @@
 // Checks across the settings of the queries.
 import type { ConfigFault, Source } from './config-fault.ts'
 import type { Config } from './options.ts'
+import type { ProfileVariables } from './option.ts'
 
 const shortest = 60_000
 
-export function wrongQueries({ queries }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
+export function wrongQueries(
+  { queries }: Config,
+  sources: ReadonlyMap<string, Source>,
+  { queryText, maxQueryBytes }: ProfileVariables,
+): ConfigFault[] {
   const series = new Set<string>()
   return queries.flatMap((query, index) => {
     const fault = (key: string, what: string, remedy: string): ConfigFault => {
@@ -15,7 +20,17 @@ export function wrongQueries({ queries }: Config, sources: ReadonlyMap<string, S
     const own = JSON.stringify([metric, project, group, Object.entries(attributes).sort()])
     const isAgain = series.has(own)
     series.add(own)
+    const bytes = Buffer.byteLength(queryText({ ...query, fields }))
     return [
+      ...(bytes > maxQueryBytes
+        ? [
+            fault(
+              'query',
+              `The query has ${bytes} bytes as it is sent; the platform takes ${maxQueryBytes} at most.`,
+              'Shorten it, or divide it into several queries.',
+            ),
+          ]
+        : []),
       ...(every < shortest ? [fault('every', 'A query can run at most once a minute.', 'Write 60s or more.')] : []),
       ...(project !== undefined && group !== undefined
         ? [fault('group', 'A query needs either a project or a group.', 'Remove one of them.')]

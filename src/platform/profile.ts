@@ -1,6 +1,7 @@
 // The profiles that a configuration chooses from: a vendor's names, and what can be read of its platform.
 import { collectors } from './inventory/collectors.ts'
 import { eventWords } from './webhook/event-selection.ts'
+import { maxQueryBytes, queryText, type QuerySpec } from './inventory/query.ts'
 import { vendors, type Vendor, type VendorName } from './vendor.ts'
 import type { CollectorHead } from './inventory/collector.ts'
 
@@ -9,11 +10,14 @@ export interface Profile extends Vendor {
   readonly events: readonly string[]
   /** What the inventory can collect. */
   readonly inventory: readonly CollectorHead[]
+  /** The text of a query as it is sent, and the most bytes that the platform takes of it. */
+  readonly queryText: (query: Pick<QuerySpec, 'query' | 'project' | 'group' | 'value' | 'fields'>) => string
+  readonly maxQueryBytes: number
 }
 
 export type ProfileName = VendorName
 
-const read = { events: eventWords, inventory: collectors }
+const read = { events: eventWords, inventory: collectors, queryText, maxQueryBytes }
 
 export const profiles = Object.fromEntries(
   Object.values(vendors).map((vendor): [string, Profile] => [vendor.name, { ...vendor, ...read }]),

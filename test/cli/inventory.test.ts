@@ -52,10 +52,19 @@ it.each([
   ['{ metric: a, query: q, project: p, group: g }', 'either a project or a group'],
   ['{ metric: a, query: q, fields: [x] }', 'A count has no fields'],
   ['{ metric: "1st", query: q }', 'name of a metric'],
+  [`{ metric: a, query: "state = '${'x'.repeat(10_000)}'" }`, 'the platform takes 10000 at most'],
+  [`{ metric: a, query: q, value: v, fields: ["${'é'.repeat(5_000)}"] }`, 'the platform takes 10000 at most'],
   ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'reports the same series'],
 ])('A query that cannot be meant is a fault: %s', async (query, words) => {
   const { code, err } = await check(`queries:\n  - ${query}\n`)
   expect([code, err]).toEqual([2, expect.stringContaining(words)])
+})
+
+it('A query of exactly 10,000 bytes as it is sent is valid, and one of a byte more is a fault.', async () => {
+  const longest = 10_000 - Buffer.byteLength(profiles.generic.queryText({ query: '', value: 'count', fields: [] })) + 2
+  const of = (length: number) => `queries:\n  - { metric: a, query: ${'x'.repeat(length)} }\n`
+  expect((await check(of(longest))).code).toBe(0)
+  expect((await check(of(longest + 1))).err).toContain('The query has 10001 bytes as it is sent')
 })
 
 it('The doctor says what the platform answers, what it refuses and what that takes, and what was not asked yet.', async () => {

@@ -23,7 +23,7 @@ export interface QuerySpec {
 }
 
 /** The platform's limits of one request. */
-export const mostQueryBytes = 10_000
+export const maxQueryBytes = 10_000
 const mostRows = 100
 /** Pages of one answer that are read. */
 const mostPages = 20
@@ -43,7 +43,13 @@ const answer = z.object({
 type Answer = z.infer<typeof answer>
 
 /** The query as it is sent. */
-export function queryText({ query, project, group, value, fields }: QuerySpec): string {
+export function queryText({
+  query,
+  project,
+  group,
+  value,
+  fields,
+}: Pick<QuerySpec, 'query' | 'project' | 'group' | 'value' | 'fields'>): string {
   const isCount = value === 'count'
   const named = [...fields, ...(isCount ? [] : [value])]
   return stringify({
