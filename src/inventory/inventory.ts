@@ -5,6 +5,7 @@ import { goodFor, isLasting, pauseAfter } from './next-round.ts'
 import { knownFor } from '../platform/inventory/requests.ts'
 import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
 import { lookUp } from './owner.ts'
+import { maxPoints } from '../platform/inventory/collector.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Asking } from '../platform/rest/asking.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -123,8 +124,14 @@ export function createInventory(options: InventoryOptions): Inventory {
     thing: Thing,
     before: InventoryState | undefined,
     known: { readonly owner?: unknown; readonly ownerAt?: number },
-    { points, event, memory, goesOnIn }: Collected,
+    { points: found, event, memory, goesOnIn, omitted: unread = 0 }: Collected,
   ): Promise<void> {
+    const points = found.slice(0, maxPoints)
+    const omitted = unread + found.length - points.length
+    if (omitted > 0 && (before?.omitted ?? 0) === 0) {
+      const { kind, of } = thing
+      log.warn({ kind, of, omitted }, 'more of the inventory than is exported: points are left out')
+    }
     const owner = known.owner as Owner | undefined
     // Exported before the state is saved: if it is exported again after a kill, its key shows that.
     if (event !== undefined)
@@ -133,11 +140,12 @@ export function createInventory(options: InventoryOptions): Inventory {
     if (goesOnIn === undefined) {
       const { kind, of, every } = thing
       const whose = owner?.project === undefined ? { group: owner?.group.path } : { project: owner.project }
-      const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points: [...points] }
+      const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points }
       await readings.put({ ...reading, ...whose })
     }
     await states.put({
       ...{ ...keyOf(thing), ...known, memory, failures: 0 },
+      omitted: goesOnIn === undefined ? omitted : before?.omitted,
       answeredAt: goesOnIn === undefined ? now : before?.answeredAt,
       nextAt: now + (goesOnIn ?? thing.every),
     })

@@ -6,6 +6,9 @@ import { requestsAnHour } from '../../src/platform/inventory/requests.ts'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import { isFull } from '../full.ts'
+import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
+import { point } from '../../src/platform/inventory/collector.ts'
+import type { Thing } from '../../src/inventory/thing.ts'
 import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
 
 const shop = 'brightwater/shop/storefront'
@@ -44,6 +47,103 @@ describe('What is found', () => {
       'platform.feature_flag.active dark_mode *': 0,
       'platform.feature_flag.age dark_mode': { since: world.now() - 400 * day },
     })
+  })
+
+  it('of a flag that is on for some users is their share, the widest where strategies share a scope, and a list of users counts as none.', async () => {
+    const of = (name: string, parameters: object, ...scopes: string[]) => ({
+      ...{ name, parameters, scopes: scopes.map(environment_scope => ({ environment_scope })) },
+    })
+    const flags = [
+      { name: 'gradual', active: true, strategies: [of('gradualRolloutUserId', { percentage: '25' }, 'production')] },
+      { name: 'flexible', active: true, strategies: [of('flexibleRollout', { rollout: 5 }, 'production')] },
+      { name: 'nobody', active: true, strategies: [of('gradualRolloutUserId', { percentage: 'many' }, '*')] },
+      { name: 'listed', active: true, strategies: [of('userWithId', { userIds: '1,2' }, '*')] },
+      { name: 'lists', active: true, strategies: [of('serviceUserList', {}, 'production')] },
+      {
+        name: 'both',
+        active: true,
+        strategies: [of('gradualRolloutUserId', { percentage: '50' }, 'a', 'b'), of('default', {}, 'b')],
+      },
+      { name: 'off', active: false, strategies: [of('gradualRolloutUserId', { percentage: '25' }, 'production')] },
+      { name: 'plain', active: true, strategies: [] },
+    ].map(flag => ({ version: 'new_version_flag', scopes: [], ...flag }))
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
+    await world.inventory({ feature_flags: [shop] }).turn()
+    expect(await world.found()).toEqual({
+      'platform.feature_flag.active gradual production': 0.25,
+      'platform.feature_flag.active flexible production': 0.05,
+      'platform.feature_flag.active nobody *': 0,
+      'platform.feature_flag.active listed *': 0,
+      'platform.feature_flag.active lists production': 0,
+      'platform.feature_flag.active both a': 0.5,
+      'platform.feature_flag.active both b': 1,
+      'platform.feature_flag.active off production': 0,
+      'platform.feature_flag.active plain *': 1,
+    })
+  })
+
+  it('of a legacy flag is whether each of its own scopes is on.', async () => {
+    const half = [{ name: 'gradualRolloutUserId', parameters: { percentage: '50' } }]
+    const scopes = [
+      { environment_scope: '*', active: false },
+      { environment_scope: 'unset', active: null },
+      { environment_scope: 'staging', active: true, strategies: [{ name: 'default', parameters: {} }] },
+      { environment_scope: 'production', active: true, strategies: half },
+    ]
+    const flags = [
+      { name: 'legacy', active: true, version: 'legacy_flag', scopes, strategies: [] },
+      { name: 'older', scopes },
+      { name: 'off', active: false, scopes },
+      { name: 'null', active: null, scopes: [{ environment_scope: 'staging', active: true }] },
+    ]
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
+    await world.inventory({ feature_flags: [shop] }).turn()
+    const of = (name: string, staging: number, production: number) => ({
+      [`platform.feature_flag.active ${name} *`]: 0,
+      [`platform.feature_flag.active ${name} unset`]: 0,
+      [`platform.feature_flag.active ${name} staging`]: staging,
+      [`platform.feature_flag.active ${name} production`]: production,
+    })
+    expect(await world.found()).toEqual({
+      ...of('legacy', 1, 0.5),
+      ...of('older', 1, 0.5),
+      ...of('off', 0, 0),
+      'platform.feature_flag.active null staging': 0,
+    })
+  })
+
+  it('of a flag with 200,000 scopes is as many as the document says, of the others all, and how many were left out is said once.', async () => {
+    const scopes = Array.from({ length: 200_000 }, (_, n) => ({ environment_scope: `e${n}` }))
+    const flags = [
+      { name: 'wide', active: true, strategies: [{ name: 'default', scopes }] },
+      { name: 'usual', active: true, strategies: [{ name: 'default', scopes: [{ environment_scope: 'production' }] }] },
+    ]
+    world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
+    const inventory = world.inventory({ feature_flags: [shop] })
+    await world.pass(inventory, hour)
+    const found = await world.found()
+    expect(Object.keys(found)).toHaveLength(maxScopes + 1)
+    expect(found).toMatchObject({
+      'platform.feature_flag.active wide e99': 1,
+      'platform.feature_flag.active usual production': 1,
+    })
+    expect(inventoryReference()).toContain(`${maxScopes} environment scopes of a feature flag`)
+    expect(world.warnings).toEqual([expect.stringContaining('more of the inventory than is exported')])
+    const [state] = await world.store.repositories.inventoryStates.all()
+    expect(state?.omitted).toBe(200_000 - maxScopes)
+    world.api.misbehave = () => undefined
+    await world.pass(inventory, hour)
+    expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(0)
+  })
+
+  it('of one thing is 10,000 points at most, whatever it is.', async () => {
+    const many: Thing = {
+      ...{ kind: 'many', of: 'all', every: minute, atLeast: 1 },
+      collect: async () => ({ points: Array.from({ length: 10_003 }, (_, n) => point('m', n, { n: String(n) })) }),
+    }
+    await world.inventory([many]).turn()
+    expect(Object.keys(await world.found())).toHaveLength(10_000)
+    expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(3)
   })
 
   it('of a group is its limits, of milestones when they are due, of the firewall whether it is on.', async () => {
@@ -257,13 +357,17 @@ describe('A refusal', () => {
   })
 
   it.each([
-    [{ enabled: false }, 0],
-    [{ error: '404 Not Found' }, undefined],
-    [{ message: '404 Project Not Found' }, undefined],
-  ])('of the dependency firewall is judged by its key: %j', async (body, value) => {
+    [{ enabled: false }, 0, /answered/],
+    [{ error: '404 Not Found' }, undefined, /has no dependency firewall/],
+    [{ message: '404 Project Not Found' }, undefined, /may be on or off/],
+    [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
+    [{ other: 1 }, undefined, /404/],
+  ])('of the dependency firewall is judged by its key: %j', async (body, value, words) => {
     world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(404, body) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
+    const [state] = await world.store.repositories.inventoryStates.all()
+    expect(state?.refusal?.message ?? 'answered').toMatch(words)
   })
 
   it.each([

@@ -77,6 +77,33 @@ describe('A query', () => {
     expect(page).toBe(2)
   })
 
+  it('of more rows than are read says how many are left out.', async () => {
+    const nodes = Array.from({ length: 100 }, (_, n) => ({ ref: `r${n}`, p50: n }))
+    const data = { count: 2_500, nodes, pageInfo: { hasNextPage: true, endCursor: 'next' } }
+    world.api.misbehave = () => ({
+      ...{ status: 200, headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ success: true, data }),
+    })
+    expect(await askQuery(medians, world.ask)).toMatchObject({ omitted: 500 })
+    expect(world.asked()).toHaveLength(20)
+  })
+
+  it.each([
+    ['a number', 7, '7'],
+    ['a truth', true, 'true'],
+    ['an object that has a name', { id: 9, title: 'one' }, 'one'],
+    ['an object without one', { id: 9 }, undefined],
+    ['a list', [1], undefined],
+    ['null', null, undefined],
+  ])('has as attribute of a field that is %s its text.', async (_, ref, text) => {
+    world.api.misbehave = () => ({
+      ...{ status: 200, headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ success: true, data: { nodes: [{ ref, p50: 1 }] } }),
+    })
+    const { points } = await askQuery(medians, world.ask)
+    expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })
+  })
+
   it('that the platform does not understand says so, with its words, and is asked again the next day.', async () => {
     const wrong = { ...count, query: 'nonsense' }
     await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)

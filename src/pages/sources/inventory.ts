@@ -17,7 +17,7 @@ export interface InventoryLine {
   readonly state: 'answered' | 'refused' | 'waiting'
   readonly answeredAt?: Millis | undefined
   readonly nextAt: Millis
-  /** Why it is refused, and what would help. */
+  /** Why it is refused, and what would help; or how much was left out. */
   readonly message?: string | undefined
 }
 
@@ -28,8 +28,12 @@ export async function inventoryLines({ repositories }: Pick<PagesSources, 'repos
     state: stateOf(state),
     answeredAt: state.answeredAt,
     nextAt: state.nextAt,
-    message: state.refusal?.message,
+    message: state.refusal?.message ?? omittedIn(state),
   }))
+}
+
+function omittedIn({ omitted = 0 }: InventoryState): string | undefined {
+  return omitted === 0 ? undefined : `${omitted} more than are exported were left out.`
 }
 
 function stateOf({ refusal, answeredAt }: InventoryState): InventoryLine['state'] {

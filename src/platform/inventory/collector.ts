@@ -55,6 +55,8 @@ export type Owner =
 
 export interface Collected {
   readonly points: readonly CollectedPoint[]
+  /** Points that were left out, because there are more than are exported. */
+  readonly omitted?: number | undefined
   /** Something to be exported once, as a log record. */
   readonly event?: CollectedEvent | undefined
   /** Plain JSON, for the next round. */
@@ -77,6 +79,9 @@ export interface CollectedEvent {
   readonly body: string
   readonly attributes: Readonly<Record<string, string | number | boolean>>
 }
+
+/** Points of one round that are exported. */
+export const maxPoints = 10_000
 
 export function point(
   metric: string,

@@ -1,14 +1,47 @@
-// Feature flags: which are on, in which environments, and how old they are (REST document, "Feature flags").
+// Feature flags: for whom they are on, in which environments, and how old they are (REST document, "Feature flags").
 import { z } from 'zod'
-import { maybe, wireText, wireTime } from '../rest/wire-field.ts'
+import { maybe, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
+
+/** Environment scopes of one flag that are exported. */
+export const maxScopes = 100
+
+/** The items of a list up to `max`, and how many more it has. */
+function firstOf<T extends z.ZodType>(item: T, max: number) {
+  return z.array(z.unknown()).transform(all => ({
+    items: all.slice(0, max).flatMap(one => item.safeParse(one).data ?? []),
+    left: Math.max(0, all.length - max),
+  }))
+}
+
+/** Null is false (REST document, "Conventions for all resources"), but a field that is missing says nothing. */
+const isActive = maybe(
+  z
+    .boolean()
+    .nullable()
+    .transform(is => is === true),
+)
+
+const strategy = z.object({
+  name: maybe(wireText),
+  parameters: maybe(z.object({ percentage: maybe(wirePercent), rollout: maybe(wirePercent) })),
+  scopes: maybe(firstOf(z.object({ environment_scope: maybe(wireText) }), maxScopes)),
+})
+type Strategy = z.infer<typeof strategy>
+
+const strategies = maybe(firstOf(strategy, maxScopes))
+
+/** Only flags without `new_version_flag` have scopes of their own, and each is on or off by itself. */
+const legacyScope = z.object({ environment_scope: maybe(wireText), active: isActive, strategies })
 
 const flag = z.object({
   name: wireText,
-  active: maybe(z.boolean()),
+  active: isActive,
   created_at: maybe(wireTime),
-  strategies: maybe(z.array(z.object({ scopes: maybe(z.array(z.object({ environment_scope: maybe(wireText) }))) }))),
+  scopes: maybe(firstOf(legacyScope, maxScopes)),
+  strategies,
 })
+type Flag = z.infer<typeof flag>
 
 const key = 'feature_flag.key'
 const scopeName = 'platform.feature_flag.scope'
@@ -18,7 +51,7 @@ const everywhere = '*'
 export const featureFlags: Collector = {
   kind: 'feature_flags',
   of: 'projects',
-  says: 'Feature flags: which are on, for which environments, and how old they are.',
+  says: 'Feature flags: for what share of users they are on, for which environments, and how old they are.',
   asks: ['/projects/:id/feature_flags'],
   every: 10 * minute,
   requests: '1 per 100 flags',
@@ -27,8 +60,8 @@ export const featureFlags: Collector = {
   metrics: [
     {
       name: 'platform.feature_flag.active',
-      ...{ unit: '1', number: 'int', attributes: [key, scopeName] },
-      description: 'Whether the feature flag is on (1) or off (0), for each environment scope of its strategies.',
+      ...{ unit: '1', number: 'double', attributes: [key, scopeName] },
+      description: `Share of users for whom the feature flag is on, for each environment scope (${maxScopes} at most): 1 on, 0 off, 0.25 a rollout to 25 %. A list of users counts as 0.`,
     },
     {
       name: 'platform.feature_flag.age',
@@ -38,17 +71,48 @@ export const featureFlags: Collector = {
   ],
   collect: async ({ ask, owner }) => {
     const flags = await ask.all(`${pathOf(owner)}/feature_flags`, flag)
+    const found = flags.map(one => ({ ...one, ...sharesOf(one) }))
     return {
-      points: flags.flatMap(({ name, active, created_at: at, strategies = [] }) => {
-        const named = strategies.flatMap(({ scopes = [] }) => scopes.flatMap(one => one.environment_scope ?? []))
-        const scopes = named.length === 0 ? [everywhere] : [...new Set(named)]
-        return [
-          ...scopes.map(scope =>
-            point('platform.feature_flag.active', active === true ? 1 : 0, { [key]: name, [scopeName]: scope }),
-          ),
-          ...(at === undefined ? [] : [point('platform.feature_flag.age', { since: at }, { [key]: name })]),
-        ]
-      }),
+      points: found.flatMap(({ name, created_at: at, shares }) => [
+        ...shares.map(([scope, share]) =>
+          point('platform.feature_flag.active', share, { [key]: name, [scopeName]: scope }),
+        ),
+        ...(at === undefined ? [] : [point('platform.feature_flag.age', { since: at }, { [key]: name })]),
+      ]),
+      omitted: found.reduce((sum, { omitted }) => sum + omitted, 0),
     }
   },
+}
+
+/** The share of users by environment scope. Where several strategies have the same scope, the widest counts. */
+function sharesOf(one: Flag): { readonly shares: [scope: string, share: number][]; readonly omitted: number } {
+  const { scopes: legacy, strategies: current } = one
+  const shares = new Map<string, number>()
+  const add = (scope: string, share: number): void => void shares.set(scope, Math.max(shares.get(scope) ?? 0, share))
+  for (const { environment_scope: scope = everywhere, active, strategies: own } of legacy?.items ?? []) {
+    const isOn = one.active !== false && (active ?? one.active) === true
+    add(scope, isOn ? widest(own?.items ?? []) : 0)
+  }
+  const isOn = one.active === true
+  for (const step of current?.items ?? []) {
+    for (const { environment_scope: scope } of step.scopes?.items ?? []) {
+      if (scope !== undefined) add(scope, isOn ? shareOf(step) : 0)
+    }
+  }
+  if (shares.size === 0) add(everywhere, isOn ? widest(current?.items ?? []) : 0)
+  const unread = [legacy, current, ...(current?.items ?? []).map(({ scopes }) => scopes)]
+  const beyond = unread.reduce((sum, list) => sum + (list?.left ?? 0), 0)
+  return { shares: [...shares].slice(0, maxScopes), omitted: beyond + Math.max(0, shares.size - maxScopes) }
+}
+
+/** Without a strategy it is on for all. */
+function widest(of: readonly Strategy[]): number {
+  return of.length === 0 ? 1 : Math.max(...of.map(shareOf))
+}
+
+/** 1: all users. Only percentages say for how many users a strategy is on; lists of users do not, and count as nobody. */
+function shareOf({ name, parameters }: Strategy): number {
+  if (name === 'default' || name === undefined) return 1
+  if (name !== 'gradualRolloutUserId' && name !== 'flexibleRollout') return 0
+  return Math.min(100, parameters?.percentage ?? parameters?.rollout ?? 0) / 100
 }

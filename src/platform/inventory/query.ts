@@ -24,9 +24,9 @@ export interface QuerySpec {
 
 /** The platform's limits of one request. */
 export const maxQueryBytes = 10_000
-const mostRows = 100
+export const maxRows = 100
 /** Pages of one answer that are read. */
-const mostPages = 20
+export const maxPages = 20
 
 const answer = z.object({
   success: maybe(z.boolean()),
@@ -56,7 +56,7 @@ export function queryText({
     ...(named.length > 0 && { fields: named.join(', ') }),
     ...(project !== undefined && { project }),
     ...(group !== undefined && { group }),
-    limit: isCount ? 1 : mostRows,
+    limit: isCount ? 1 : maxRows,
     query,
   })
 }
@@ -72,10 +72,13 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
   }
   const points = new Map<string, CollectedPoint>()
   let page = first
+  let rows = 0
   for (let pages = 1; ; pages += 1) {
+    rows += page.data?.nodes?.length ?? 0
     for (const one of pointsOf(page, spec)) points.set(JSON.stringify(one.attributes), one)
     const { hasNextPage, endCursor } = page.data?.pageInfo ?? {}
-    if (hasNextPage !== true || endCursor === undefined || pages >= mostPages) return { points: [...points.values()] }
+    if (hasNextPage !== true || endCursor === undefined) return { points: [...points.values()] }
+    if (pages >= maxPages) return { points: [...points.values()], omitted: Math.max(1, (page.data?.count ?? 0) - rows) }
     page = await sent(spec, text, endCursor, ask)
   }
 }

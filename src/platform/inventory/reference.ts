@@ -1,7 +1,10 @@
 // Writes docs/INVENTORY.md from the table of collectors.
 import { code, table } from '../../lib/markdown.ts'
 import { collectors } from './collectors.ts'
-import { hour, minute } from './collector.ts'
+import { hour, maxPoints, minute } from './collector.ts'
+import { maxPages, maxQueryBytes, maxRows } from './query.ts'
+import { maxScopes } from './feature-flags.ts'
+import { mostItems } from '../rest/asking.ts'
 import { requestsAnHour } from './requests.ts'
 
 /** Markdown, ending in a line feed. */
@@ -45,6 +48,9 @@ is ${Math.ceil(requestsAnHour([...everything, query]))} requests per hour, and 2
 
 The values are sent with every export of metrics and shown on \`/metrics\`, for three intervals and ten minutes at most; after that there is no point.
 
+At most ${maxPoints.toLocaleString('en')} points of each project, group or query are exported, ${mostItems.toLocaleString('en')} items of a list, ${maxScopes} environment scopes of a feature flag, and
+${maxPages * maxRows} rows of a query. If there are more, that is logged once, and shown on the sources page and by \`pipespan doctor\`.
+
 If the platform refuses a request because of a role, a tier or a setting, that is logged once and shown on the sources page and by \`pipespan doctor\`. The request is repeated once a day and when the daemon starts. After a
 temporary failure it is repeated within five minutes, then less and less often, down to once an hour.
 
@@ -73,5 +79,5 @@ queries:
 
 Queries can only be configured in the YAML file. If you use environment variables for everything else, name a file that contains only queries in \`PIPESPAN_CONFIG\`: both are read.
 
-Each query is a gauge: the number of results, or the number in one field of each row, with the other fields as attributes (\`platform.query.ref\`). The platform blocks queries that time out repeatedly, so after a failure a query is
+A query, with its scope and fields, has at most ${maxQueryBytes.toLocaleString('en')} bytes as it is sent: \`pipespan config check\` refuses longer ones. Each query is a gauge: the number of results, or the number in one field of each row, with the other fields as attributes (\`platform.query.ref\`). The platform blocks queries that time out repeatedly, so after a failure a query is
 postponed for ten minutes or twice its interval, then twice as long each time, up to a day. \`pipespan config check --online\` runs each query once and shows the result.`

@@ -14,6 +14,8 @@ export const inventoryState = z.object({
   ownerAt: z.number().optional(),
   /** When the platform answered last. */
   answeredAt: z.number().optional(),
+  /** Points of the last answer that were left out, because there are more than are exported. */
+  omitted: z.number().optional(),
   /** When it is due. */
   nextAt: z.number(),
   /** Rounds without an answer in a row. */
