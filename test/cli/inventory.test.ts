@@ -91,6 +91,67 @@ it('The doctor says what the platform answers, what it refuses and what that tak
   ])
 })
 
+async function doctorOn(inventory: string) {
+  const loaded = loadConfig({ env: {}, file: fileWith(`${platform()}inventory: ${inventory}\n`), profiles })
+  if (!loaded.ok) throw new Error('the configuration is wrong')
+  return checkInventory(loaded.config, world.store, { asking: () => world.ask })
+}
+
+it('The doctor asks now whether the firewall is on, and does not repeat what was refused before.', async () => {
+  const [shop, other, far] = [
+    'brightwater/shop/storefront',
+    'brightwater/data/reports',
+    'brightwater/platform/infrastructure',
+  ]
+  const asked = { dependency_firewall: [shop] }
+  const of = (status: number, body: object) => ({
+    ...{ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+  })
+  world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? of(404, { message: 'Not Found' }) : undefined)
+  await world.inventory(asked).turn()
+  expect((await world.store.repositories.inventoryStates.all())[0]?.refusal).toBeDefined()
+  world.api.misbehave = ({ path }) => {
+    if (!path.endsWith('/enablement')) return undefined
+    if (path.includes('storefront')) return of(200, { enabled: true })
+    return path.includes('reports') ? of(404, { enabled: false }) : of(404, { message: '404 Project Not Found' })
+  }
+  const found = await doctorOn(`{ dependency_firewall: [${shop}, ${other}, ${far}] }`)
+  expect(found.map(({ level, what }) => [level, what])).toEqual([
+    ['fine', `The dependency firewall is on for ${shop}.`],
+    ['fine', `The dependency firewall is off for ${other}.`],
+    ['warning', expect.stringContaining(`dependency_firewall of ${far}: The platform does not say`)],
+    ['skipped', expect.stringContaining('policy store')],
+  ])
+})
+
+it.each([
+  [404, '{"message":"404 Not Found"}', /policy store \(experimental\) is off/],
+  [404, '{"error":"404 Not Found"}', /has no policy store/],
+  [403, '{"message":"403 Forbidden"}', /not licensed/],
+  [403, '{"error":"insufficient_scope"}', /could not be asked: The token's scope does not suffice/],
+  [401, '{"message":"401 Unauthorized"}', /could not be asked: The platform does not accept the token/],
+  [503, 'down', /could not be asked: The platform cannot answer/],
+])('The doctor says of the policy store that answers %i %s what that means.', async (status, body, words) => {
+  world.api.misbehave = ({ path }) =>
+    path.endsWith('/triggers') ? { status, headers: { 'content-type': 'application/json' }, body } : undefined
+  const found = await doctorOn('{ agents: [x] }')
+  expect(found.at(-1)).toMatchObject({ level: 'skipped', what: expect.stringMatching(words) as string })
+})
+
+it('The doctor says when the daemon has stopped asking, and how much is left out.', async () => {
+  const shop = 'brightwater/shop/storefront'
+  const key = { instance: world.api.url, kind: 'feature_flags', of: shop }
+  const nextAt = world.now() - 3_600_000
+  const state = { ...key, failures: 0, answeredAt: nextAt - 600_000, nextAt, omitted: 17 }
+  await world.store.repositories.inventoryStates.put(state)
+  expect(await doctorOn(`{ feature_flags: [${shop}] }`)).toMatchObject([
+    { level: 'warning', what: expect.stringMatching(/has not asked for 1 of 1 since 2026-06-01T11:00/) as string },
+    { level: 'fine' },
+    { level: 'warning', what: `feature_flags of ${shop} has 17 more than are exported.` },
+    { level: 'skipped' },
+  ])
+})
+
 it('The doctor says that the policy store is on, and which commits are refused, also where nothing of an inventory or of jobs is read.', async () => {
   const loaded = loadConfig({ env: {}, file: fileWith(platform()), profiles })
   if (!loaded.ok) throw new Error('the configuration is wrong')

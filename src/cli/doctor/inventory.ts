@@ -1,56 +1,141 @@
-// Checks of the inventory: how each kind was answered last, and which role it requires.
-import { collectors } from '../../platform/inventory/collectors.ts'
-import { inventoryOf } from '../../app/inventory.ts'
+// Checks of the inventory: how each kind was answered last, and which role it requires. The dependency firewall and the policy store are asked now,
+// because only the platform knows whether they are on.
+import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
-import { reportOf, type Finding } from './finding.ts'
+import { collectors } from '../../platform/inventory/collectors.ts'
+import { dependencyFirewall, isFirewallOn } from '../../platform/inventory/dependency-firewall.ts'
+import { inventoryOf } from '../../app/inventory.ts'
+import { PlatformError } from '../../platform/rest/platform-error.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import { segmentOf } from '../../platform/rest/query.ts'
 import { z } from 'zod'
 import type { Config } from '../../config/options.ts'
+import type { InventoryState } from '../../store/ports/inventory-documents.ts'
+import type { Millis } from '../../model/instant.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
+
+type Client = Pick<PlatformClient, 'asking'>
+
+const report = reportOf('inventory')
+/** Projects whose firewall is asked about. */
+const maxFirewalls = 20
+/** A daemon that asks is never so late, ms. */
+const maxLate = 600_000
 
 export async function checkInventory(
   config: Config,
   store: SharedStore | undefined,
-  client?: Pick<PlatformClient, 'asking'>,
+  client?: Client,
 ): Promise<Finding[]> {
-  const report = reportOf('inventory')
   const things = inventoryOf(config)
   if (things.length === 0) {
     const found = await policyStore(client)
     return [report('skipped', 'Inventory and queries are off.'), ...found.filter(({ level }) => level === 'fine')]
   }
   const states = (await store?.repositories.inventoryStates.all()) ?? []
-  const found = [...Map.groupBy(things, ({ kind }) => kind)].flatMap(([kind, some]) => {
-    const known = some.map(({ of }) => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
-    const refused = known.filter(({ state }) => state?.refusal !== undefined)
-    const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)
-    const unknown = known.length - refused.length - answered.length
-    const role = collectors.find(one => one.kind === kind)?.role
-    return [
-      ...(answered.length > 0
-        ? [report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)]
-        : []),
-      ...refused.map(({ of, state }) =>
-        report(
-          'warning',
-          `${kind} cannot be read for ${of}: ${state?.refusal?.message ?? ''}`,
-          role === undefined ? undefined : `Required: ${role}.`,
-        ),
-      ),
-      ...(unknown > 0 ? [report('skipped', `${kind}: ${unknown} of ${known.length} not fetched yet.`)] : []),
-    ]
-  })
+  const now = (await store?.now()) ?? 0
+  const found: Finding[] = []
+  for (const [kind, some] of Map.groupBy(things, one => one.kind)) {
+    const names = some.map(({ of }) => of)
+    if (kind === dependencyFirewall.kind && client !== undefined) found.push(...(await firewalls(names, client)))
+    else {
+      const known = names.map(of => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
+      found.push(...stored(kind, known, now))
+    }
+  }
   return [...found, ...(await policyStore(client))]
 }
 
+interface Known {
+  readonly of: string
+  readonly state: InventoryState | undefined
+}
+
+/** What the daemon wrote when it asked last. */
+function stored(kind: string, known: readonly Known[], now: Millis): Finding[] {
+  const refused = known.filter(({ state }) => state?.refusal !== undefined)
+  const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)
+  const unknown = known.length - refused.length - answered.length
+  const late = known.flatMap(({ state }) => (state !== undefined && now - state.nextAt > maxLate ? state.nextAt : []))
+  const cut = known.filter(({ state }) => (state?.omitted ?? 0) > 0)
+  const role = collectors.find(one => one.kind === kind)?.role
+  return [
+    ...(late.length > 0
+      ? [
+          report(
+            'warning',
+            `${kind}: the daemon has not asked for ${late.length} of ${known.length} since ${iso(Math.min(...late))}. What follows is its last answer.`,
+            'Look at whether it runs, with this store and this platform.',
+          ),
+        ]
+      : []),
+    ...(answered.length > 0 ? [report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)] : []),
+    ...refused.map(({ of, state }) =>
+      report(
+        'warning',
+        `${kind} could not be read for ${of}: ${state?.refusal?.message ?? ''}`,
+        [role && `Required: ${role}.`, `It is asked again at ${iso(state?.nextAt ?? now)}, and when the daemon starts.`]
+          .filter(part => part !== undefined)
+          .join(' '),
+      ),
+    ),
+    ...cut.map(({ of, state }) =>
+      report(
+        'warning',
+        `${kind} of ${of} has ${state?.omitted} more than are exported.`,
+        'docs/INVENTORY.md has the limits.',
+      ),
+    ),
+    ...(unknown > 0 ? [report('skipped', `${kind}: ${unknown} of ${known.length} not fetched yet.`)] : []),
+  ]
+}
+
+function iso(at: Millis): string {
+  return new Date(at).toISOString()
+}
+
+async function firewalls(projects: readonly string[], client: Client): Promise<Finding[]> {
+  const states = { on: [] as string[], off: [] as string[] }
+  const failed: Finding[] = []
+  for (const name of projects.slice(0, maxFirewalls)) {
+    try {
+      const path = `/projects/${segmentOf(/^\d+$/.test(name) ? Number(name) : name)}`
+      states[(await isFirewallOn(client.asking(call), path)) ? 'on' : 'off'].push(name)
+    } catch (error) {
+      const finding = broken(report, 'warning', error)
+      const remedy = `${finding.remedy ?? ''} Required: ${dependencyFirewall.role}.`.trim()
+      failed.push({ ...finding, what: `${dependencyFirewall.kind} of ${name}: ${finding.what}`, remedy })
+    }
+  }
+  const unasked = projects.length - Math.min(projects.length, maxFirewalls)
+  return [
+    ...Object.entries(states).flatMap(([state, names]) =>
+      names.length === 0 ? [] : [report('fine', `The dependency firewall is ${state} for ${names.join(', ')}.`)],
+    ),
+    ...failed,
+    ...(unasked > 0 ? [report('skipped', `The dependency firewall of ${unasked} more projects was not asked.`)] : []),
+  ]
+}
+
 /** The policy store is experimental, and nothing of it is exported: the check only says whether it is on. */
-async function policyStore(client: Pick<PlatformClient, 'asking'> | undefined): Promise<Finding[]> {
+async function policyStore(client: Client | undefined): Promise<Finding[]> {
   if (client === undefined) return []
-  const report = reportOf('inventory')
   try {
     await client.asking(call).one('/security/policy_store/triggers', z.array(z.unknown()))
     return [report('fine', 'The policy store is on; its decisions arrive as audit events (PIPESPAN_AUDIT).')]
-  } catch {
-    return [report('skipped', 'The policy store (experimental) is off, or not visible to this token.')]
+  } catch (error) {
+    return [report('skipped', whyNoPolicies(error))]
   }
+}
+
+/** As for the firewall, the keys of a 404 decide: with `error` alone the platform has no such endpoint. */
+function whyNoPolicies(error: unknown): string {
+  if (!(error instanceof PlatformError)) return `The policy store could not be asked: ${reasonOf(error)}.`
+  const { status, code, keys } = error
+  if (status === 404 && keys.includes('error') && !keys.includes('message')) return 'This platform has no policy store.'
+  if (status === 404) return 'The policy store (experimental) is off.'
+  if (status === 403 && code === undefined)
+    return 'The policy store is not licensed on this platform, or this token may not see it.'
+  return `The policy store could not be asked: ${error.message}`
 }
