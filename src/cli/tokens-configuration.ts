@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { complain, type Terminal } from './terminal.ts'
 import { createIngestTokens } from '../tokens/client.ts'
+import { commandPauses } from '../tokens/pauses.ts'
 import { createProver } from '../tokens/otlp-proof.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from '../config/destinations.ts'
 import { dispatcherFor } from '../export/otlp-http.ts'
@@ -48,7 +49,10 @@ export async function withTokens(
   }
   const proxies = proxiesOf(config)
   const toInstance = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
-  const instance = createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs })
+  const instance = createIngestTokens({
+    ...{ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs },
+    retry: { ...commandPauses, clock: systemClock },
+  })
   const { prove, close } = proverOf(destination, proxies)
   const store = await storeOf(config, terminal)
   const open = store === 'away' ? undefined : store

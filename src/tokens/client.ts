@@ -4,7 +4,9 @@ import type { Dispatcher } from 'undici'
 import { Secret } from '../lib/secret.ts'
 import { errorOfAnswer, errorOfBody, errorOfKey, InstanceError } from './instance-error.ts'
 import { readCreated, readList, readState, type ListedToken } from './listed-token.ts'
-import { dispatcherFor, isSendable, parsed, send, type Call } from './request.ts'
+import { dispatcherFor, isSendable, parsed, send, type Answer, type Call } from './request.ts'
+import { createAgain } from './create-again.ts'
+import { createPauses, type RetryPauses } from './pauses.ts'
 
 export interface InstanceOptions {
   /** The instance's base URL, possibly with a path before `/api/v1`. */
@@ -16,6 +18,8 @@ export interface InstanceOptions {
   /** Takes precedence over `ca`. */
   readonly dispatcher?: Dispatcher
   readonly timeoutMs: number
+  /** Repeats what is answered with 429 or 503; undefined: everything is sent once. */
+  readonly retry?: RetryPauses | undefined
 }
 
 export interface CreatedToken {
@@ -46,10 +50,21 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
   const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
 
   async function ask(method: Call['method'], path: string, asked: string, body?: object) {
+    const pauses = createPauses(options.retry)
+    for (;;) {
+      const answer = await askOnce(method, path, body)
+      if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
+      // A creation that is answered with 503 may have been made: `createAgain` looks for it first.
+      const isAgain = answer.kind === 'answered' && (method !== 'POST' || answer.status === 429)
+      if (!isAgain || !(await pauses.rest(answer))) throw errorOfAnswer(answer, asked, options.apiKey()?.reveal() ?? '')
+    }
+  }
+
+  async function askOnce(method: Call['method'], path: string, body?: object): Promise<Answer> {
     const key = options.apiKey()?.reveal()
     if (key === undefined) throw errorOfKey('missing')
     if (!isSendable(key)) throw errorOfKey('unsendable')
-    const answer = await send({
+    return send({
       method,
       url: new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1/ingest_auth/${path}`),
       headers: {
@@ -61,8 +76,6 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       timeoutMs: options.timeoutMs,
       dispatcher: options.dispatcher ?? own,
     })
-    if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
-    throw errorOfAnswer(answer, asked, key)
   }
 
   async function list(): Promise<readonly ListedToken[]> {
@@ -88,31 +101,38 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     return valid.length === 1 && valid[0]?.id === id
   }
 
+  async function create(name: string): Promise<CreatedToken> {
+    const asked = `create an ingest token named "${name}"`
+    const answer = await ask('POST', 'tokens', asked, { name })
+    const token = readCreated(parsed(answer.text))
+    if (token === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or has no token')
+    if (!isSendable(token.value))
+      throw errorOfBody(answer, asked, 'the token in the answer cannot be sent in an HTTP header')
+    return { value: new Secret(token.value), id: token.id }
+  }
+
+  async function revoke(id: string): Promise<Revocation> {
+    try {
+      await ask('DELETE', `tokens/${encodeURIComponent(id)}`, `revoke the ingest token ${id}`)
+      return 'revoked'
+    } catch (error) {
+      if (!(error instanceof InstanceError)) throw error
+      if (error.kind === 'not-found') return 'gone'
+      const refused = error.kind === 'refused' || error.kind === 'forbidden'
+      if (refused && (await isLast(id).catch(() => error.status === 409))) return 'last'
+      throw error
+    }
+  }
+
   return {
     url: options.url,
     list,
     enforcement,
-    create: async name => {
-      const asked = `create an ingest token named "${name}"`
-      const answer = await ask('POST', 'tokens', asked, { name })
-      const token = readCreated(parsed(answer.text))
-      if (token === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or has no token')
-      if (!isSendable(token.value))
-        throw errorOfBody(answer, asked, 'the token in the answer cannot be sent in an HTTP header')
-      return { value: new Secret(token.value), id: token.id }
-    },
-    revoke: async id => {
-      try {
-        await ask('DELETE', `tokens/${encodeURIComponent(id)}`, `revoke the ingest token ${id}`)
-        return 'revoked'
-      } catch (error) {
-        if (!(error instanceof InstanceError)) throw error
-        if (error.kind === 'not-found') return 'gone'
-        const refused = error.kind === 'refused' || error.kind === 'forbidden'
-        if (refused && (await isLast(id).catch(() => error.status === 409))) return 'last'
-        throw error
-      }
-    },
+    create: async name =>
+      options.retry === undefined
+        ? create(name)
+        : createAgain(name, { create, list, revoke }, createPauses(options.retry)),
+    revoke,
     setEnforcement: async enabled => {
       const asked = `turn enforcement ${enabled ? 'on' : 'off'}`
       const answer = await ask('PUT', 'state', asked, { enabled })

@@ -21,6 +21,8 @@ export interface InstanceErrorFacts {
   readonly what: string
   readonly remedy: string
   readonly status?: number | undefined
+  /** How long the instance asks to wait, ms. */
+  readonly retryAfter?: number | undefined
   /** Whether the instance may have done what was requested although there is no good answer. */
   readonly uncertain: boolean
 }
@@ -30,12 +32,14 @@ export class InstanceError extends Fault {
   readonly kind: InstanceErrorKind
   readonly status: number | undefined
   readonly uncertain: boolean
+  readonly retryAfter: number | undefined
 
   constructor(facts: InstanceErrorFacts) {
     super(facts.what, facts.remedy)
     this.kind = facts.kind
     this.status = facts.status
     this.uncertain = facts.uncertain
+    this.retryAfter = facts.retryAfter
   }
 }
 
@@ -58,12 +62,12 @@ export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
 /** The error for anything but a 2xx. `asked`: such as "list the tokens". `key` is redacted in the instance's message. */
 export function errorOfAnswer(answer: Answer, asked: string, key: string): InstanceError {
   if (answer.kind === 'failed') return errorOfFailure(answer, asked)
-  const { status } = answer
+  const { status, retryAfter } = answer
   const words = isHtml(answer) ? undefined : wordsOf(answer.text, [key])
   const said = words === undefined ? `${status}` : `${status}: "${words}"`
   const uncertain = status >= 500
   const fault = (kind: InstanceErrorKind, what: string, remedy: string) =>
-    new InstanceError({ kind, what: `Could not ${asked}: ${what} (${said}).`, remedy, status, uncertain })
+    new InstanceError({ kind, what: `Could not ${asked}: ${what} (${said}).`, remedy, status, uncertain, retryAfter })
   if (status === 401) {
     const remedy = 'Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.'
     return fault('unauthorized', 'the observability instance does not accept the API key', remedy)

@@ -1,5 +1,7 @@
 // One HTTP request with a time limit and a bounded answer. The outcome is a union; nothing is thrown.
 import { Agent, request, type Dispatcher } from 'undici'
+import { httpDate } from '../lib/http-date.ts'
+import { retryAfter } from '../lib/retry-after.ts'
 import { strangerBy } from '../lib/stranger.ts'
 import { briefly, redact } from '../lib/redaction.ts'
 
@@ -17,7 +19,14 @@ export interface Call {
 }
 
 export type Answer =
-  | { readonly kind: 'answered'; readonly status: number; readonly contentType: string; readonly text: string }
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly contentType: string
+      readonly text: string
+      /** How long the other side asks to wait, ms. */
+      readonly retryAfter?: number | undefined
+    }
   /** No complete answer. `sent`: the other side may have received the request and acted on it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
 
@@ -33,9 +42,14 @@ export async function send(call: Call): Promise<Answer> {
     })
     const text = await bounded(response.body)
     if (text === undefined) return failed(`the answer is larger than ${longest} bytes`, true)
-    const type = response.headers['content-type']
-    const contentType = (Array.isArray(type) ? type[0] : type) ?? ''
-    return { kind: 'answered', status: response.statusCode, contentType, text }
+    const header = (name: string): string | undefined => [response.headers[name]].flat()[0]
+    return {
+      kind: 'answered',
+      status: response.statusCode,
+      contentType: header('content-type') ?? '',
+      text,
+      retryAfter: retryAfter(header('retry-after'), httpDate(header('date') ?? '') ?? Date.now()),
+    }
   } catch (error) {
     return failure(error, call.timeoutMs)
   }

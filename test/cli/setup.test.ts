@@ -264,7 +264,7 @@ describe('The setup', () => {
         response.writeHead(status, { 'content-type': 'application/json' }).end('{"message":"no"}')
         return true
       }
-      instance.misbehaveOnce('POST', '/tokens', { status })
+      instance.misbehaveOnce('POST', '/tokens', { status, retryAfter: '3600' })
       const { code, out } = await setup(['--yes'], owner())
       expect(code).toBe(1)
       for (const words of ['service-account:', 'Some webhooks could not be created', 'ingest-token:'])

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/lib/secret.ts'
 import { createIngestTokens, type IngestTokens } from '../../src/tokens/client.ts'
+import { commandPauses } from '../../src/tokens/pauses.ts'
 import { InstanceError } from '../../src/tokens/instance-error.ts'
 import { readCreated, readList, readState } from '../../src/tokens/listed-token.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
@@ -62,6 +63,66 @@ describe('the client', () => {
   it('keeps a path before the API', async () => {
     const error = await faultOf(clientWith(instance.apiKey, `${instance.url}/o11y/`).list())
     expect(error.kind).toBe('not-found')
+  })
+
+  describe('of a command', () => {
+    const waits: number[] = []
+    const patient = (sleep = async (ms: number) => void waits.push(ms)) =>
+      createIngestTokens({
+        ...{ url: instance.url, apiKey: () => new Secret(instance.apiKey), timeoutMs: 60_000 },
+        retry: { ...commandPauses, clock: { now: () => 0, sleep } },
+      })
+    beforeEach(() => void waits.splice(0))
+
+    it.each([
+      ['list', 'GET', '/tokens', () => patient().list()],
+      ['create', 'POST', '/tokens', () => patient().create('pipespan')],
+      ['revoke', 'DELETE', '/tokens/101', () => patient().revoke('101')],
+      ['enforcement', 'GET', '/state', () => patient().enforcement()],
+      ['setEnforcement', 'PUT', '/state', () => patient().setEnforcement(false)],
+    ] as const)('repeats %s after 429 and 503, after the pause that is asked for or one that grows', async (...row) => {
+      const [, method, path, call] = row
+      instance.add('other')
+      instance.add('another')
+      instance.misbehaveOnce(method, path, { status: 429, retryAfter: '7' })
+      instance.misbehaveOnce(method, path, { status: 503 })
+      instance.misbehaveOnce(method, path, { status: 503, retryAfter: '2' })
+      await call()
+      expect(waits).toEqual([7_000, expect.any(Number), 2_000])
+      expect(waits[1]).toBeLessThanOrEqual(1_000)
+    })
+
+    it.each([
+      [500, undefined],
+      [429, '31'],
+      [503, '3600'],
+    ])('does not repeat what is answered %i with Retry-After %s', async (status, retryAfter) => {
+      instance.misbehaveOnce('GET', '/tokens', { status, ...(retryAfter !== undefined && { retryAfter }) })
+      expect(await faultOf(patient().list())).toMatchObject({ status })
+      expect(waits).toEqual([])
+    })
+
+    it.each([{}, { retryAfter: '0' }])('gives up after half a minute (%j)', async asked => {
+      for (let n = 0; n < 50; n += 1) instance.misbehaveOnce('GET', '/tokens', { status: 503, ...asked })
+      expect(await faultOf(patient().list())).toMatchObject({ status: 503 })
+      expect(waits.length).toBeGreaterThan(3)
+      expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(30_000)
+    })
+
+    it('leaves one token where a creation was made and answered with 503 all the same', async () => {
+      instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
+      instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
+      instance.add('pipespan')
+      const { value } = await patient().create('pipespan')
+      expect(instance.tokens.map(token => token.value)).toEqual([instance.issued[0], value.reveal()])
+    })
+
+    it('does not create a token again where it cannot tell whose the new ones are', async () => {
+      instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
+      const meanwhile = async () => void instance.add('pipespan')
+      expect(await faultOf(patient(meanwhile).create('pipespan'))).toMatchObject({ status: 503, uncertain: true })
+      expect(instance.tokens).toHaveLength(2)
+    })
   })
 
   it.each([409, 400, 403, 422])('knows the last valid token under enforcement by %i', async lastStatus => {

@@ -51,6 +51,45 @@ describe('a rotation that stopped', () => {
     expect(points).not.toContain('recovering')
   })
 
+  it.each([
+    ['an hour ahead', 3_600_000],
+    ['right', 0],
+  ])(
+    'in its creation, whose clock was %s, is waited for as long as a creation may take, and no longer',
+    async (_, ahead) => {
+      const start = Date.now()
+      await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
+      let now = start
+      const waits: number[] = []
+      const sleep = async (ms: number) => {
+        waits.push(ms)
+        now += ms
+      }
+      await rotateToken(
+        { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
+        usual,
+      )
+      expect(waits).toEqual([100, 100, 50])
+      expect(valid()).toEqual([await world.held()])
+    },
+  )
+
+  it('in its creation is found also where its token appears only while it is looked for', async () => {
+    const start = Date.now()
+    await stopAt('creating', { now: () => start, sleep: ms => systemClock.sleep(ms) })
+    let now = start
+    const sleep = async (ms: number) => {
+      now += ms
+      if (now - start === 200) world.instance.add('pipespan')
+    }
+    await rotateToken(
+      { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
+      usual,
+    )
+    expect(valid()).toEqual([await world.held()])
+    expect(world.instance.issued).toHaveLength(2)
+  })
+
   it('in its creation revokes none of several tokens that may be its own', async () => {
     await stopAt('answered')
     world.instance.add('pipespan')

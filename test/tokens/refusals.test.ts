@@ -25,6 +25,15 @@ const checkAddress =
   'Check PIPESPAN_OBSERVABILITY_URL: it must be the URL of the observability instance itself, not its OTLP endpoint, and not behind a login page.'
 const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
 
+it('What is refused for a moment (429, 503) is asked again within the command, and leaves one token.', async () => {
+  world.instance.misbehaveOnce('GET', '/tokens', { status: 429, retryAfter: '0' })
+  world.instance.misbehaveOnce('POST', '/tokens', { status: 503, retryAfter: '0', isDone: true })
+  expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
+  world.instance.misbehaveOnce('GET', '/state', { status: 503, retryAfter: '0' })
+  expect(await world.pipespan('enforcement', 'status')).toMatchObject({ code: 0 })
+  expect(world.instance.tokens.map(({ value }) => value)).toEqual([await readFile(world.file, 'utf8')])
+})
+
 interface Refusal {
   readonly why: string
   readonly given?: () => unknown
@@ -93,14 +102,19 @@ const refusals: readonly Refusal[] = [
   },
   {
     why: 'the instance cannot answer now',
-    given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 503, body: '{"message":"starting up"}' }),
+    given: () =>
+      world.instance.misbehaveOnce('GET', '/tokens', {
+        status: 503,
+        retryAfter: '3600',
+        body: '{"message":"starting up"}',
+      }),
     args: () => ['tokens', 'list'],
     code: 1,
     says: 'Could not list the ingest tokens: the observability instance cannot answer now (503: "starting up"). Try again later; if this persists, check the health of the instance.',
   },
   {
     why: 'there were too many requests',
-    given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 429 }),
+    given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 429, retryAfter: '3600' }),
     args: () => ['tokens', 'list'],
     code: 1,
     says: 'Could not list the ingest tokens: there were too many requests (429). Try again later; if this persists, check the health of the instance.',

@@ -3,6 +3,7 @@
 import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
 import { createIngestTokens } from '../../tokens/client.ts'
+import { commandPauses } from '../../tokens/pauses.ts'
 import { createMemoryBudget } from '../../platform/rest/memory-budget.ts'
 import { createPlatformClient, type PlatformClient } from '../../platform/rest/client.ts'
 import { exitCode, print, type Terminal } from '../terminal.ts'
@@ -80,7 +81,10 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   const instance =
     observabilityUrl === undefined || apiKey === undefined
       ? undefined
-      : createIngestTokens({ url: observabilityUrl, apiKey: () => apiKey, timeoutMs })
+      : createIngestTokens({
+          ...{ url: observabilityUrl, apiKey: () => apiKey, timeoutMs },
+          retry: { ...commandPauses, clock: systemClock },
+        })
   const journal = await onDisk(answers.folder, async () => openJournal(answers.folder, () => new Date()))
   const context: StepContext = { answers, journal, terminal, platform, instance, connect }
   const left: string[] = []

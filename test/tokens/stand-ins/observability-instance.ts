@@ -27,7 +27,17 @@ interface IngestToken {
 
 /** How one answer goes wrong. `lost`: what was asked is done, and the connection ends without an answer. */
 export type Misbehaviour =
-  { readonly status: number; readonly body?: string; readonly type?: string } | 'lost' | 'silent' | 'truncated'
+  | {
+      readonly status: number
+      readonly body?: string
+      readonly type?: string
+      readonly retryAfter?: string
+      /** What was asked is done all the same. */
+      readonly isDone?: true
+    }
+  | 'lost'
+  | 'silent'
+  | 'truncated'
 
 export interface ObservabilityInstance {
   readonly url: string
@@ -137,7 +147,9 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     const how = wrong === -1 ? undefined : pending.splice(wrong, 1)[0]?.how
     if (how === 'silent') return
     if (typeof how === 'object') {
-      response.writeHead(how.status, { 'content-type': how.type ?? 'application/json' }).end(how.body ?? '{}')
+      if (how.isDone === true) api(method, url.slice('/api/v1/ingest_auth'.length), body.toString())
+      const wait = how.retryAfter === undefined ? {} : { 'retry-after': how.retryAfter }
+      response.writeHead(how.status, { 'content-type': how.type ?? 'application/json', ...wait }).end(how.body ?? '{}')
       return
     }
     const key = request.headers['observability-api-key']
