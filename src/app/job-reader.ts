@@ -52,6 +52,10 @@ export function startJobReader(
         ? views.sections(key, 1, job.id).then(all => all.flatMap(({ sections = [] }) => sections))
         : undefined,
     longestText: config.attributes.valueLengthLimit,
+    onReplaced: ({ message }) =>
+      log.warn(
+        `test reports are read as the platform has parsed them, as it does not hand out their artifacts: ${message}`,
+      ),
     onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })
   const warn = sparseWarnings(log, () => elapsed(clock))

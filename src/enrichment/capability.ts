@@ -3,7 +3,7 @@
 //
 //   404 about a job                      that job alone: its log was erased, or has expired
 //   404 about the project                the project
-//   403                                  the project, when three jobs in a row are refused: a log of a debug trace is refused by itself
+//   403, 404 about a JUnit artifact      the project, when three jobs in a row are refused: a log of a debug trace is refused by itself
 //   403 or 404 about a pipeline's jobs   the project alone, when three pipelines in a row are refused; its bridges likewise
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
 //   five projects refused                everything
@@ -52,7 +52,7 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
     },
     refused: async (asked, error, isOfAll = error.isOfTheApi) => {
       const isDetail = asked.what === 'jobs' || asked.what === 'bridges'
-      const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(error)
+      const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
       if (speaksFor === 'job') return
       const project = speaksFor === 'all' ? whole : asked.project
       const most = speaksFor === 'row' ? mostInARow : 1
@@ -74,9 +74,9 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
   }
 }
 
-function scopeOf({ kind, said = '' }: PlatformError): 'job' | 'row' | 'project' {
-  if (kind === 'forbidden') return 'row'
-  return kind === 'not-found' && /project/i.test(said) ? 'project' : 'job'
+function scopeOf({ what }: Asked, { kind, said = '' }: PlatformError): 'job' | 'row' | 'project' {
+  if (kind === 'not-found' && /project/i.test(said)) return 'project'
+  return kind === 'forbidden' || what === 'junit' ? 'row' : 'job'
 }
 
 function documentOf(

@@ -14,7 +14,7 @@ import { testSpans } from '../model/test-layout.ts'
 import { cleanTests, longestSecret } from './clean-tests.ts'
 import type { RedactText } from '../platform/text-redaction.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
-import type { Capabilities } from './capability.ts'
+import type { Asked, Capabilities } from './capability.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
@@ -33,6 +33,8 @@ export interface TestReadingOptions {
   /** Called with the number of reports that were forgotten for lack of space. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
+  /** Called once, when the platform's own report is read instead of an artifact. `refusal`: of the artifact. */
+  readonly onReplaced: (refusal: PlatformError) => void
   /** The sections of a job's log that were read; undefined: those of this job never are. */
   readonly sections: (chunk: Chunk, job: JobSnapshot) => Promise<readonly Section[]> | undefined
   readonly redactText: RedactText
@@ -87,6 +89,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   }
   /** The last pipeline's report: its jobs usually come one after the other. */
   let latest: { readonly name: string; readonly known: Promise<PlatformTests> } | undefined
+  let wasReplaced = false
 
   const read: JobReading = async ({ chunk, tries }, job, call) => {
     const sections = spans === 'none' ? undefined : await options.sections(chunk, job)
@@ -106,7 +109,8 @@ export function createTestReading(options: TestReadingOptions): TestReading {
 
   async function reportOf(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {
     if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return unread()
-    const asked = { what: 'junit', project: chunk.project.id, path: chunk.project.path } as const
+    const asked: Asked = { what: 'junit', project: chunk.project.id, path: chunk.project.path }
+    let refusal: PlatformError | undefined
     if (await capabilities.mayAsk(asked)) {
       try {
         const found = await client.jobArtifact(chunk.project.id, job.id, testArtifact, call, async body =>
@@ -116,14 +120,24 @@ export function createTestReading(options: TestReadingOptions): TestReading {
           await capabilities.answered(asked)
           return found
         }
-        await capabilities.refused(asked, archiveError(job), true)
+        refusal = archiveError(job)
       } catch (error) {
-        // The platform does not serve this type at all, but may have parsed the report itself.
-        if (!(error instanceof PlatformError && (error.status === 400 || error.isOfTheApi))) throw error
-        await capabilities.refused(asked, error, true)
+        if (!(error instanceof PlatformError && isRefusal(error))) throw error
+        refusal = error
       }
     }
-    return fromPlatform(chunk, job, call)
+    const isOfOne = refusal?.kind === 'not-found' && !refusal.isOfTheApi
+    if (refusal !== undefined && !isOfOne) await replaced(asked, refusal, true)
+    const found = await fromPlatform(chunk, job, call)
+    // If the platform has no report either, only the artifact of this job is gone.
+    if (refusal !== undefined && isOfOne && found !== undefined) await replaced(asked, refusal, false)
+    return found
+  }
+
+  async function replaced(asked: Asked, refusal: PlatformError, isOfAll: boolean): Promise<void> {
+    await capabilities.refused(asked, refusal, isOfAll)
+    if (!wasReplaced) options.onReplaced(refusal)
+    wasReplaced = true
   }
 
   /**
@@ -188,6 +202,11 @@ interface PlatformTests {
   readonly report: RestTestReport
   /** By the name of parallel jobs: the first one with a report that was not retried. */
   readonly first: ReadonlyMap<string, number>
+}
+
+/** Whether the platform does not hand out this type of artifact, or not this one: it may have parsed the report itself. */
+function isRefusal({ status, kind, isOfTheApi }: PlatformError): boolean {
+  return status === 400 || kind === 'not-found' || isOfTheApi
 }
 
 /** The section that ran the job's script. */

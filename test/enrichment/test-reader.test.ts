@@ -58,6 +58,7 @@ describe('the tests of jobs', () => {
   let reader: JobReader
   let client: PlatformClient
   let tests: TestReading
+  let replaced: string[] = []
   let spans: 'none' | 'suites' | 'cases' = 'none'
   let hasSections = false
   let { chunkSize } = rules
@@ -66,6 +67,7 @@ describe('the tests of jobs', () => {
 
   beforeEach(async () => {
     now = t0
+    replaced = []
     spans = 'none'
     hasSections = false
     ;({ chunkSize } = rules)
@@ -95,6 +97,7 @@ describe('the tests of jobs', () => {
           ? store.views.sections(key, 1, id).then(all => all.flatMap(({ sections = [] }) => sections))
           : undefined,
       onForgotten: async () => undefined,
+      onReplaced: error => replaced.push(error.message),
     })
     reader = createJobReader({
       ...{ queue, runs, refusedEndpoints, instance: client.instance, to, clock, log: silentLog() },
@@ -402,6 +405,47 @@ describe('the tests of jobs', () => {
           )
     await finish([tested(2, { name: 'unit 1/40' }), tested(3, { name: 'unit 2/40' }), tested(4, { name: 'e2e' })])
     expect(tests.counters).toMatchObject({ reports: 2, timesDropped: 1 })
+  })
+
+  it('are read from the platform’s own report where their artifacts answer 404; that is said once', async () => {
+    begin()
+    const names = Array.from({ length: 12 }, (_, n) => `unit-${String.fromCharCode(97 + n)}`)
+    const cases = [{ status: 'success', name: 'adds', classname: 'Cart', execution_time: 1 }]
+    const report = { test_suites: names.map(name => ({ name, total_time: 1, test_cases: cases })) }
+    platform.reply = ({ path }, response) => {
+      const isReport = path.endsWith('/test_report')
+      response
+        .writeHead(isReport ? 200 : 404, { 'content-type': 'application/json' })
+        .end(JSON.stringify(isReport ? report : { message: '404 Not Found' }))
+    }
+    await finish(names.map((name, n) => tested(n + 1, { name })))
+    expect((await records()).map(one => one.eventName)).toEqual(names.map(() => 'platform.test.report'))
+    const askedFor = (last: string) => platform.asked.filter(({ path }) => path.endsWith(last)).length
+    // Four jobs are read at the same time; after three refusals in a row none is asked any more.
+    expect(askedFor('/artifacts')).toBeLessThan(8)
+    expect(askedFor('/test_report')).toBe(1)
+    expect(replaced).toEqual([expect.stringContaining('404')])
+    const before = askedFor('/artifacts')
+    await finish([tested(20, { name: 'unit-a' })], 8)
+    expect([askedFor('/artifacts'), askedFor('/test_report'), replaced.length]).toEqual([before, 2, 1])
+    expect(await store.repositories.refusedEndpoints.all()).toMatchObject([
+      { what: 'junit', project: 3, status: 404, since: expect.any(Number) as number },
+    ])
+    expect(reader.counters).toMatchObject({ read: 13, refused: 0 })
+  })
+
+  it('of a single job whose artifact is gone concern that job alone', async () => {
+    begin()
+    platform.reply = ({ path }, response) => {
+      const isReport = path.endsWith('/test_report')
+      response
+        .writeHead(isReport ? 200 : 404, { 'content-type': 'application/json' })
+        .end(isReport ? '{"test_suites":[]}' : '{"message":"404 Not Found"}')
+    }
+    for (const pipelineId of [7, 8, 9, 10]) await finish([tested(pipelineId)], pipelineId)
+    expect(platform.asked.filter(({ path }) => path.endsWith('/artifacts'))).toHaveLength(4)
+    expect(await store.repositories.refusedEndpoints.all()).toEqual([])
+    expect([await records(), replaced]).toEqual([[], []])
   })
 
   it('of one name count each, are compared each, and have a span each', async () => {
