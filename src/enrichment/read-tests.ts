@@ -177,7 +177,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     const { flaky, forgotten } = await memory.record({
       ...{ instance: key.instance, projectId: project.id, project: project.path ?? String(project.id) },
       ...{ job: withoutNumber(job.name ?? ''), jobId: job.id, pipelineId: key.pipelineId, revision },
-      lostMs: job.status === 'failed' ? Math.max(0, Math.round(job.end - job.start)) : 0,
+      lostMs: job.status === 'failed' ? Math.round(job.end - job.start) : 0,
       ...outcomes,
     })
     if (forgotten > 0) await options.onForgotten(forgotten)

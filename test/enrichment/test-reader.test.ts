@@ -251,6 +251,30 @@ describe('the tests of jobs', () => {
     expect(within.map(one => attributesOf(one)['platform.test.case.flaky.within'])).toEqual(['report', 'report'])
   })
 
+  it('cost the time of the jobs that failed with them, and nothing of those that did not', async () => {
+    begin()
+    const cost = async (question: 'failed' | 'flaky') =>
+      (await store.tests.figures(question, { since: 0, limit: 10 })).map(({ name, times, costMs }) => [
+        ...[name.split('.').at(-1), times, costMs],
+      ])
+    // The same test fails in a job that may fail, and in one that takes 49.0006 s and fails.
+    const red = { failureReason: undefined, artifactSizes: { junit: 900 } }
+    await finish([job(1, 'unit', 'success', { started: 1, finished: 30 }, red)])
+    expect(await cost('failed')).toEqual([
+      ['test_discount', 1, 0],
+      ['test_stock', 1, 0],
+    ])
+    await finish([job(2, 'unit', 'failed', { started: 1, finished: 50.0006 }, red)], 8)
+    expect(await cost('failed')).toEqual([
+      ['test_discount', 2, 49_001],
+      ['test_stock', 2, 49_001],
+    ])
+    platform.reply = (_, response) =>
+      response.writeHead(200).end(gzipSync(pytest.replace(/<failure.*?<\/failure>/s, '')))
+    await finish([job(3, 'unit', 'success', { started: 1, finished: 20 }, red)], 9)
+    expect(await cost('flaky')).toEqual([['test_discount', 1, 49_001]])
+  })
+
   it('have spans of suites and cases where these are asked for, within the span of their job', async () => {
     spans = 'cases'
     begin()
@@ -348,6 +372,7 @@ describe('the tests of jobs', () => {
     chunkSize = 1
     const parallel = [1, 2, 3].map(id => tested(id, { name: `unit ${id}/3`, ...(id === 1 && { artifactSizes: {} }) }))
     await finish([...parallel, tested(4, { name: 'e2e' })])
+    expect(replaced).toEqual([expect.stringContaining('400')])
     const report = '/api/v4/projects/3/pipelines/7/test_report'
     expect(platform.asked.filter(({ path }) => path === report)).toHaveLength(1)
     const all = (await records()).map(one => [one.eventName, attributesOf(one)['cicd.pipeline.task.run.id']])
