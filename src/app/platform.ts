@@ -43,7 +43,7 @@ export function connectPlatform(
   store: Pick<Store, 'repositories'> | undefined,
   clock: Clock,
   log: Log,
-  watch?: Pick<Watch, 'budget' | 'unauthorized'>,
+  watch?: Pick<Watch, 'budget' | 'unauthorized' | 'leftOut'>,
 ): Platform | undefined {
   const { url, token, tokenType, caFile, budget: perMinute } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
@@ -66,6 +66,7 @@ export function connectPlatform(
     budget,
     concurrency,
     onUnauthorized: watch?.unauthorized,
+    onLeftOut: watch?.leftOut,
     userAgent: `Pipespan/${version}`,
     clock,
     log,

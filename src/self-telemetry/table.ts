@@ -113,7 +113,7 @@ export const observedMetrics = [
     description: 'Those events that were not stored, because no destination accepts log records.',
     points: ({ intake }) => [{ value: intake.unclaimedEvents }] },
   { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
-    description: 'Jobs that were skipped in deliveries that were otherwise processed.',
+    description: 'Jobs without an id or a status in deliveries that were otherwise processed. Of those in lists of the API: `pipespan.platform.left_out`.',
     points: ({ intake }) => [{ value: intake.droppedJobs }] },
   { name: 'pipespan.intake.unknown_statuses', type: 'counter', unit: '{status}', attributes: [],
     description: 'Unknown statuses, passed through unchanged.',
@@ -261,6 +261,8 @@ export const recordedMetrics = {
     description: 'Rate-limited answers: 429, or Retry-After.' },
   platformUnauthorized: { name: 'pipespan.platform.unauthorized', type: 'counter', unit: '{request}', attributes: [],
     description: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
+  platformLeftOut: { name: 'pipespan.platform.left_out', type: 'counter', unit: '{item}', attributes: ['list'],
+    description: "Items of the platform's lists that cannot be read, such as jobs without an id or a status." },
   budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority'], bounds: patient,
     description: "Time that requests to the platform's API waited for their budget." },
 } as const satisfies Readonly<Record<string, RecordedMetric>>

@@ -25,6 +25,8 @@ export interface Watch {
   budget(budget: Budget): Budget
   /** Call it when the platform has answered 401. */
   readonly unauthorized: () => void
+  /** Call it when items of one of the platform's lists cannot be read. */
+  readonly leftOut: (list: string, count: number) => void
   readonly exports: ExportMeters
 }
 
@@ -90,6 +92,7 @@ export function createWatch({ meters, tracer, now, elapsed = () => performance.n
       snapshot: async () => budget.snapshot(),
     }),
     unauthorized: () => meters.record('platformUnauthorized', 1),
+    leftOut: (list, count) => meters.record('platformLeftOut', count, { list }),
     exports: {
       counted: () => undefined,
       requested: ({ destination, signal }, { as, tookMs, bytes, items }) => {

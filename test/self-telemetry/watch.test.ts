@@ -61,6 +61,17 @@ describe('a watched store', () => {
     ])
   })
 
+  it('reports what was left out of the platform’s lists, by list', async () => {
+    const { watch, points } = world()
+    watch.leftOut('jobs', 2)
+    watch.leftOut('bridges', 1)
+    watch.leftOut('jobs', 3)
+    expect(await points('pipespan.platform.left_out')).toEqual([
+      { attributes: { list: 'jobs' }, value: 5 },
+      { attributes: { list: 'bridges' }, value: 1 },
+    ])
+  })
+
   it('has a span for what is slow or fails, and for nothing else', async () => {
     const { store, spans, move } = world()
     const working = (ms: number): RunWork => ({

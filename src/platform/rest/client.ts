@@ -5,7 +5,7 @@ import { normalizeInstance } from '../../model/instance.ts'
 import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createJobLogReader, type JobLogOptions, type JobLogRead } from './job-log.ts'
-import { createReader, type ListOptions } from './read.ts'
+import { createReader, type ListOptions, type OnLeftOut } from './read.ts'
 import { createRequester } from './request.ts'
 import type { CallOptions, RetryRules } from './call.ts'
 import { PlatformError } from './platform-error.ts'
@@ -47,6 +47,7 @@ export interface PlatformClientOptions {
   readonly maxBytes?: number | undefined
   /** Called for every answer 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
+  readonly onLeftOut?: OnLeftOut | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -181,7 +182,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     clock: options.clock,
     log: options.log,
   })
-  const reader = createReader(base, requester, options.log)
+  const reader = createReader(base, requester, options.log, options.onLeftOut)
   const { one, pages, change } = reader
   const readJobLog = createJobLogReader(requester)
   return {

@@ -39,8 +39,11 @@ export interface Reader {
   ) => AsyncGenerator<Page<z.output<S>>, void>
 }
 
+/** Called for items of a list that were left out; `list`: the end of its path, as `jobs`. */
+export type OnLeftOut = (list: string, count: number) => void
+
 /** `base` is the API's base, without a slash at its end. */
-export function createReader(base: string, requester: Requester, log: Log): Reader {
+export function createReader(base: string, requester: Requester, log: Log, onLeftOut?: OnLeftOut): Reader {
   const origin = new URL(base).origin
   const reported = new Set<z.ZodType>()
 
@@ -49,9 +52,11 @@ export function createReader(base: string, requester: Requester, log: Log): Read
     return new URL(base + path + (encoded === '' ? '' : `?${encoded}`))
   }
 
-  /** Once per kind of item, as an invalid item comes again in every round. */
+  /** Says so once per kind of item, as an invalid item comes again in every round. */
   function reportUnreadable(schema: z.ZodType, endpoint: string, count: number): void {
-    if (count === 0 || reported.has(schema)) return
+    if (count === 0) return
+    onLeftOut?.(endpoint.slice(endpoint.lastIndexOf('/') + 1), count)
+    if (reported.has(schema)) return
     reported.add(schema)
     log.warn(
       { endpoint, count },

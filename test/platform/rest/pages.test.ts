@@ -78,9 +78,10 @@ describe('a list', () => {
     expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'its next page is itself' })
   })
 
-  it('leaves out what it cannot read, and says so once', async () => {
+  it('leaves out what it cannot read, counts it by list, and says so once', async () => {
     await using platform = await startPlatform(json([{ id: 'x' }, null, 7, ...items(4)]))
-    await using test = clientOf(platform.url)
+    const leftOut: [string, number][] = []
+    await using test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
     for (let round = 0; round < 2; round++) {
       const found = await allOf(test.client.projectPipelines(4711, {}, poll))
       expect(found.map(({ id }) => id)).toEqual([4])
@@ -88,6 +89,18 @@ describe('a list', () => {
     const said = test.logged.filter(line => line.includes('cannot be read'))
     expect(said).toHaveLength(1)
     expect(said[0]).toContain('"count":3')
+    const jobs = [{ id: 1, status: 'success' }, { id: 2 }, { status: 'failed' }]
+    platform.reply = json(jobs)
+    expect((await allOf(test.client.pipelineJobs(4711, 7, poll))).map(({ id }) => id)).toEqual([1])
+    expect((await allOf(test.client.pipelineBridges(4711, 7, poll))).map(({ id }) => id)).toEqual([1])
+    platform.reply = json(jobs.slice(0, 1))
+    await allOf(test.client.pipelineJobs(4711, 7, poll))
+    expect(leftOut).toEqual([
+      ['pipelines', 3],
+      ['pipelines', 3],
+      ['jobs', 2],
+      ['bridges', 2],
+    ])
   })
 
   it('reports the platform’s clock, which the next look goes by', async () => {
