@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { createPriceTable } from '../processing/price-table.ts'
 import { complain, exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
+import { jobsOf } from '../model/attempt.ts'
 import { observedRun, type Run } from '../model/run.ts'
 import { eventChunk, type EventChunk } from '../model/event.ts'
 import { createTextRedaction } from '../platform/text-redaction.ts'
@@ -118,7 +119,7 @@ function leftOut(jobs: number): string {
 
 function snapshot(run: Run, { traceIds, platform, costs }: Config<ProfileName>): Chunk {
   const trace = traceContextOf(run, [], { scheme: traceIds, profile: platform.profile, bridgesWillCome: false })
-  const { chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, Date.now(), {
+  const { chunks } = snapshotAttempt(run, [...jobsOf(run)], trace, false, Date.now(), {
     chunkSize: Infinity,
     rateOf: createPriceTable(costs.rules),
   })

@@ -18,12 +18,17 @@ import { isActive, isTerminal } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
+/** The jobs that belong to its attempts: none of an external CI system's pipeline. What is listed there are the commit statuses of that system. */
+export function jobsOf({ pipeline, jobs }: Run): Iterable<Job> {
+  return pipeline?.record.facts.source === 'external' ? [] : jobs.values()
+}
+
 /** True when an attempt is open: the first, or one for new work after F. */
 export function isOpen(run: Run): boolean {
   if (run.pipeline === undefined) return false
   const last = lastAttempt(run)
   if (last === undefined) return true
-  for (const job of run.jobs.values()) if (isNewWork(job, last.finish)) return true
+  for (const job of jobsOf(run)) if (isNewWork(job, last.finish)) return true
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
   // A REST answer that is not terminal and newer than the last snapshot proves a retry; a late webhook proves nothing.
@@ -94,7 +99,7 @@ export function delayingJobs(run: Run): Job[] {
 
 /** True while anything runs or queues. */
 export function hasActiveJobs(run: Run): boolean {
-  for (const job of run.jobs.values()) if (isActive(job.record.facts.status)) return true
+  for (const job of jobsOf(run)) if (isActive(job.record.facts.status)) return true
   return false
 }
 
@@ -125,5 +130,5 @@ function isDone(job: Job): boolean {
 }
 
 function sorted(run: Run): Job[] {
-  return [...run.jobs.values()].sort((a, b) => a.id - b.id)
+  return [...jobsOf(run)].sort((a, b) => a.id - b.id)
 }

@@ -1,7 +1,7 @@
 // Takes a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
 import { computeSeconds, durationsByStage } from './durations.ts'
 import { criticalPath } from './critical-path.ts'
-import { finishOf, newestByName } from './attempt.ts'
+import { finishOf, jobsOf, newestByName } from './attempt.ts'
 import { defaultChunkBytes } from './chunk-size.ts'
 import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
 import { knownOf, newestSecondOf } from './versioned.ts'
@@ -127,7 +127,7 @@ function pipelineBase(
 }
 
 function decisiveFailures(run: Run): string[] {
-  const failed = [...run.jobs.values()].filter(({ record }) => record.facts.status === 'failed')
+  const failed = [...jobsOf(run)].filter(({ record }) => record.facts.status === 'failed')
   if (failed.length === 0) return []
   const newest = newestByName(run)
   return failed

@@ -72,6 +72,42 @@ describe('a pipeline that finishes', () => {
   })
 })
 
+describe('a pipeline of an external CI system', () => {
+  const external = { source: 'external' }
+
+  it('is exported as its own span alone, whatever jobs are listed, and waits for none of them', async () => {
+    const world = openWorld()
+    const jobs = [job(1, 'build', 'failed', { started: 5, finished: 50 }), job(2, 'late', 'running', { started: 50 })]
+    await world.observe(event('failed', { finishedAt: at(60) }, jobs, external))
+    await world.pass(6 * second)
+    const [chunk, ...others] = await world.sent()
+    expect([reported([chunk!]), others]).toEqual([['attempt 1 failed []'], []])
+    expect(chunk!.pipeline).toMatchObject({ jobCount: 0, failures: [], end: at(60) })
+    await world.observe(
+      jobEvent(job(2, 'late', 'success', { started: 50, finished: 59 })),
+      jobEvent(job(3, 'new', 'success', { created: 100, started: 100, finished: 110 })),
+    )
+    await world.pass(8 * day)
+    expect(await world.sent()).toEqual([])
+  })
+
+  it('is that also where its jobs were known before it', async () => {
+    const world = openWorld()
+    await world.observe(jobEvent(job(1, 'build', 'success', { started: 5, finished: 50 })))
+    await world.observe(event('success', { finishedAt: at(60) }, [], external))
+    await world.pass(6 * second)
+    expect(reported(await world.sent())).toEqual(['attempt 1 success []'])
+  })
+
+  it('is another thing than one of an external pull request, which has jobs of the platform', async () => {
+    const world = openWorld()
+    const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 })]
+    await world.observe(event('success', { finishedAt: at(60) }, jobs, { source: 'external_pull_request_event' }))
+    await world.pass(6 * second)
+    expect(reported(await world.sent())).toEqual(['attempt 1 success [1:success]'])
+  })
+})
+
 describe('a pipeline that goes on after it was exported', () => {
   const built = job(1, 'build', 'success', { started: 5, finished: 50 })
   const failed = job(2, 'test', 'failed', { started: 51, finished: 59 })

@@ -57,7 +57,7 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['pipeline.before_sha', ATTR_VCS_REF_BASE_REVISION], type: 'string', when: 'present and not all zeros',
     value: ({ pipeline }) => realRevision(pipeline.facts.beforeSha) },
   { keys: ['pipeline.stages', 'platform.cicd.pipeline.stages'], type: 'string[]', when: known, note: "otherwise the stages of its jobs, in order", value: stagesOf },
-  { keys: ['platform.cicd.pipeline.trigger.type'], type: 'string', when: known, note: "the pipeline's source",
+  { keys: ['platform.cicd.pipeline.trigger.type'], type: 'string', when: known, note: "the pipeline's source. Of `external` only this span is exported: what may be listed as its jobs are statuses of another CI system",
     value: ({ pipeline }) => pipeline.facts.source },
   { keys: ['pipeline.user.id', 'platform.cicd.pipeline.user.id'], type: 'int', when: known, value: ({ pipeline }) => pipeline.facts.user?.id },
   { keys: ['pipeline.user.username', 'platform.cicd.pipeline.user.username'], type: 'string', when: known,
