@@ -21,7 +21,7 @@ export function createMetricsPage({ collect }: MetricsPageOptions): FastifyPlugi
     const scopeMetrics = (await collect()).filter(({ metrics }) => metrics.length > 0)
     // The serializer has its own copy of the SDK's types, with equal enums.
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
-    return serializer.serialize({ resource: nowhere, scopeMetrics })
+    return visible(serializer.serialize({ resource: nowhere, scopeMetrics }))
   }
 
   return async app => {
@@ -34,4 +34,12 @@ export function createMetricsPage({ collect }: MetricsPageOptions): FastifyPlugi
       return reply.type(contentType).send(await rendering)
     })
   }
+}
+
+/**
+ * Names of branches or jobs may contain control characters, of which the serializer escapes only line feeds: a carriage return ends a line for some
+ * parsers, and the others act on a terminal. As `\u001b` they stay distinct.
+ */
+function visible(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n]/gu, char => `\\\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
