@@ -3,6 +3,7 @@
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
+import { maybeAt } from '../platform/rest/hook-url.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { HookOwner, HookWish } from '../platform/rest/hook-wish.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
@@ -113,7 +114,10 @@ async function ensureOne(
     }
     const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
     if (reasons.length === 0) return { outcome: 'fine', hook: hook.id }
-    if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, owner, secretsFor(hook, options)), call)
+    const wish = wishOf(options, owner, secretsFor(hook, options))
+    // Its masked parts are kept: whoever masked them wants them hidden.
+    const url = maybeAt(hook, options.url) ? undefined : options.url
+    if (!options.dryRun) await client.editHook(owner, hook.id, { ...wish, url }, call)
     return { outcome: 'repaired', hook: hook.id, reasons }
   } catch (error) {
     if (!(error instanceof Fault) && !(error instanceof RangeError)) throw error
@@ -151,8 +155,7 @@ async function existing(
 ): Promise<PlatformHook[]> {
   const found: PlatformHook[] = []
   for await (const { items } of client.hooks(owner, call)) found.push(...items)
-  const withUrl = (wanted: string | undefined) =>
-    found.filter(hook => wanted !== undefined && spelled(hook.url) === spelled(wanted))
+  const withUrl = (wanted: string | undefined) => found.filter(hook => wanted !== undefined && isAt(hook, wanted))
   const current = withUrl(url)
   return current.length > 0 ? current : withUrl(oldUrl)
 }
@@ -163,7 +166,7 @@ function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: rea
   const lacks = missingSecrets(hook, options.secrets)
   const all = Object.values(options.secrets).filter(secret => secret !== undefined)
   return [
-    spelled(hook.url) === spelled(url) ? undefined : 'URL',
+    isAt(hook, url) ? undefined : 'URL',
     hook.pipelineEvents ? undefined : 'pipeline events',
     hook.jobEvents ? undefined : 'job events',
     ...missingFlags(hook, flags),
@@ -175,7 +178,7 @@ function whatIsWrong(hook: PlatformHook, options: HooksEnsureOptions, flags: rea
 
 /** The secrets to write. All with a new URL: the platform forgets them when a hook's URL changes. */
 function secretsFor(hook: PlatformHook, { url, secrets, writeSecret }: HooksEnsureOptions): HookSecrets {
-  return writeSecret || spelled(hook.url) !== spelled(url) ? secrets : missingSecrets(hook, secrets)
+  return writeSecret || !isAt(hook, url) ? secrets : missingSecrets(hook, secrets)
 }
 
 /** Of the daemon's secrets those that the hook has none of. */
@@ -197,6 +200,10 @@ export function flagsOf(events: Pick<EventSelection, 'flags'>, owner: HookOwner)
 
 function wishOf({ url, events }: HooksEnsureOptions, owner: HookOwner, secrets: HookSecrets): HookWish {
   return { url, pipelineEvents: true, jobEvents: true, events: flagsOf(events, owner), ...secrets }
+}
+
+function isAt(hook: PlatformHook, url: string): boolean {
+  return spelled(hook.url) === spelled(url) || maybeAt(hook, url)
 }
 
 function spelled(url: string): string {

@@ -7,6 +7,7 @@ import { createRounds, type RoundsOptions } from './rounds.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
+import { maybeAt } from '../platform/rest/hook-url.ts'
 import { headerOf, type Vendor } from '../platform/vendor.ts'
 import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
 import { readVariablesAlone } from '../platform/rest/variables.ts'
@@ -181,8 +182,9 @@ function hasFailed({ responseStatus }: HookDelivery): boolean {
 }
 
 /** The address itself or one below it, with or without a slash at its end. */
-function isOwn({ url }: PlatformHook, publicUrl: string): boolean {
-  const base = publicUrl.replace(/\/+$/, '').toLowerCase()
-  const hook = url.replace(/\/+$/, '').toLowerCase()
-  return hook === base || hook.startsWith(`${base}/`)
+function isOwn(hook: PlatformHook, publicUrl: string): boolean {
+  const base = publicUrl.replace(/\/+$/, '')
+  const url = hook.url.replace(/\/+$/, '').toLowerCase()
+  const isBelow = url === base.toLowerCase() || url.startsWith(`${base.toLowerCase()}/`)
+  return isBelow || maybeAt(hook, `${base}/webhooks`)
 }

@@ -345,6 +345,13 @@ it('7: a token whose scope does not suffice', async () => {
   ])
 })
 
+it('finds a hook whose URL has masked parts', async () => {
+  const masked = { ...hook, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
+  platform.hooks.hooks.splice(0, Infinity, masked)
+  const { reported } = await examined()
+  expect(reported.filter(({ check }) => check === 'hooks')).toEqual([])
+})
+
 it('8: a project without a hook', async () => {
   platform.hooks.hooks.length = 0
   expect(await examined()).toEqual({

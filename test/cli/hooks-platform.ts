@@ -12,6 +12,7 @@ export interface KeptHook {
   token?: string
   signing_token?: string
   alert_status: string
+  url_variables?: readonly { readonly key: string }[]
   /** Flags of other events. */
   [flag: `${string}_events`]: boolean
 }

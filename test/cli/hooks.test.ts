@@ -72,6 +72,20 @@ describe('pipespan hooks ensure', () => {
     expect(platform.changes).toEqual([])
   })
 
+  it('recognises a hook whose URL has masked parts, and repairs it without showing or losing them', async () => {
+    const masked = { url: 'https://pipespan.example.com/{path}', url_variables: [{ key: 'path' }] }
+    const foreign = { url: 'https://chat.example.com/{path}', url_variables: [{ key: 'path' }] }
+    const hook = { ...good, ...masked, job_events: false }
+    await using platform = await startHooksPlatform({
+      'projects/4': [foreign, hook],
+      'projects/6': [{ ...good, ...masked }],
+    })
+    const { out } = await ensure(platform, ['--project', '4', '--project', '6'])
+    expect(out).toContain('created 0, repaired 1, fine 1, failed 0')
+    expect(platform.hooks['projects/4']).toMatchObject([foreign, { ...hook, job_events: true }])
+    expect(platform.hooks['projects/4']).toHaveLength(2)
+  })
+
   it('repairs missing events without touching the secret, nor events that somebody added', async () => {
     const hook = { ...good, job_events: false, token: 'another', push_events: true }
     await using platform = await startHooksPlatform({ 'projects/4': [hook] })

@@ -83,6 +83,17 @@ describe('redelivery', () => {
     expect(await here.inbox()).toEqual(['key-2', 'key-3', 'key-4'])
   })
 
+  it('takes what failed from its own hook also where parts of its URL are masked', async () => {
+    await using here = await open()
+    const masked = { ...own, id: 77, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
+    const others = { ...own, id: 78, url: 'https://{host}/{path}', masked: ['host', 'path'] }
+    here.world.api.hooks.hooks.splice(0, Infinity, masked, others)
+    record(here.world, masked, '503', delivery(1))
+    record(here.world, others, '503', delivery(2))
+    await here.redelivery.round()
+    expect(await here.inbox()).toEqual(['key-1'])
+  })
+
   it('takes each once, over restarts and pages, and reads only what is new', async () => {
     await using here = await open()
     for (let id = 1; id <= 250; id++) record(here.world, own, id % 2 === 0 ? '503' : '200', delivery(id))

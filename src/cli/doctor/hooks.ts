@@ -2,6 +2,7 @@
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingFlags, missingSecrets } from '../hooks.ts'
+import { maybeAt } from '../../platform/rest/hook-url.ts'
 import { selectEvents } from '../../platform/webhook/event-selection.ts'
 import type { Config } from '../../config/options.ts'
 import type { HookDelivery, PlatformHook } from '../../platform/rest/lists.ts'
@@ -45,7 +46,7 @@ async function checkOwner(
 ): Promise<Finding[]> {
   const hooks: PlatformHook[] = []
   for await (const { items } of client.hooks(owner, call)) hooks.push(...items)
-  const own = hooks.filter(hook => hook.url.replace(/\/+$/, '') === url)
+  const own = hooks.filter(hook => hook.url.replace(/\/+$/, '') === url || maybeAt(hook, url))
   if (own.length === 0) {
     const how = 'group' in owner ? `--group ${name}` : `--project ${name}`
     return [

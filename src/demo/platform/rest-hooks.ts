@@ -5,6 +5,8 @@ import type { Random } from './random.ts'
 export interface RestHook {
   readonly id: number
   readonly url: string
+  /** Names of the masked parts of its URL. */
+  readonly masked?: readonly string[]
   /** Path of the group, or id of the project, that it belongs to. */
   readonly owner: { readonly group: string } | { readonly project: number }
 }
@@ -70,9 +72,10 @@ export class HookRecords {
   }
 }
 
-export function restHook({ id, url }: RestHook): object {
+export function restHook({ id, url, masked = [] }: RestHook): object {
   return {
     id,
+    url_variables: masked.map(key => ({ key })),
     url,
     name: 'Pipespan',
     pipeline_events: true,

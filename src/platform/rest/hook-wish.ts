@@ -8,7 +8,8 @@ export type HookOwner = { readonly project: ResourceId } | { readonly group: Res
 
 /** The wanted settings of a hook. Undefined ones keep their value; a new hook has the platform's defaults, and only these events. */
 export interface HookWish {
-  readonly url: string
+  /** Undefined: an existing hook keeps its URL. */
+  readonly url?: string | undefined
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
   /** Wire names of other flags to set. */

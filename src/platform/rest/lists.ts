@@ -39,7 +39,10 @@ export interface PlatformProject extends ProjectFacts {
 
 export interface PlatformHook {
   readonly id: number
+  /** With `{name}` for each masked part. */
   readonly url: string
+  /** Names of the masked parts of its URL. */
+  readonly urlVariables: readonly string[]
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
   /** Its other flags, by their wire names. An older platform has fewer. */
@@ -137,6 +140,8 @@ function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolea
   return Object.fromEntries(everyFlag.flatMap(name => (hook[name] === undefined ? [] : [[name, hook[name] === true]])))
 }
 
+const urlVariable = z.object({ key: wireText })
+
 export const restHook = z
   .object({
     id: wireId,
@@ -149,6 +154,7 @@ export const restHook = z
     alert_status: text,
     disabled_until: time,
     custom_webhook_template: text,
+    url_variables: maybe(z.array(z.unknown())),
   })
   .transform((hook): PlatformHook => ({
     id: hook.id,
@@ -157,6 +163,7 @@ export const restHook = z
     jobEvents: hook.job_events ?? false,
     events: flagsOf(hook),
     hasTemplate: hook.custom_webhook_template !== undefined,
+    urlVariables: (hook.url_variables ?? []).flatMap(one => urlVariable.safeParse(one).data?.key ?? []),
     ...known({
       tokenPresent: hook.token_present,
       signingTokenPresent: hook.signing_token_present,

@@ -1,0 +1,39 @@
+// Which hooks may be the daemon's own although parts of their URLs are masked.
+import { expect, it } from 'vitest'
+import { maybeAt } from '../../../src/platform/rest/hook-url.ts'
+import { restHook } from '../../../src/platform/rest/lists.ts'
+
+const ours = 'https://pipespan.example.com/ci/webhooks'
+
+it.each([
+  ['https://pipespan.example.com/{path}', ['path'], true],
+  ['https://PIPESPAN.example.com/{a}/{b}/', ['a', 'b'], true],
+  ['https://pipespan.example.com/{a}/webhooks', ['a'], true],
+  ['https://{host}/ci/webhooks', ['host'], true],
+  ['https://{team}.example.com/ci/webhooks', ['team', 'more'], true],
+  // Nothing of it is masked: it is compared as it is.
+  ['https://pipespan.example.com/ci/webhooks', [], false],
+  ['https://pipespan.example.com/{path}', [], false],
+  ['https://pipespan.example.com/{path}', ['other'], false],
+  ['https://chat.example.com/{path}', ['path'], false],
+  ['https://pipespan.example.com/ci/{path}/hook', ['path'], false],
+  ['https://pipespan.example.com/ci/webhooks{none}', ['none'], false],
+  ['http://pipespan.example.com/{path}', ['path'], false],
+  // They might be anybody's.
+  ['https://{host}/{path}', ['host', 'path'], false],
+  ['{url}', ['url'], false],
+  ['', ['url'], false],
+])('%s with %j: %s', (url, urlVariables, is) => {
+  expect(maybeAt({ url, urlVariables }, ours)).toBe(is)
+})
+
+it('a template of thousands of masked parts is compared, too', () => {
+  const url = `https://pipespan.example.com/${'{a}s'.repeat(20_000)}`
+  expect(maybeAt({ url, urlVariables: ['a'] }, `https://pipespan.example.com/${'s'.repeat(10_000)}`)).toBe(false)
+})
+
+it('the names of masked parts are read of whatever the platform lists', () => {
+  const of = (url_variables: unknown) => restHook.parse({ id: 1, url: ours, url_variables }).urlVariables
+  expect(of([{ key: 'path' }, { key: 7 }, 'text', null])).toEqual(['path'])
+  expect([of([]), of(null), of('path'), of(undefined)]).toEqual([[], [], [], []])
+})
