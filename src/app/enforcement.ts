@@ -1,5 +1,6 @@
 // Asks the configured observability instance: whether it enforces ingest tokens, and for gauges of these tokens.
-import { createIngestTokens, type IngestTokens } from '../tokens/client.ts'
+import { createIngestTokens } from '../tokens/client.ts'
+import type { IngestTokens } from '../tokens/ingest-tokens.ts'
 import { dispatcherFor } from '../export/otlp-http.ts'
 import { watchEnforcement, type Enforcement } from '../tokens/watched-enforcement.ts'
 import { proxiesOf } from '../config/destinations.ts'

@@ -1,6 +1,6 @@
 // `pipespan enforcement status | on | off`: whether the observability instance drops telemetry without a valid token.
 import type { Secret } from '../lib/secret.ts'
-import type { IngestTokens } from '../tokens/client.ts'
+import type { IngestTokens } from '../tokens/ingest-tokens.ts'
 import type { Proof, Prove } from '../tokens/otlp-proof.ts'
 import { print, type Terminal } from './terminal.ts'
 import { printJson, refuse, reporting, tokensExit } from './tokens-output.ts'

@@ -1,7 +1,7 @@
 // What the token commands need. `tokens-configuration.ts` makes it from the configuration, tests make their own.
 import type { Clock } from '../lib/clock.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { IngestTokens } from '../tokens/client.ts'
+import type { IngestTokens } from '../tokens/ingest-tokens.ts'
 import type { Prove } from '../tokens/otlp-proof.ts'
 import type { RotationStore } from '../tokens/rotation-store.ts'
 

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import { Secret } from '../lib/secret.ts'
 import { errorOfAnswer, errorOfBody, errorOfKey, InstanceError } from './instance-error.ts'
 import { readCreated, readList, readState, type ListedToken } from './listed-token.ts'
+import type { CreatedToken, IngestTokens, Revocation } from './ingest-tokens.ts'
 import { dispatcherFor, isSendable, parsed, send, type Answer, type Call } from './request.ts'
 import { createAgain } from './create-again.ts'
 import { createPauses, type RetryPauses } from './pauses.ts'
@@ -20,29 +21,6 @@ export interface InstanceOptions {
   readonly timeoutMs: number
   /** Repeats what is answered with 429 or 503; undefined: everything is sent once. */
   readonly retry?: RetryPauses | undefined
-}
-
-export interface CreatedToken {
-  readonly value: Secret
-  /** May be missing: the platform's documentation does not promise one. */
-  readonly id: string | undefined
-}
-
-/** `last`: refused, because it is the last valid token and enforcement is on. `gone`: there was no such token (404). */
-export type Revocation = 'revoked' | 'gone' | 'last'
-
-/** Every function throws an InstanceError if the instance does not do what was requested. */
-export interface IngestTokens {
-  /** As configured. Identifies the instance. */
-  readonly url: string
-  create(name: string): Promise<CreatedToken>
-  list(): Promise<readonly ListedToken[]>
-  revoke(id: string): Promise<Revocation>
-  /** True: telemetry without a valid token is dropped. */
-  enforcement(): Promise<boolean>
-  /** Takes effect immediately. Answers the new state. */
-  setEnforcement(enabled: boolean): Promise<boolean>
-  close(): Promise<void>
 }
 
 export function createIngestTokens(options: InstanceOptions): IngestTokens {

@@ -1,7 +1,7 @@
 // Creates a token, also where the instance is overloaded for a moment. A 503 leaves open whether the token was created, and its value is lost: so what
 // has appeared since is revoked.
 import { InstanceError } from './instance-error.ts'
-import type { CreatedToken, IngestTokens } from './client.ts'
+import type { CreatedToken, IngestTokens } from './ingest-tokens.ts'
 import type { Pauses } from './pauses.ts'
 
 export async function createAgain(

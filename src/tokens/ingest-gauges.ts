@@ -1,5 +1,5 @@
 // Gauges about the ingest tokens of the observability instance: enforcement, number of tokens, their ages.
-import type { IngestTokens } from './client.ts'
+import type { IngestTokens } from './ingest-tokens.ts'
 
 const tokenName = 'platform.ingest.token.name'
 

@@ -2,7 +2,7 @@
 import { elapsed } from '../lib/clock.ts'
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
-import type { CreatedToken } from './client.ts'
+import type { CreatedToken } from './ingest-tokens.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { InstanceError } from './instance-error.ts'
 import type { HeldToken, Journal } from './journal.ts'

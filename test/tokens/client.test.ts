@@ -1,7 +1,8 @@
 // The token API's client against an instance: every shape it may answer with, and every way it may refuse.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/lib/secret.ts'
-import { createIngestTokens, type IngestTokens } from '../../src/tokens/client.ts'
+import { createIngestTokens } from '../../src/tokens/client.ts'
+import type { IngestTokens } from '../../src/tokens/ingest-tokens.ts'
 import { commandPauses } from '../../src/tokens/pauses.ts'
 import { InstanceError } from '../../src/tokens/instance-error.ts'
 import { readCreated, readList, readState } from '../../src/tokens/listed-token.ts'

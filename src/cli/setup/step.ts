@@ -1,7 +1,7 @@
 // A step of the setup: what it does, how it is undone, and a `run` that may be repeated.
 import type { Secret } from '../../lib/secret.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
-import type { IngestTokens } from '../../tokens/client.ts'
+import type { IngestTokens } from '../../tokens/ingest-tokens.ts'
 import type { SetupAnswers } from './answers.ts'
 import type { SetupJournal } from './journal.ts'
 import type { Terminal } from '../terminal.ts'
