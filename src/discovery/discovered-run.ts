@@ -23,6 +23,8 @@ export interface DiscoveredRun {
 
 /** If webhooks reported this pipeline before, one of its end is probably on its way: wait this long for it, ms. */
 const webhookGrace = 5_000
+/** What ended within this time is no history, ms. */
+const recent = 5 * 60_000
 /** Webhooks round the end down to whole seconds and lack `updated_at`, which is a moment later: differences up to this are no news, s. */
 const slack = 1
 
@@ -33,7 +35,7 @@ const slack = 1
 export function discover(
   { instance, item, project }: DiscoveredRun,
   source: SourceName,
-  priority: EnrichmentPriority,
+  priorityOf: (known: StoredRun | undefined) => EnrichmentPriority,
   rules: DiscoveryRules,
   onNew: () => void = () => undefined,
 ): RunWork {
@@ -55,10 +57,19 @@ export function discover(
         run,
         jobs: [],
         timing: known?.timing ?? { changedAt: now },
-        enrichment: { detail: 'state', priority, at },
+        enrichment: { detail: 'state', priority: priorityOf(known), at },
       }
     },
   }
+}
+
+/** True for a pipeline that ended long ago and that no webhook reported: it must not delay what runs, or has just ended. `now`: the platform's time. */
+export function isHistory(
+  { status, updatedAt = 0 }: PipelineListItem,
+  known: StoredRun | undefined,
+  now: Millis,
+): boolean {
+  return isTerminal(status) && known?.firstSeenBy.webhook === undefined && updatedAt < now - recent
 }
 
 function delayOf({ status }: PipelineListItem, known: StoredRun | undefined, rules: DiscoveryRules): number {

@@ -1,5 +1,5 @@
 // What all kinds of polling share: how requests are made and counted, the platform's clock, how discovered pipelines are stored.
-import { discover, type DiscoveryRules } from './discovered-run.ts'
+import { discover, isHistory, type DiscoveryRules } from './discovered-run.ts'
 import { projectOfPipeline } from '../platform/rest/normalize.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
@@ -11,7 +11,7 @@ import type { Priority } from '../platform/rest/budget.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
-import type { Runs, RunWork, SourceName } from '../store/ports/runs.ts'
+import type { Runs, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 
 export interface PollContextOptions {
@@ -47,7 +47,6 @@ export function createPollContext(options: PollContextOptions): PollContext {
   let requests = 0
   /** The platform's clock minus our monotonic clock, ms; undefined until the first answer. */
   let ahead: number | undefined
-  const enrichmentPriority: EnrichmentPriority = source === 'backfill' ? 'backfill' : 'fresh'
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()
 
@@ -73,6 +72,8 @@ export function createPollContext(options: PollContextOptions): PollContext {
     }
   }
 
+  const now = (): Millis => (ahead === undefined ? clock.now() : elapsed(clock) + ahead)
+
   return {
     client,
     call: {
@@ -83,7 +84,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
       },
     },
     requests: () => requests,
-    now: () => (ahead === undefined ? clock.now() : elapsed(clock) + ahead),
+    now,
     observeTime: servedAt => {
       if (servedAt !== undefined) ahead = servedAt - elapsed(clock)
     },
@@ -94,9 +95,9 @@ export function createPollContext(options: PollContextOptions): PollContext {
         const seen = projectOfPipeline({ project_id: item.projectId, web_url: item.webUrl }, instance)
         const facts = { ...seen, ...(item.project ?? project) }
         if (!selection.project(facts.path)) return []
-        return [
-          discover({ instance, item, project: facts }, source, enrichmentPriority, rules, () => found.add(item.id)),
-        ]
+        const priorityOf = (known: StoredRun | undefined): EnrichmentPriority =>
+          source === 'backfill' || isHistory(item, known, now()) ? 'backfill' : 'fresh'
+        return [discover({ instance, item, project: facts }, source, priorityOf, rules, () => found.add(item.id))]
       })
       if (work.length > 0) await write(work)
       return found.size

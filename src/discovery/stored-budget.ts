@@ -28,6 +28,10 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
       return { document: { ...state, ...of }, result }
     })
   }
+  const current = async (): Promise<[BudgetState, Millis]> => {
+    const [known, now] = await Promise.all([budgets.get(key()), budgets.now()])
+    return [known ?? freshBudget(rules, now), now]
+  }
   return {
     take: async (priority, signal) => {
       for (;;) {
@@ -41,10 +45,11 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
       }
     },
     observed: async facts => changed((before, now) => ({ state: observe(before, facts, now), result: undefined })),
-    snapshot: async () => {
-      // Only reads, so that `/metrics` works even with a full disk.
-      const [known, now] = await Promise.all([budgets.get(key()), budgets.now()])
-      return snapshotOf(rules, known ?? freshBudget(rules, now), now)
+    // Both only read, so that `/metrics` works even with a full disk.
+    snapshot: async () => snapshotOf(rules, ...(await current())),
+    isShort: async priority => {
+      const [state, now] = await current()
+      return grant(rules, state, now, priority).waitMs > 0
     },
   }
 }

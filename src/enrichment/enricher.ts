@@ -1,6 +1,6 @@
-// Completes what webhooks leave out: asks the platform about the runs that are due in the enrichment queue, fresh pipelines before those of a
-// backfill. No run waits longer than its deadline. The platform is also asked about runs that are silent for too long (`silence.ts`), as the webhook
-// of their end may be lost. Deadlines are extended while the API budget is used up, but not while the platform does not answer.
+// Completes what webhooks leave out: asks the platform about the runs that are due in the enrichment queue, what webhooks reported and what has just
+// ended before history. No run waits longer than its deadline. The platform is also asked about runs that are silent for too long (`silence.ts`), as
+// the webhook of their end may be lost. Only the deadlines of history and of silent runs are extended while the API budget is used up.
 import { fetchRun } from './fetch-run.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
@@ -188,15 +188,16 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return scope
   }
 
-  /** Extends deadlines by as long as the API budget was used up. */
+  /** Extends the deadlines of what no webhook has just reported by as long as the API budget had nothing for its class. */
   async function extendDeadlines(now: number): Promise<void> {
     const passed = Math.min(extendEvery.most, now - lastTurn)
     if (passed < extendEvery.least) return
     lastTurn = now
-    const { due } = await queue.count('fresh')
-    if (due === 0) return
-    const { available, pausedFor } = await budget.snapshot()
-    if (available < 1 || pausedFor > 0) await queue.postpone(passed, longestWait)
+    for (const priority of ['silent', 'backfill'] as const) {
+      const { due } = await queue.count(priority)
+      if (due > 0 && (await budget.isShort(requestPriorities[priority])))
+        await queue.postpone(priority, passed, longestWait)
+    }
   }
 
   const work = createLeasedWork<Asked>({

@@ -90,6 +90,7 @@ export function createWatch({ meters, tracer, now, elapsed = () => performance.n
         await budget.observed(facts)
       },
       snapshot: async () => budget.snapshot(),
+      isShort: async priority => budget.isShort(priority),
     }),
     unauthorized: () => meters.record('platformUnauthorized', 1),
     leftOut: (list, count) => meters.record('platformLeftOut', count, { list }),

@@ -148,14 +148,16 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect((await store.enrichment.take('backfill', 10, minute)).map(({ key }) => key.pipelineId)).toEqual([1])
     })
 
-    it('moves the deadlines of those that wait, up to a limit', async () => {
+    it('moves the deadlines of those that wait in a class, up to a limit, and of no other class', async () => {
       const ended = { endedAt: here.now(), enrichingUntil: here.now() + 2 * minute }
-      await store.runs.transact([queued(1, ask(), ended), queued(2, ask(here.now() + minute), ended)])
-      await store.enrichment.postpone(5_000, 15 * minute)
-      await store.enrichment.postpone(20 * minute, 15 * minute)
+      const past = (at: number): EnrichmentChange => ({ detail: 'state', priority: 'backfill', at })
+      const due = [queued(1, past(here.now()), ended), queued(2, past(here.now() + minute), ended)]
+      await store.runs.transact([...due, queued(3, ask(), ended)])
+      await store.enrichment.postpone('backfill', 5_000, 15 * minute)
+      await store.enrichment.postpone('backfill', 20 * minute, 15 * minute)
       const until = async (pipelineId: number) =>
         (await store.runs.get({ instance, pipelineId }))!.timing.enrichingUntil! - here.now()
-      expect([await until(1), await until(2)]).toEqual([15 * minute, 2 * minute])
+      expect([await until(1), await until(2), await until(3)]).toEqual([15 * minute, 2 * minute, 2 * minute])
     })
 
     it('knows which job started a pipeline, whichever was observed first', async () => {

@@ -62,6 +62,8 @@ export interface Budget {
   /** Called with the rate limit from an answer's headers. */
   observed(facts: BudgetFacts): Promise<void>
   snapshot(): Promise<BudgetSnapshot>
+  /** Whether a request of this priority would have to wait now. */
+  isShort(priority: Priority): Promise<boolean>
 }
 
 const minute = 60_000

@@ -18,5 +18,6 @@ export function createMemoryBudget(rules: BudgetRules, clock: Clock): Budget {
       state = observe(state, facts, clock.now())
     },
     snapshot: async () => snapshotOf(rules, state, clock.now()),
+    isShort: async priority => grant(rules, state, clock.now(), priority).waitMs > 0,
   }
 }

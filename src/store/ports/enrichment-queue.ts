@@ -3,7 +3,10 @@
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** Recent pipelines, runs under way without new observations, and what a backfill found. No class waits for another. */
+/**
+ * `fresh`: what webhooks reported, and what runs or has just ended. `silent`: runs under way without new observations. `backfill`: what ended long
+ * before a backfill or the poller found it. No class waits for another, and each leaves the API budget to those before it.
+ */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
 /**
@@ -51,7 +54,7 @@ export interface EnrichmentQueue {
   /** How many runs are due now or taken, and how many wait for a later time. */
   count(priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
   /** The API could not be asked for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. */
-  postpone(ms: number, limitMs: number): Promise<void>
+  postpone(priority: EnrichmentPriority, ms: number, limitMs: number): Promise<void>
   triggerOf(key: RunKey): Promise<Trigger | undefined>
   /**
    * Runs that may have triggered this one: with a lower id, without a snapshot and not known to have ended; the nearest id first. In

@@ -47,13 +47,13 @@ export function enrichmentQueue(sql: Statements): EnrichmentQueue {
       )
       return rows.map(counts)[0] ?? { due: 0, later: 0 }
     },
-    postpone: async (ms, limitMs) => {
+    postpone: async (priority, ms, limitMs) => {
       await sql.change(
         `UPDATE runs SET enriching_until =
            CASE WHEN enriching_until + ?1 < ended_at + ?2 THEN enriching_until + ?1 ELSE ended_at + ?2 END
-         WHERE id IN (SELECT run_id FROM enrichment_queue WHERE due_at <= ?3 OR leased = 1)
+         WHERE id IN (SELECT run_id FROM enrichment_queue WHERE priority = ?4 AND (due_at <= ?3 OR leased = 1))
            AND enriching_until < ended_at + ?2`,
-        [ms, limitMs, await sql.now()],
+        [ms, limitMs, await sql.now(), priority],
       )
     },
     triggerOf: async ({ instance, pipelineId }) => {
