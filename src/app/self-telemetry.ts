@@ -1,6 +1,8 @@
 // The daemon's own metrics and traces: where they go, as the configuration has it.
-import { destinationsOf, type ConfiguredDestination, type ConfiguredTarget } from '../config/destinations.ts'
+import { destinationsOf, withPath, type ConfiguredDestination, type ConfiguredTarget } from '../config/destinations.ts'
 import { startOwnTelemetry, type OwnTelemetry, type OwnTelemetryOptions } from '../self-telemetry/own-telemetry.ts'
+import { sdkOptions } from '../config/self-options.ts'
+import type { Signal } from '../config/otlp-options.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { SelfTarget } from '../self-telemetry/sdk.ts'
@@ -10,9 +12,26 @@ import type { Started } from './steps.ts'
 const deadline = 5_000
 
 export async function startSelfTelemetry(config: Config, clock: Clock): Promise<Started<OwnTelemetry>> {
-  const targets = config.self.telemetry ? selfTargets(config) : undefined
-  const own = await startOwnTelemetry({ targets, now: () => clock.now() })
+  const { telemetry, sdk } = config.self
+  const targets = telemetry && !sdk.disabled ? selfTargets(config) : undefined
+  const settings = {
+    interval: sdk.metricExportInterval,
+    timeout: sdk.metricExportTimeout,
+    variables: variablesOf(config),
+  }
+  const own = await startOwnTelemetry({ targets, settings, now: () => clock.now() })
   return { part: own, why: 'nothing more is measured', stop: async () => own.stop(deadline) }
+}
+
+/** The variables that the SDK may read: each has been checked, and may have come from the file. */
+function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
+  const given = Object.entries(sdkOptions).flatMap(([key, { spec }]) => {
+    const value = self.sdk[key as keyof typeof sdkOptions]
+    return typeof spec.variable !== 'string' || value === undefined ? [] : [[spec.variable, String(value)]]
+  })
+  const temporality = otlp.metrics.temporalityPreference
+  given.push(['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE', temporality])
+  return Object.fromEntries(given) as Record<string, string>
 }
 
 /** The endpoint configured for it, without headers and tokens; else the first destination of the pipelines' telemetry, in the same way. */
@@ -20,8 +39,8 @@ function selfTargets(config: Config): OwnTelemetryOptions['targets'] {
   const { self, otlp } = config
   const shared = { timeoutMs: otlp.timeout, compression: otlp.compression }
   if (self.otlpEndpoint !== undefined) {
-    const base = self.otlpEndpoint.replace(/\/$/, '')
-    const target = (signal: string): SelfTarget => ({ ...shared, url: `${base}/v1/${signal}`, headers: () => ({}) })
+    const base = self.otlpEndpoint
+    const target = (signal: Signal): SelfTarget => ({ ...shared, url: withPath(base, signal), headers: () => ({}) })
     return { traces: target('traces'), metrics: target('metrics') }
   }
   const [first] = destinationsOf({

@@ -53,12 +53,18 @@ export function isLoopback({ host }: ListenAddress): boolean {
 }
 
 /** The whole URL is a secret, because it may contain a user and a password. */
-export const proxyUrl: Kind<Secret> = scalar({
+export const proxyUrl: Kind<Secret> = scalar<Secret>({
   noun: 'the URL of a proxy',
   remedy: 'Write it as http://proxy.example.com:3128, with user:password@ before the host if the proxy requires it.',
   read: given => {
     const full = given.includes('://') ? given : `http://${given}`
-    return parseUrl(full, ['http:', 'https:']) === undefined ? undefined : new Secret(full)
+    const url = parseUrl(full, ['http:', 'https:'])
+    if (url === undefined || !['', '/'].includes(url.pathname + url.search + url.hash)) return undefined
+    if (isDecodable(url.username + url.password)) return new Secret(full)
+    return {
+      what: 'The user or the password of the proxy is not percent-encoded correctly.',
+      remedy: 'Write a percent sign itself as %25.',
+    }
   },
   show: proxy => {
     const url = new URL(proxy.reveal())
@@ -101,6 +107,15 @@ export const basePath: Kind<string> = scalar({
   read: given => (/^(?:\/[\w.~-]+)*\/?$/.test(given) && given !== '' ? given.replace(/\/$/, '') : undefined),
   show: path => (path === '' ? '/' : path),
 })
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
   const url = URL.parse(text)

@@ -4,6 +4,7 @@ import { isLoopback, listenAddress } from './address-kinds.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { unreachableRules } from './cost-checks.ts'
+import { wrongPair } from './file-kinds.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
 import type { ProfileVariables } from './option.ts'
@@ -21,6 +22,8 @@ export interface Checked {
   readonly profile: ProfileVariables
 }
 
+type Sdk = Config['self']['sdk']
+
 interface Check {
   /** The settings that it reads. The fault is shown at the first one that was given. */
   readonly of: readonly string[]
@@ -32,7 +35,7 @@ interface Check {
 const checks: readonly Check[] = [
   {
     of: ['tls.cert_file', 'tls.key_file'],
-    find: ({ tls }) => oneWithoutOther(['tls.cert_file', tls.certFile], ['tls.key_file', tls.keyFile]),
+    find: ({ tls }) => wrongPair(['tls.cert_file', tls.certFile], ['tls.key_file', tls.keyFile]),
   },
   {
     of: ['webhook.require_signature', 'webhook.signing_token'],
@@ -162,16 +165,16 @@ const checks: readonly Check[] = [
   {
     of: ['otlp.client_key', 'otlp.client_certificate'],
     find: ({ otlp }) =>
-      oneWithoutOther(['otlp.client_key', otlp.clientKey], ['otlp.client_certificate', otlp.clientCertificate]),
+      wrongPair(['otlp.client_certificate', otlp.clientCertificate], ['otlp.client_key', otlp.clientKey]),
   },
   ...signals.map((signal): Check => ({
     of: [`otlp.${signal}.client_key`, `otlp.${signal}.client_certificate`],
     find: ({ otlp }) => {
       const { clientKey, clientCertificate } = otlp[signal]
       if (clientKey === undefined && clientCertificate === undefined) return undefined
-      return oneWithoutOther(
-        [`otlp.${signal}.client_key`, clientKey ?? otlp.clientKey],
+      return wrongPair(
         [`otlp.${signal}.client_certificate`, clientCertificate ?? otlp.clientCertificate],
+        [`otlp.${signal}.client_key`, clientKey ?? otlp.clientKey],
       )
     },
   })),
@@ -187,7 +190,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     const wrong = applies ? find(config) : undefined
     return wrong === undefined ? [] : [{ ...placeOf(of, sources), ...wrong }]
   })
-  const warnings = [...noSecret(checked), ...unusedToken(config, sources)]
+  const warnings = [...noSecret(checked), ...unusedToken(config, sources), ...exceeding(config.self.sdk)]
   const ofLists = [
     ...repeatedNames(config, sources),
     ...unreachableRules(config, sources, faulty),
@@ -201,12 +204,6 @@ function placeOf(paths: readonly string[], sources: ReadonlyMap<string, Source>)
   const given = paths.find(path => (sources.get(path)?.from ?? 'default') !== 'default')
   const setting = given ?? paths[0] ?? ''
   return { setting, source: sources.get(setting) ?? { from: 'default' } }
-}
-
-function oneWithoutOther(one: readonly [string, unknown], other: readonly [string, unknown]): Wrong | undefined {
-  const [given, missing] = one[1] === undefined ? [other, one] : [one, other]
-  if (given[1] === undefined || missing[1] !== undefined) return undefined
-  return { what: `${given[0]} requires ${missing[0]}.`, remedy: 'Set both or neither.' }
 }
 
 function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
@@ -229,6 +226,22 @@ function noSecret({ config: { listen, webhook }, faulty, listens }: Checked): st
     `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +
       `${listenAddress.show(listen)}. Set webhook.signing_token or webhook.token.`,
   ]
+}
+
+/** The SDK then uses the second value for both. */
+function exceeding({
+  metricExportTimeout,
+  metricExportInterval,
+  bspMaxExportBatchSize,
+  bspMaxQueueSize,
+}: Sdk): string[] {
+  const pairs = [
+    ['OTEL_METRIC_EXPORT_TIMEOUT', metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', metricExportInterval],
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', bspMaxExportBatchSize, 'OTEL_BSP_MAX_QUEUE_SIZE', bspMaxQueueSize],
+  ] as const
+  return pairs
+    .filter(([, value, , max]) => value !== undefined && max !== undefined && value > max)
+    .map(([name, , other]) => `${name}: It is above ${other}, which applies to both. Lower it, or raise the other.`)
 }
 
 function unusedToken(config: Config, sources: ReadonlyMap<string, Source>): string[] {

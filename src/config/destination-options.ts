@@ -1,6 +1,7 @@
 // The options of destinations: the signals, the token of the default destination, the instance that manages its tokens, and
 // more destinations.
-import { destinationName, readableFile } from './plain-kinds.ts'
+import { certificateFile } from './file-kinds.ts'
+import { destinationName } from './plain-kinds.ts'
 import { Each, secretSetting, setting } from './option.ts'
 import { headers } from './pair-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
@@ -30,7 +31,7 @@ export const observabilityOptions = {
     variable: 'PIPESPAN_OBSERVABILITY_API_KEY',
     says: 'Its API key, with the role Editor or Administrator.',
   }),
-  caFile: setting(readableFile, {
+  caFile: setting(certificateFile, {
     variable: 'PIPESPAN_OBSERVABILITY_CA_FILE',
     unset: "Node's built-in certificate authorities",
     says: 'PEM file with the CA certificates for its certificate.',

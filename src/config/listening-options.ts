@@ -1,7 +1,8 @@
 // The options of the two listeners: addresses, certificate, reverse proxy.
+import { certificateFile, keyFile } from './file-kinds.ts'
 import { adminToken } from './page-options.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
-import { boolean, readableFile } from './plain-kinds.ts'
+import { boolean } from './plain-kinds.ts'
 import { setting } from './option.ts'
 
 export const listeningOptions = {
@@ -12,11 +13,11 @@ export const listeningOptions = {
     example: '[::]:8080',
   }),
   tls: {
-    certFile: setting(readableFile, {
+    certFile: setting(certificateFile, {
       variable: 'PIPESPAN_TLS_CERT_FILE',
       says: 'PEM file of the certificate chain; with its key, `listen` serves HTTPS.',
     }),
-    keyFile: setting(readableFile, {
+    keyFile: setting(keyFile, {
       variable: 'PIPESPAN_TLS_KEY_FILE',
       says: "PEM file of the certificate's private key.",
     }),

@@ -73,7 +73,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   const warnings = [
     ...file.warnings,
     ...unknownVariables(env, known),
-    ...mistypedStandardVariables(env, known),
+    ...mistypedStandardVariables(env, known, config.self.telemetry),
     ...foreignVariables(env, profiles, profile),
     ...overriddenVariables(env, table, profiles[profile]),
     ...checked.warnings,

@@ -1,6 +1,5 @@
-// The options of metrics (interval, series, buckets, scraping), and of the daemon's own telemetry.
+// The options of metrics: interval, series, buckets, scraping.
 import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
-import { httpUrl } from './address-kinds.ts'
 import { itemsOf, listSchema, patterns } from './list-kinds.ts'
 import { quoted } from './config-fault.ts'
 import { setting } from './option.ts'
@@ -53,19 +52,5 @@ export const metricOptions = {
     variable: 'PIPESPAN_METRICS_OPEN',
     default: 'false',
     says: 'Serve `/metrics` on the admin listener without the admin token and under any host name.',
-  }),
-}
-
-export const selfOptions = {
-  telemetry: setting(boolean, {
-    variable: 'PIPESPAN_SELF_TELEMETRY',
-    default: 'false',
-    says: "Export the daemon's own metrics and traces, with `service.name` `pipespan`; the `OTEL_…` variables of the SDK apply, except `OTEL_LOG_LEVEL`.",
-  }),
-  otlpEndpoint: setting(httpUrl, {
-    variable: 'PIPESPAN_SELF_OTLP_ENDPOINT',
-    unset: 'the endpoints, headers and token of `otlp`',
-    says: "Base URL of the OTLP backend for the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. No headers or token of `otlp` are sent there.",
-    example: 'http://localhost:4318',
   }),
 }

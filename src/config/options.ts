@@ -10,7 +10,7 @@ import { inventoryOptions, queryOptions } from './inventory-options.ts'
 import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
-import { metricOptions, selfOptions } from './metric-options.ts'
+import { metricOptions } from './metric-options.ts'
 import { otlpOptions } from './otlp-options.ts'
 import { pageOptions, traceLink } from './page-options.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
@@ -18,6 +18,7 @@ import { secretList, signingTokens } from './secret-kinds.ts'
 import { secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
 import { regressionOptions } from './regression-options.ts'
 import { selectionOptions } from './selection-options.ts'
+import { selfOptions } from './self-options.ts'
 
 /** The table, by the headings of the reference. Vendor words come from the profiles. */
 export function optionTable<P extends string>(profiles: Profiles<P>) {

@@ -1,8 +1,9 @@
 // The options of the OTLP exporter, with the names of the OpenTelemetry specification ("OpenTelemetry Protocol Exporter"):
 // one set for all signals, and one for each.
+import { certificateFile, keyFile } from './file-kinds.ts'
 import { headers } from './pair-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
-import { oneOf, readableFile, timeout } from './plain-kinds.ts'
+import { oneOf, timeout } from './plain-kinds.ts'
 import { scalar, type Kind } from './kind.ts'
 import { secretSetting, setting } from './option.ts'
 import { temporality } from './metric-options.ts'
@@ -53,16 +54,16 @@ export const otlpOptions = {
     default: 'gzip',
     says: 'Compression of the requests.',
   }),
-  certificate: setting(readableFile, {
+  certificate: setting(certificateFile, {
     variable: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
     unset: "Node's built-in certificate authorities",
     says: 'PEM file with the CA certificates for the backend’s certificate.',
   }),
-  clientKey: setting(readableFile, {
+  clientKey: setting(keyFile, {
     variable: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
     says: 'PEM file of the private key for mutual TLS.',
   }),
-  clientCertificate: setting(readableFile, {
+  clientCertificate: setting(certificateFile, {
     variable: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
     says: 'PEM file of the certificate chain for mutual TLS.',
   }),
@@ -98,17 +99,17 @@ function signalOptions(signal: Signal) {
       unset: unset('compression'),
       says: own('compression'),
     }),
-    certificate: setting(readableFile, {
+    certificate: setting(certificateFile, {
       variable: variable('CERTIFICATE'),
       unset: unset('certificate'),
       says: own('certificate'),
     }),
-    clientKey: setting(readableFile, {
+    clientKey: setting(keyFile, {
       variable: variable('CLIENT_KEY'),
       unset: unset('client_key'),
       says: own('client_key'),
     }),
-    clientCertificate: setting(readableFile, {
+    clientCertificate: setting(certificateFile, {
       variable: variable('CLIENT_CERTIFICATE'),
       unset: unset('client_certificate'),
       says: own('client_certificate'),

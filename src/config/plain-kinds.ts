@@ -1,6 +1,4 @@
-// Plain kinds: text, numbers, switches, choices, durations, sizes, files.
-import { accessSync, constants, statSync } from 'node:fs'
-import { quoted } from './config-fault.ts'
+// Plain kinds: text, numbers, switches, choices, durations, sizes.
 import { scalar, type Kind } from './kind.ts'
 
 export const text: Kind<string> = scalar({
@@ -49,6 +47,14 @@ export const decimal: Kind<number> = scalar({
   read: given => (/^\d{1,12}(\.\d{1,12})?$/.test(given) ? Number(given) : undefined),
 })
 
+/** A share of a whole. */
+export const ratio: Kind<number> = scalar({
+  noun: 'a number from 0 to 1',
+  remedy: 'Write digits, with a dot before the fraction, such as 0.25.',
+  schema: { type: 'number', minimum: 0, maximum: 1 },
+  read: given => (/^\d(\.\d{1,12})?$/.test(given) && Number(given) <= 1 ? Number(given) : undefined),
+})
+
 export const boolean: Kind<boolean> = scalar({
   noun: 'a boolean',
   remedy: 'Write true or false.',
@@ -94,14 +100,18 @@ export const duration: Kind<number> = scalar({
   show: showDuration,
 })
 
-/** Milliseconds, at least 1. A number without a unit is milliseconds, as in the OpenTelemetry specification. */
+/** A longer timer would run out at once in Node, after 1 ms. */
+const maxTimeout = 2_147_483_647
+
+/** Milliseconds, at least 1 and at most `maxTimeout`. A number without a unit is milliseconds, as in the OpenTelemetry specification. */
 export const timeout: Kind<number> = scalar({
   noun: 'a timeout',
-  remedy: 'Write milliseconds as OpenTelemetry does, such as 10000, or a duration such as 10s; at least 1 ms.',
-  schema: { anyOf: [{ type: 'integer', minimum: 1 }, duration.schema] },
+  remedy:
+    'Write milliseconds as OpenTelemetry does, such as 10000, or a duration such as 10s; at least 1 ms, at most 24d.',
+  schema: { anyOf: [{ type: 'integer', minimum: 1, maximum: maxTimeout }, duration.schema] },
   read: given => {
     const ms = /^\d+$/.test(given) ? Number(given) : readDuration(given)
-    return ms !== undefined && ms >= 1 && Number.isSafeInteger(ms) ? ms : undefined
+    return ms !== undefined && ms >= 1 && ms <= maxTimeout ? ms : undefined
   },
   show: showDuration,
 })
@@ -118,22 +128,6 @@ export const byteSize: Kind<number> = scalar({
     return safe(Number(count) * sizeUnits[unit as keyof typeof sizeUnits])
   },
   show: bytes => inLargestUnit(bytes, sizeUnits) ?? `${bytes}B`,
-})
-
-/** The path of a file that can be read now, relative to the working directory. */
-export const readableFile: Kind<string> = scalar<string>({
-  noun: 'a file',
-  remedy: 'Use a file that this process can read.',
-  read: path => {
-    try {
-      accessSync(path, constants.R_OK)
-      if (statSync(path).isFile()) return path
-      return { what: `${quoted(path)} is not a regular file.`, remedy: 'Use a file that this process can read.' }
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-      return { what: `${quoted(path)} cannot be read (${code}).`, remedy: 'Use a file that this process can read.' }
-    }
-  },
 })
 
 function readDuration(given: string): number | undefined {

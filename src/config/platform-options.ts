@@ -1,5 +1,6 @@
 // The options of the platform's API: how it is reached, and what is fetched from it: polling, redelivery, hooks.
-import { boolean, duration, integer, oneOf, readableFile } from './plain-kinds.ts'
+import { certificateFile } from './file-kinds.ts'
+import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { list } from './list-kinds.ts'
 import { secret } from './secret-kinds.ts'
@@ -21,7 +22,7 @@ export const platformOptions = {
     default: 'private',
     says: 'Type of the token: sent as `PRIVATE-TOKEN`, as an OAuth bearer token, or as `JOB-TOKEN`.',
   }),
-  caFile: setting(readableFile, {
+  caFile: setting(certificateFile, {
     variable: 'PIPESPAN_PLATFORM_CA_FILE',
     says: 'PEM file of an additional trusted certificate authority.',
   }),

@@ -28,8 +28,13 @@ const otlpPrefix = 'OTEL_EXPORTER_OTLP_'
 const otherOtlp =
   /^((TRACES|METRICS|LOGS|PROFILES|SPAN|METRIC)_)?INSECURE$|^PROFILES_|^METRICS_DEFAULT_HISTOGRAM_AGGREGATION$/
 
-/** Warnings about `OTEL_…` variables that were probably meant to be settings. Others may be for the SDKs of other programs. */
-export function mistypedStandardVariables(env: Environment, known: ReadonlySet<string>): string[] {
+/** Warnings about `OTEL_…` variables that were probably meant to be settings. Others may be for the SDKs of other programs;
+ * they are named where the daemon uses an SDK itself. */
+export function mistypedStandardVariables(
+  env: Environment,
+  known: ReadonlySet<string>,
+  selfTelemetry: boolean,
+): string[] {
   const own = [...known].filter(name => name.startsWith('OTEL_'))
   const otlp = own.filter(name => name.startsWith(otlpPrefix)).map(name => name.slice(otlpPrefix.length))
   return Object.keys(env)
@@ -38,7 +43,11 @@ export function mistypedStandardVariables(env: Environment, known: ReadonlySet<s
     .flatMap(name => {
       if (!name.startsWith(otlpPrefix)) {
         const meant = nearest(name, own, slip)
-        return meant === undefined ? [] : [`${name}: Unknown variable. Did you mean ${meant}?`]
+        if (meant !== undefined) return [`${name}: Unknown variable. Did you mean ${meant}?`]
+        const matters = selfTelemetry && env[name] !== 'otlp'
+        return matters
+          ? [`${name}: Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all.`]
+          : []
       }
       const rest = name.slice(otlpPrefix.length)
       if (otherOtlp.test(rest)) return []

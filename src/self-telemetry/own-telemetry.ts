@@ -3,7 +3,7 @@ import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createMeters } from './meters.ts'
 import { createScrape, localProvider } from './scrape.ts'
 import { createWatch, type Watch } from './watch.ts'
-import { startSelfSdk, type SelfTarget } from './sdk.ts'
+import { startSelfSdk, type SelfSettings, type SelfTarget } from './sdk.ts'
 import { version } from '../lib/version.ts'
 import type { Observed } from './table.ts'
 
@@ -18,13 +18,15 @@ export interface OwnTelemetry {
 export interface OwnTelemetryOptions {
   /** Where to export to; undefined: nowhere, and the OpenTelemetry SDK is not loaded. */
   readonly targets: { readonly traces: SelfTarget; readonly metrics: SelfTarget } | undefined
+  /** For that SDK. */
+  readonly settings: SelfSettings
   /** Unix time in milliseconds. */
   readonly now: () => number
 }
 
-export async function startOwnTelemetry({ targets, now }: OwnTelemetryOptions): Promise<OwnTelemetry> {
+export async function startOwnTelemetry({ targets, settings, now }: OwnTelemetryOptions): Promise<OwnTelemetry> {
   const scrape = createScrape()
-  const sdk = targets === undefined ? undefined : await startSelfSdk({ ...targets, scrape })
+  const sdk = targets === undefined ? undefined : await startSelfSdk({ ...targets, settings, scrape })
   const provider = sdk?.meters ?? localProvider(scrape)
   let read: (() => Promise<Observed>) | undefined
   const meters = createMeters(provider.getMeter('pipespan', version), async () => {

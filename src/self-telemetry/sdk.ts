@@ -22,9 +22,19 @@ export interface SelfTarget {
   }
 }
 
+export interface SelfSettings {
+  /** How often metrics are sent, ms. */
+  readonly interval: number
+  /** Of one export of metrics, ms: the interval at most. */
+  readonly timeout: number | undefined
+  /** The `OTEL_…` variables that the SDK may read. */
+  readonly variables: Readonly<Record<string, string>>
+}
+
 export interface SelfSdkOptions {
   readonly traces: SelfTarget
   readonly metrics: SelfTarget
+  readonly settings: SelfSettings
   /** The reader by which metrics can be scraped, too. */
   readonly scrape: Scrape
 }
@@ -36,14 +46,15 @@ export interface SelfSdk {
   stop(deadlineMs: number): Promise<void>
 }
 
-/**
- * Headers and certificates in these variables are for the telemetry of pipelines, and must not be sent elsewhere. With a log level, the
- * SDK would print backends' messages without redaction.
- */
-const notForTheSdk =
-  /^OTEL_(LOG_LEVEL|EXPORTER_OTLP_(TRACES_|METRICS_|LOGS_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/
+/** Of the specification, ms. */
+const defaultTimeout = 30_000
 
-export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: SelfSdkOptions): Promise<SelfSdk> {
+export async function startSelfSdk({
+  traces,
+  metrics: forMetrics,
+  settings,
+  scrape,
+}: SelfSdkOptions): Promise<SelfSdk> {
   const [{ NodeSDK }, { OTLPTraceExporter }, { OTLPMetricExporter }, { PeriodicExportingMetricReader }] =
     await Promise.all([
       import('@opentelemetry/sdk-node'),
@@ -51,13 +62,15 @@ export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: Self
       import('@opentelemetry/exporter-metrics-otlp-proto'),
       import('@opentelemetry/sdk-metrics'),
     ])
-  const sdk = withoutVariables(notForTheSdk, () => {
+  const { interval, timeout = defaultTimeout, variables } = settings
+  const sdk = withVariables(variables, () => {
     const periodic = new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter(exporterOptions(forMetrics)),
-      exportIntervalMillis: Number(process.env.OTEL_METRIC_EXPORT_INTERVAL ?? 60_000),
-      exportTimeoutMillis: Number(process.env.OTEL_METRIC_EXPORT_TIMEOUT ?? 30_000),
+      exportIntervalMillis: interval,
+      // The SDK throws where it is the longer one.
+      exportTimeoutMillis: Math.min(timeout, interval),
     })
-    return new NodeSDK({
+    const built = new NodeSDK({
       resource: ownResource().merge(resourceFromAttributes({ [ATTR_SERVICE_INSTANCE_ID]: randomUUID() })),
       autoDetectResources: false,
       metricReaders: [scrape.reader, periodic],
@@ -65,8 +78,9 @@ export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: Self
       logRecordProcessors: [],
       instrumentations: [],
     })
+    built.start()
+    return built
   })
-  sdk.start()
   return {
     meters: metrics.getMeterProvider(),
     tracer: trace.getTracer('pipespan'),
@@ -103,13 +117,19 @@ function exporterOptions({ url, headers, timeoutMs, compression, tls = {} }: Sel
   }
 }
 
-/** Runs `build`, which reads the environment, without the variables that match. */
-function withoutVariables<T>(names: RegExp, build: () => T): T {
-  const hidden = Object.entries(process.env).filter(([name]) => names.test(name))
+/**
+ * Runs `build` with these `OTEL_…` variables and no others. What the SDK cannot use it throws at or ignores without a word; headers and certificates
+ * in these variables are for the telemetry of pipelines, and must not be sent elsewhere; with a log level, it would print backends' messages without
+ * redaction.
+ */
+function withVariables<T>(variables: SelfSettings['variables'], build: () => T): T {
+  const hidden = Object.entries(process.env).filter(([name]) => name.startsWith('OTEL_'))
   for (const [name] of hidden) Reflect.deleteProperty(process.env, name)
+  Object.assign(process.env, variables)
   try {
     return build()
   } finally {
-    for (const [name, value] of hidden) process.env[name] = value
+    for (const name of Object.keys(variables)) Reflect.deleteProperty(process.env, name)
+    Object.assign(process.env, Object.fromEntries(hidden))
   }
 }

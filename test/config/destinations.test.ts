@@ -98,8 +98,8 @@ it("a signal's own settings replace the general ones, headers as a whole", () =>
     OTEL_EXPORTER_OTLP_LOGS_COMPRESSION: 'gzip',
     OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=2',
     OTEL_EXPORTER_OTLP_LOGS_HEADERS: 'c=3',
-    OTEL_EXPORTER_OTLP_CERTIFICATE: 'package.json',
-    OTEL_EXPORTER_OTLP_LOGS_CERTIFICATE: 'tsconfig.json',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: 'test/fixtures/tls/first.cert.pem',
+    OTEL_EXPORTER_OTLP_LOGS_CERTIFICATE: 'test/fixtures/tls/second.cert.pem',
   })
   const [only] = destinationsOf(config)
   const said = [only?.targets.traces, only?.targets.logs].map(target => ({
@@ -107,7 +107,12 @@ it("a signal's own settings replace the general ones, headers as a whole", () =>
     headers: [...(target?.headers() ?? [])].map(([name, value]) => `${name}=${value.reveal()}`),
   }))
   expect(said).toMatchObject([
-    { timeout: 3000, compression: 'none', headers: ['a=1', 'b=2'], tls: { certificate: 'package.json' } },
-    { timeout: 4000, compression: 'gzip', headers: ['c=3'], tls: { certificate: 'tsconfig.json' } },
+    {
+      timeout: 3000,
+      compression: 'none',
+      headers: ['a=1', 'b=2'],
+      tls: { certificate: 'test/fixtures/tls/first.cert.pem' },
+    },
+    { timeout: 4000, compression: 'gzip', headers: ['c=3'], tls: { certificate: 'test/fixtures/tls/second.cert.pem' } },
   ])
 })

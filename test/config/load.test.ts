@@ -123,11 +123,12 @@ describe('faults', () => {
   })
 
   it('ask for a client certificate and its key together, also where they meet from two levels', () => {
-    const pem = fileWith('pem', 'some.pem')
-    const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: pem, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: pem }
-    expect(faults({ ...both, OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: pem })).toEqual([])
-    expect(faults({ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: pem })).toHaveLength(1)
-    expect(faults({ OTEL_EXPORTER_OTLP_CLIENT_KEY: pem })).toEqual([
+    const key = 'test/fixtures/tls/first.key.pem'
+    const certificate = 'test/fixtures/tls/first.cert.pem'
+    const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: key, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate }
+    expect(faults({ ...both, OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: key })).toEqual([])
+    expect(faults({ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: key })).toHaveLength(1)
+    expect(faults({ OTEL_EXPORTER_OTLP_CLIENT_KEY: key })).toEqual([
       'OTEL_EXPORTER_OTLP_CLIENT_KEY: otlp.client_key requires otlp.client_certificate. Set both or neither.',
     ])
   })
@@ -214,6 +215,22 @@ describe('variables', () => {
       ...{ OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION: 'x', OTEL_NODE_RESOURCE_DETECTORS: 'none' },
     }
     expect(good({ PIPESPAN_SETLE: ' ', OTEL_EXPORTER_OTLP_HEADER: ' ', ...others }).warnings).toEqual([noSecret])
+  })
+
+  it('that the SDK of the daemon’s own telemetry does not get are named where it is used', () => {
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'otlp' }
+    expect(good(env).warnings).toEqual([])
+    expect(good({ ...env, PIPESPAN_SELF_TELEMETRY: 'true' }).warnings).toEqual([
+      "OTEL_TRACES_EXPORTER: Not used for the daemon's own telemetry. Remove it; config/REFERENCE.md lists all.",
+    ])
+  })
+
+  it('that exceed another one are named with it', () => {
+    const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
+    expect(good(env).warnings).toEqual([])
+    expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
+      'OTEL_METRIC_EXPORT_TIMEOUT: It is above OTEL_METRIC_EXPORT_INTERVAL, which applies to both. Lower it, or raise the other.',
+    ])
   })
 
   it('of Kubernetes service links give one warning in all', () => {
