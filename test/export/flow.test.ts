@@ -357,6 +357,45 @@ describe('exports', () => {
     expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
   })
 
+  it('that are refused when their lease was lost are not called dead letters: another replica decides', async () => {
+    await bench.enqueue([1])
+    const { log, lines } = listeningLog()
+    const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
+    backend.behave = () => ({ status: 400 })
+    const exporter = bench.exporter([destination(backend.url)], {
+      outbox: stolen,
+      encode: {
+        traces: () => {
+          throw new Error('an id is not hex')
+        },
+      },
+      log,
+    })
+    exporter.start()
+    await expect.poll(async () => (await queueOf(exporter)).counters.lost, { timeout: patience }).toBe(1)
+    await exporter.stop(patience)
+    expect(lines.map(({ message }) => message).filter(message => message.includes('dead letter'))).toEqual([])
+    expect(lines.map(({ message }) => message).join()).toContain('another replica has taken over')
+  })
+
+  it('are leased for longer than two sends take, each with two timeouts', async () => {
+    await bench.enqueue([1])
+    const leases: number[] = []
+    const { outbox } = bench.store
+    const noting: typeof outbox = {
+      ...outbox,
+      lease: async (queue, limit, leaseMs, maxBytes) => {
+        leases.push(leaseMs)
+        return outbox.lease(queue, limit, leaseMs, maxBytes)
+      },
+    }
+    const exporter = bench.exporter([destination(backend.url, { timeoutMs: 60_000 })], { outbox: noting })
+    exporter.start()
+    await backend.until(allArrived(1))
+    await exporter.flush(patience)
+    expect(Math.min(...leases)).toBeGreaterThan(2 * 2 * 60_000)
+  })
+
   it('go to each destination and signal on their own: one that is down delays no other', async () => {
     const down = await Backend.start()
     down.behave = () => 'hang'
@@ -389,6 +428,16 @@ describe('exports', () => {
     await bench.enqueue([1, 2], [{ destination: 'gone', signal: 'logs' }])
     const exporter = bench.exporter([destination(backend.url)])
     expect(await queueOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
+  })
+
+  it('are shown once for each queue, and not for a destination that is no more and has nothing pending', async () => {
+    await bench.enqueue([1], [traces, { destination: 'gone', signal: 'logs' }])
+    const { outbox } = bench.store
+    const gone = await outbox.lease({ destination: 'gone', signal: 'logs' }, 1, 60_000)
+    await outbox.settle(gone.token, [{ id: gone.items[0]?.id ?? 0, as: 'rejected', status: 400, error: 'no' }])
+    const exporter = bench.exporter([destination(backend.url)])
+    const queues = await exporter.status()
+    expect(queues.map(({ destination: name, signal }) => `${name} ${signal}`)).toEqual(['default traces'])
   })
 
   it('are counted by the meters', async () => {
