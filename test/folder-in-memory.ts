@@ -1,11 +1,11 @@
 // Where the files of a run of tests are, which live for seconds: in the machine's memory. A disk under load lets a thousand small stores wait
 // for each of their transactions.
 import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { freemem } from 'node:os'
+import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** Where Linux has a file system in memory. */
-const memory = '/dev/shm'
+/** Where Linux has a file system in memory; where temporary files are in a folder of it already, that folder. */
+const memory = tmpdir().startsWith('/dev/shm/') ? tmpdir() : '/dev/shm'
 /** Bytes. */
 const enough = 4 * 2 ** 30
 

@@ -1,0 +1,148 @@
+// Measures how many small mistakes the tests notice: `npm run mutants`. It draws mutants of some rooms, tries each in a copy of the checkout, and
+// says which survived. CONTRIBUTING.md explains it.
+import { readdirSync, readFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { Random } from '../../src/demo/platform/random.ts'
+import { Compiler } from './compiler.ts'
+import { mutantsOf, mutated, type Mutant } from './mutations.ts'
+import { Sandbox } from './sandbox.ts'
+
+const usage = `npm run mutants -- [options]
+  --seed N          draws the same mutants again (default: another each time)
+  --count N         how many (default: 100), as many of each room
+  --rooms a,b       folders of src (default: the eight of the core)
+  --file a.ts:12    all mutants of this line of src/a.ts, or of the whole file, instead of a draw
+  --quick           judged only by tests that import the file, without whole daemons`
+
+const core = ['model', 'processing', 'export', 'telemetry', 'store/sql', 'tokens', 'discovery', 'enrichment']
+const minute = 60_000
+/** Of 100 mutants. */
+const minScore = 85
+const root = path.join(import.meta.dirname, '..', '..')
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    count: { type: 'string', default: '100' },
+    rooms: { type: 'string', default: core.join(',') },
+    file: { type: 'string', multiple: true, default: [] },
+    quick: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const texts = new Map<string, string>()
+/** As it was at the beginning: who edits it meanwhile does not move the mutants. */
+function textOf(file: string): string {
+  const text = texts.get(file) ?? readFileSync(path.join(root, file), 'utf8')
+  texts.set(file, text)
+  return text
+}
+const filesOf = (room: string): string[] =>
+  readdirSync(path.join(root, 'src', room), { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.ts'))
+    .map(file => path.join('src', room, file))
+    .sort()
+
+function draw(): Mutant[] {
+  const compiler = new Compiler(root)
+  const compiles = (mutant: Mutant): boolean => compiler.accepts(mutant.file, mutated(textOf(mutant.file), mutant))
+  if (values.file.length > 0)
+    return values.file.flatMap(place => {
+      const [file = '', line] = place.replace(/^src\//, '').split(':')
+      const all = mutantsOf(path.join('src', file), textOf(path.join('src', file)))
+      return all.filter(mutant => line === undefined || mutant.line === Number(line)).filter(compiles)
+    })
+  const random = new Random(Number(values.seed))
+  const rooms = values.rooms
+    .split(',')
+    .map(room => random.shuffle(filesOf(room).flatMap(file => mutantsOf(file, textOf(file)))))
+  const drawn: Mutant[] = []
+  while (drawn.length < Number(values.count) && rooms.some(left => left.length > 0))
+    for (const left of rooms) {
+      let next = left.pop()
+      while (next !== undefined && !compiles(next)) next = left.pop()
+      if (next !== undefined && drawn.length < Number(values.count)) drawn.push(next)
+    }
+  return drawn
+}
+
+const roomOf = (mutant: Mutant): string =>
+  values.rooms.split(',').find(room => mutant.file.startsWith(path.join('src', room, path.sep))) ??
+  path.dirname(mutant.file).slice(4)
+
+interface Stage {
+  readonly name: string
+  readonly args: (mutant: Mutant) => string[]
+  readonly minutes: number
+}
+
+const roomTests = ({ file }: Mutant): string => `test/${file.split(path.sep)[1] ?? ''}/`
+/** Whole daemons, and what they are deployed with. */
+const whole = ['release', 'bounds', 'crash', 'e2e', 'attack', 'demo', 'pages', 'deploy', 'bench'].map(
+  one => `test/${one}/`,
+)
+const without = (folders: readonly string[]): string[] => folders.flatMap(folder => ['--exclude', `${folder}**`])
+
+/** From the quickest tests to all: most mutants end in the first stage. */
+const stages: readonly Stage[] = [
+  { name: 'the tests of its room', args: mutant => ['run', roomTests(mutant)], minutes: 4 },
+  {
+    name: 'related tests',
+    args: mutant => ['related', mutant.file, '--run', ...without([...whole, roomTests(mutant)])],
+    minutes: 15,
+  },
+  ...(values.quick ? [] : [{ name: 'all tests', args: () => ['run'], minutes: 30 }]),
+]
+
+async function judge(): Promise<void> {
+  const mutants = draw()
+  if (mutants.length === 0) throw new Error('There is no mutant to try: name other rooms, another file or a count.')
+  const sandbox = new Sandbox(root)
+  console.log(`${mutants.length} mutants, seed ${values.seed}, tried in ${sandbox.folder}`)
+  try {
+    const clean = await sandbox.test(['run', ...(values.quick ? new Set(mutants.map(roomTests)) : [])], 30 * minute)
+    if (clean.kind !== 'passed') throw new Error(`The tests fail without a mutant: ${JSON.stringify(clean)}.`)
+    let alive = mutants
+    for (const { name, args, minutes } of stages) {
+      const survivors: Mutant[] = []
+      for (const [at, mutant] of alive.entries()) {
+        sandbox.write(mutant.file, mutated(textOf(mutant.file), mutant))
+        const tested = await sandbox.test(args(mutant), minutes * minute)
+        sandbox.write(mutant.file, textOf(mutant.file))
+        if (tested.kind === 'passed') survivors.push(mutant)
+        const verdict = { passed: 'alive', failed: 'killed', timeout: 'killed: it ran for too long' }[tested.kind]
+        const by = tested.kind === 'failed' ? ` by ${tested.by}` : ''
+        console.log(`${at + 1}/${alive.length} ${nameOf(mutant)} · ${verdict}${by}`)
+      }
+      alive = survivors
+      report(name, mutants, alive)
+    }
+    if (mutants.length - alive.length < (minScore / 100) * mutants.length) process.exitCode = 1
+  } finally {
+    await sandbox.dispose()
+  }
+}
+
+const nameOf = (mutant: Mutant): string => `${mutant.file}:${mutant.line} · ${mutant.change}`
+
+function report(stage: string, mutants: readonly Mutant[], survivors: readonly Mutant[]): void {
+  const scoreOf = (all: number, alive: number): string =>
+    `${all - alive} of ${all} killed (${Math.round((100 * (all - alive)) / all)} %)`
+  console.log(`\nAfter ${stage}:`)
+  for (const room of new Set(mutants.map(roomOf))) {
+    const count = (list: readonly Mutant[]): number => list.filter(one => roomOf(one) === room).length
+    console.log(`${room.padEnd(12)} ${scoreOf(count(mutants), count(survivors))}`)
+  }
+  console.log(`${'all'.padEnd(12)} ${scoreOf(mutants.length, survivors.length)}`)
+  for (const mutant of survivors)
+    console.log(`survived: ${nameOf(mutant)}\n    ${textOf(mutant.file).split('\n')[mutant.line - 1]?.trim() ?? ''}`)
+}
+
+if (values.help) console.log(usage)
+else {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  await judge()
+}

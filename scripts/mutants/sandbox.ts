@@ -1,0 +1,86 @@
+// A copy of the checkout in which mutants are tried, with the packages of the checkout: nothing that a mutant does reaches the checkout.
+// A shell watches over it: however this process ends, it ends what still runs in the copy, and removes it.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { folderInMemory } from '../../test/folder-in-memory.ts'
+
+export type Verdict =
+  { readonly kind: 'passed' } | { readonly kind: 'failed'; readonly by: string } | { readonly kind: 'timeout' }
+
+/** Ends the process group $group, and by its id each process whose command names a file of the folder $0: daemons have groups of their own. */
+const sweep = `
+  [ -z "$group" ] || kill -s KILL -- "-$group" 2>/dev/null
+  for id in $(ps -A -o pid= -o args= | grep -F -- "$0/" | awk '{ print $1 }'); do kill -s KILL "$id" 2>/dev/null; done`
+const watch = `while read -r line; do group=$line; done ${sweep}
+  rm -rf "$0" || { sleep 1; rm -rf "$0"; }`
+
+/** The tests of this script would make a copy of the copy. */
+const apart = '--exclude=test/mutants/**'
+/** Tests wait minutes for what must come, for the sake of slow machines. With a mutant it often never comes. */
+const impatient = ['--testTimeout=120000', '--hookTimeout=120000', '--expect.poll.timeout=30000']
+const always = ['--bail=1', '--passWithNoTests', '--reporter=default', apart, ...impatient]
+
+export class Sandbox {
+  readonly folder = folderInMemory() ?? mkdtempSync(path.join(tmpdir(), 'pipespan-mutants-'))
+  readonly #checkout = path.join(this.folder, 'checkout')
+  readonly #temporary = path.join(this.folder, 'tmp')
+  readonly #watcher: ChildProcess
+
+  constructor(root: string) {
+    // A group of its own: what ends this process from a terminal does not end the watcher.
+    this.#watcher = spawn('sh', ['-c', watch, this.folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+    const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    for (const file of listed.split('\0').filter(one => one !== '' && existsSync(path.join(root, one))))
+      cpSync(path.join(root, file), path.join(this.#checkout, file), { preserveTimestamps: true })
+    const packages = path.join(this.#checkout, 'node_modules')
+    mkdirSync(packages)
+    // Caches are not shared.
+    for (const name of readdirSync(path.join(root, 'node_modules')).filter(one => !/^\.(?!bin$)/.test(one)))
+      symlinkSync(path.join(root, 'node_modules', name), path.join(packages, name))
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(path.join(this.#checkout, file), text)
+  }
+
+  /** Runs tests with these arguments of Vitest, until the first that fails. */
+  async test(args: readonly string[], timeout: number): Promise<Verdict> {
+    rmSync(this.#temporary, { recursive: true, force: true })
+    mkdirSync(this.#temporary, { mode: 0o711 })
+    const vitest = path.join(this.#checkout, 'node_modules', 'vitest', 'vitest.mjs')
+    const child = spawn(process.execPath, [vitest, ...args, ...always], {
+      cwd: this.#checkout,
+      env: { ...process.env, TMPDIR: this.#temporary, NO_COLOR: '1', CI: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    const group = String(child.pid)
+    this.#watcher.stdin?.write(`${group}\n`)
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    const end = (): void => void spawnSync('sh', ['-c', `group=$1 ${sweep}`, this.folder, group])
+    const code = await new Promise(resolve => {
+      const timer = setTimeout(() => resolve('timeout'), timeout)
+      child.once('close', ended => {
+        clearTimeout(timer)
+        resolve(ended)
+      })
+    })
+    end()
+    if (code === 'timeout') return { kind: 'timeout' }
+    if (code === 0) return { kind: 'passed' }
+    return { kind: 'failed', by: /^ *FAIL +(.*)$/m.exec(said)?.[1] ?? said.trim().split('\n').at(-1) ?? '' }
+  }
+
+  async dispose(): Promise<void> {
+    const gone = new Promise(resolve => this.#watcher.once('exit', resolve))
+    this.#watcher.stdin?.end()
+    await gone
+  }
+}
