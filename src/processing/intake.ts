@@ -100,11 +100,11 @@ async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions):
   const runs = new Map<string, number>()
   const ignored: number[] = []
   const excluded: number[] = []
-  let resting = 0
+  let isResting = false
   const lostBefore = counters.lost
   for (const item of lease.items) {
     if (postponed.isWaiting(item.id)) {
-      resting += 1
+      isResting = true
       continue
     }
     if ((item.deaths ?? 0) >= mostDeaths) {
@@ -132,7 +132,7 @@ async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions):
   if (ignored.length > 0) counters.ignored += await inbox.erase(lease.token, ignored)
   if (excluded.length > 0) counters.excluded += await inbox.erase(lease.token, excluded)
   await processAll(leased, decoded)
-  return resting === 0 && counters.lost === lostBefore
+  return !isResting && counters.lost === lostBefore
 }
 
 type Reported = Exclude<Parsed, { outcome: 'ignored' | 'unparseable' }>

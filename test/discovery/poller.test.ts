@@ -248,6 +248,19 @@ describe('with webhooks beside', () => {
   })
 })
 
+describe('a project that a webhook points to', () => {
+  it('is looked at in the next round if it is in one of the groups; one outside of them is not', async () => {
+    const inside = project(1)
+    const outside = { ...project(2), path: 'acme-labs/p2' }
+    await using world = await openPolledWorld({ projects: [inside, outside], poll: { groups: ['acme'] } })
+    const { id } = world.lifecycle.create(plan(inside))
+    world.lifecycle.create(plan(outside))
+    for (const one of [inside, outside]) world.poller.hint(one.id)
+    await world.pass(hour, minute)
+    expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
+  })
+})
+
 describe('schedules and retries, which move no activity', () => {
   it('are found within minutes where the project ran lately', async () => {
     const projects = [project(1), project(2)]

@@ -256,6 +256,15 @@ describe.each([
     expect(await store.changes.count(taken!.id, () => ({}))).toBeUndefined()
   })
 
+  it('a list of changes has those that happened from its beginning up to its end, the end itself excluded', async () => {
+    const kinds = ['open', 'approval', 'merge'] as const
+    await report(kinds.map((kind, at) => observed(at + 1, kind, t0 + at * hour)))
+    const listed = await store.changes.list({ since: t0, until: t0 + 2 * hour, limit: 9 })
+    expect(listed).toHaveLength(2)
+    expect(await store.changes.list({ since: t0, until: t0 + 2 * hour, limit: 1 })).toEqual([listed[0]])
+    expect(listed.map(({ at }) => at)).toEqual([t0 + hour, t0])
+  })
+
   it('a change whose row is damaged is passed over, and known by what is reported from then on', async () => {
     await report([observed(1, 'merge', t0 + hour, merged), observed(2, 'merge', t0 + hour, merged)])
     here.move(countIn)

@@ -115,6 +115,16 @@ describe('a rotation', () => {
     expect(plan).toContain('Wait 600 s')
   })
 
+  it('says in a dry run which daemons it would wait for, or that no daemon reports', async () => {
+    await rotateToken(world.parts(), usual)
+    const store = createMemoryStore()
+    const waitOf = async (): Promise<string | undefined> =>
+      (await planRotation(world.parts({ store }), { ...usual, graceMs: 600_000 })).find(line => line.startsWith('Wait'))
+    expect(await waitOf()).toContain('there are no daemon reports')
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older', at: 0 }]
+    expect(await waitOf()).toContain('Wait until a report the new token; if any does not within 600 s')
+  })
+
   it('says that the current token is young in a dry run', async () => {
     await rotateToken(world.parts(), usual)
     const plan = await planRotation(world.parts(), { ...usual, maxAgeMs: 60_000 })
