@@ -113,6 +113,14 @@ describe('a coverage report', () => {
     expect(await readCoverage(zipped(jacoco))).toEqual({ coverage: { lines: 75, branches: 50 } })
   })
 
+  it('whose elements have a namespace prefix is read as without one', async () => {
+    const jacoco = `<j:report xmlns:j="urn:j"><j:counter type="LINE" missed="1" covered="3"/></j:report>`
+    expect(await readCoverage(zipped(jacoco))).toEqual({ coverage: { lines: 75, branches: undefined } })
+    const root = '<c:coverage xmlns:c="urn:c" lines-covered="1" lines-valid="4"/>'
+    expect(await readCoverage(zipped(root))).toEqual({ coverage: { lines: 25, branches: undefined } })
+    expect((await readCoverage(zipped('<coverage:other xmlns:coverage="urn:c"/>'))).fault?.reason).toBe('foreign')
+  })
+
   it('that cannot be read to its end has no totals', async () => {
     const reason = async (text: string) => (await readCoverage(zipped(text))).fault?.reason
     expect(await reason('this is no XML')).toBe('not_xml')
