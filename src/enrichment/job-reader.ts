@@ -55,6 +55,8 @@ export interface JobReader extends LeasedWork {
 
 /** Read at the same time. */
 const places = 4
+/** So that logs that trickle do not keep others waiting. Together they are fewer than the requests of one priority: others get through. */
+const slow = { afterMs: 5_000, extra: 3 }
 /** Failed tries of one log or report; with growing pauses they take about five hours. */
 const mostTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
@@ -153,7 +155,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
 
   const work = createLeasedWork<JobRead>({
     name: 'job reader',
-    queues: [{ places, take: async (limit, leaseMs) => queue.take(limit, leaseMs) }],
+    queues: [{ places, slow, take: async (limit, leaseMs) => queue.take(limit, leaseMs) }],
     nameOf: ({ chunkId, jobId, what }) => `${chunkId} ${jobId} ${what}`,
     work: readOne,
     onError: ({ jobId }, error) => log.error({ err: error, job: jobId }, 'a job log or report could not be read'),

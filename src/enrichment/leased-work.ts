@@ -8,6 +8,8 @@ import type { Log } from '../lib/log.ts'
 export interface LeasedQueue<Item> {
   /** Items in flight at a time. */
   readonly places: number
+  /** An item that takes longer gives its place to another one. At most `extra` do so. */
+  readonly slow?: { readonly afterMs: number; readonly extra: number } | undefined
   /** Which items in flight are this queue's; undefined: all. */
   readonly has?: (item: Item) => boolean
   /** Leases items that are due. */
@@ -41,6 +43,7 @@ export interface LeasedWork extends Loop {
 
 interface InFlight<Item> {
   readonly item: Item
+  readonly since: number
   isLeasedAgain: boolean
   done: Promise<void>
 }
@@ -101,7 +104,7 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
       options.onDone?.()
       loop.wake()
     }
-    const own: InFlight<Item> = { item, isLeasedAgain: false, done: Promise.resolve() }
+    const own: InFlight<Item> = { item, since: elapsed(clock), isLeasedAgain: false, done: Promise.resolve() }
     inFlight.set(itemName, own)
     own.done = worked()
   }
@@ -109,7 +112,10 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
   async function beginDue(): Promise<number> {
     let begun = 0
     for (const queue of queues) {
-      const free = queue.places - items().filter(queue.has ?? (() => true)).length
+      const own = [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true)
+      const { afterMs, extra } = queue.slow ?? { afterMs: Infinity, extra: 0 }
+      const slow = own.filter(({ since }) => elapsed(clock) - since > afterMs).length
+      const free = queue.places - own.length + Math.min(extra, slow)
       const taken = free > 0 ? await queue.take(free, leaseMs) : []
       for (const item of taken) begin(item)
       begun += taken.length

@@ -54,6 +54,37 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
   }
 }
 
+it('items that take long give their places to others, as many as may', async () => {
+  let now = 0
+  const clock = { now: () => now, sleep: systemClock.sleep }
+  const due = ['slow 1', 'slow 2', 'next 1', 'next 2', 'beyond']
+  const begun: string[] = []
+  const ends = Promise.withResolvers<void>()
+  const work = createLeasedWork<string>({
+    ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
+    queues: [{ places: 2, slow: { afterMs: 5_000, extra: 2 }, take: async limit => due.splice(0, limit) }],
+    work: async item => {
+      begun.push(item)
+      await ends.promise
+    },
+    ...{ rests: createRests(clock), clock, log: silentLog() },
+  })
+  work.start()
+  try {
+    await expect.poll(() => begun).toEqual(['slow 1', 'slow 2'])
+    now = 5_001
+    work.wake()
+    await expect.poll(() => begun).toEqual(['slow 1', 'slow 2', 'next 1', 'next 2'])
+    now = 20_000
+    work.wake()
+    ends.resolve()
+    await expect.poll(() => begun).toContain('beyond')
+  } finally {
+    ends.resolve()
+    await work.stop()
+  }
+})
+
 it('an item that becomes due again before its turn has ended gets its next turn at once, not when its lease ends', async () => {
   expect(await turnsOf(true)).toEqual(['first', 'first', 'next'])
 })

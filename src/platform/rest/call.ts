@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Dispatcher } from 'undici'
 import type { ExchangeLimits } from './exchange.ts'
 import type { Log } from '../../lib/log.ts'
+import type { StreamPace } from './stream.ts'
 import type { TokenType } from './credentials.ts'
 
 export interface RetryRules extends BackoffOptions {
@@ -24,6 +25,8 @@ export interface RequesterOptions {
   /** Requests of one priority that are under way at once. */
   readonly concurrency: number
   readonly limits: ExchangeLimits
+  /** How slow a stream may be; default: `streamPace`. */
+  readonly pace?: StreamPace | undefined
   readonly retry: RetryRules
   /** Path of the API's base, which error messages omit. */
   readonly basePath: string

@@ -24,6 +24,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { Budget } from './budget.ts'
 import type { HookDelivery, PipelineListItem, PlatformHook, PlatformProject } from './lists.ts'
 import type { Page } from './pages.ts'
+import type { StreamPace } from './stream.ts'
 import type { TokenType } from './credentials.ts'
 
 export interface PlatformClientOptions {
@@ -43,6 +44,8 @@ export interface PlatformClientOptions {
   /** All in ms. */
   readonly timeouts?: { readonly connect: number; readonly answer: number } | undefined
   readonly retry?: RetryRules | undefined
+  /** How slow a job log or an artifact may arrive. */
+  readonly pace?: StreamPace | undefined
   /** Longest answer that is read, bytes. */
   readonly maxBytes?: number | undefined
   /** Called for every answer 401: the token is missing, expired or revoked. */
@@ -176,6 +179,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     budget: options.budget,
     concurrency: options.concurrency,
     limits: { answerMs: answer, maxBytes: options.maxBytes ?? defaults.maxBytes },
+    pace: options.pace,
     retry: options.retry ?? defaults.retry,
     basePath: new URL(base).pathname,
     onUnauthorized: options.onUnauthorized,

@@ -108,6 +108,18 @@ export function errorOfConnection(
   return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, said: reason })
 }
 
+/** A stream was given up because it held a place for too long. */
+export function errorOfSlow(endpoint: string, said: string): PlatformError {
+  return new PlatformError({
+    kind: 'slow',
+    what: `The platform sends too slowly (${endpoint}: ${said}).`,
+    remedy:
+      "It is asked again by itself; if it lasts, look at the platform's storage of logs and artifacts, and at the network.",
+    endpoint,
+    said,
+  })
+}
+
 /** A request that changes something was redirected: this is not followed, as the method might get lost. */
 export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
   return new PlatformError({

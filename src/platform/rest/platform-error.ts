@@ -18,6 +18,8 @@ export type PlatformErrorKind =
   /** No connection, or one that broke. */
   | 'network'
   | 'timeout'
+  /** A stream that trickles, or takes too long in all. */
+  | 'slow'
   /** A redirect or a next page leads to another host, which is never followed. */
   | 'foreign-host'
   /** A web page, or a redirect to one, instead of the API. */
@@ -78,5 +80,6 @@ const passing: ReadonlySet<PlatformErrorKind> = new Set([
   'unavailable',
   'network',
   'timeout',
+  'slow',
   'broken-answer',
 ])

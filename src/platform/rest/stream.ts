@@ -2,7 +2,7 @@
 // there without credentials, and never over a less secure connection.
 import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
-import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
+import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfSlow, errorOfStatus } from './error-messages.ts'
 import { saidBy } from './error-body.ts'
 import { PlatformError } from './platform-error.ts'
 import { redact } from '../../lib/redaction.ts'
@@ -25,10 +25,23 @@ export interface StreamRequest {
   readonly endpoint: string
   /** Time-out for the headers, and for each pause in the body, ms. */
   readonly answerMs: number
+  readonly pace?: StreamPace | undefined
   /** Must not appear in errors. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }
+
+/** How slow a body may be. Only the time in which the platform is waited for counts. */
+export interface StreamPace {
+  /** For the whole body, ms. */
+  readonly maxMs: number
+  /** Bytes that each period must bring at least. A pause is judged by `answerMs` alone. */
+  readonly minBytes: number
+  readonly periodMs: number
+}
+
+/** 1 KiB/s at least; the longest log that is read by default (128 MiB) needs 219 KiB/s. */
+export const streamPace: StreamPace = { maxMs: 600_000, minBytes: 30 * 1024, periodMs: 30_000 }
 
 export type StreamHead =
   | { readonly as: 'answer'; readonly answer: Streamed }
@@ -78,9 +91,22 @@ export function redirectTo(to: URL, from: URL, endpoint: string): { readonly isO
 }
 
 async function* windowsOf(body: AsyncIterable<Buffer>, sent: StreamRequest): AsyncGenerator<Uint8Array> {
+  const { maxMs, minBytes, periodMs } = sent.pace ?? streamPace
+  let waited = 0
+  let period = { until: periodMs, bytes: 0 }
+  let began = performance.now()
   try {
     for await (const chunk of body) {
+      waited += performance.now() - began
+      period.bytes += chunk.length
+      if (waited > maxMs) throw errorOfSlow(sent.endpoint, `not whole after ${maxMs / 1_000} s`)
+      if (waited > period.until) {
+        const { bytes } = period
+        if (bytes < minBytes) throw errorOfSlow(sent.endpoint, `${bytes} bytes in ${periodMs / 1_000} s`)
+        period = { until: waited + periodMs, bytes: 0 }
+      }
       for (let from = 0; from < chunk.length; from += windowBytes) yield chunk.subarray(from, from + windowBytes)
+      began = performance.now()
     }
   } catch (error) {
     sent.signal.throwIfAborted()

@@ -51,7 +51,7 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
     refusals: number,
   ): Promise<Exclude<StreamHead, { as: 'redirect' }> & { readonly pause?: number | undefined }> {
     const endpoint = endpointOf(asked)
-    const sent = { dispatcher, endpoint, answerMs: options.limits.answerMs, signal }
+    const sent = { dispatcher, endpoint, answerMs: options.limits.answerMs, pace: options.pace, signal }
     const agent = { accept: '*/*', 'user-agent': options.userAgent, ...call.headers }
     let url = withPath(asked, moves.current(asked.pathname))
     let isOwn = true

@@ -1,0 +1,91 @@
+// How long a job log or an artifact may take: over HTTP, from a platform that drips.
+import { expect, it, onTestFinished } from 'vitest'
+import { answer, clientOf, inTurn, startPlatform, type Reply } from './platform-server.ts'
+import { streamPace } from '../../../src/platform/rest/stream.ts'
+import { readFileSync } from 'node:fs'
+
+const inside = { priority: 'inside' } as const
+
+/** Sends so many bytes every few milliseconds, until the connection ends. */
+const dripping =
+  (bytes: number): Reply =>
+  (_, response) => {
+    response.writeHead(200)
+    const timer = setInterval(() => response.write('x'.repeat(bytes)), 5)
+    response.on('close', () => clearInterval(timer))
+    onTestFinished(() => clearInterval(timer))
+  }
+
+async function failure(reply: Reply, pace: typeof streamPace) {
+  await using platform = await startPlatform(reply)
+  await using test = clientOf(platform.url, { pace })
+  const log = await test.client
+    .jobLog(3, 1, { ...inside, maxBytes: 2 ** 30, onWindow: () => undefined })
+    .catch((error: unknown) => error)
+  const requests = platform.asked.length
+  const artifact = await test.client
+    .jobArtifact(3, 1, 'junit', inside, async body => {
+      for await (const _ of body);
+    })
+    .catch((error: unknown) => error)
+  return { log, artifact, requests }
+}
+
+it('what brings too few bytes in a period is given up, is not resumed, and may be asked again later', async () => {
+  const found = await failure(dripping(1), { maxMs: 3_600_000, minBytes: 100_000, periodMs: 100 })
+  const slow = { kind: 'slow', passing: true, message: expect.stringContaining('bytes in 0.1 s') as string }
+  expect(found).toMatchObject({ log: slow, artifact: slow, requests: 1 })
+})
+
+it('what is not whole in time is given up, however much arrives', async () => {
+  const found = await failure(dripping(10_000), { maxMs: 100, minBytes: 0, periodMs: 10 })
+  const slow = { kind: 'slow', message: expect.stringContaining('not whole after 0.1 s') as string }
+  expect(found).toMatchObject({ log: slow, artifact: slow, requests: 1 })
+})
+
+it('the time that the reader takes itself does not count', async () => {
+  await using platform = await startPlatform(answer(200, 'x'.repeat(1_000_000)))
+  await using test = clientOf(platform.url, { pace: { maxMs: 2_000, minBytes: 2 ** 30, periodMs: 2_000 } })
+  let now = performance.now()
+  const until = now + 2_500
+  const read = await test.client.jobLog(3, 1, {
+    ...{ ...inside, maxBytes: 2 ** 30 },
+    onWindow: () => {
+      while (now < until) now = performance.now()
+    },
+  })
+  expect(read).toEqual({ bytes: 1_000_000, isWhole: true })
+})
+
+it('a job that moved back after its move was remembered is found there, once', async () => {
+  const gone = answer(404, '{"message":"404 Project Not Found"}')
+  const moved = answer(301, '', { location: '/api/v4/projects/81/jobs/1/trace' })
+  await using platform = await startPlatform(inTurn(moved, answer(200, 'first'), gone, answer(200, 'again'), gone))
+  await using test = clientOf(platform.url)
+  const read = () => test.client.jobLog(3, 1, { ...inside, maxBytes: 100, onWindow: () => undefined })
+  expect(await read()).toMatchObject({ bytes: 5 })
+  expect(await read()).toMatchObject({ bytes: 5 })
+  const [old, current] = ['/api/v4/projects/3/jobs/1/trace', '/api/v4/projects/81/jobs/1/trace']
+  expect(platform.asked.map(({ path }) => path)).toEqual([old, current, current, old])
+  await expect(read()).rejects.toMatchObject({ status: 404 })
+  // Nothing was remembered any more, so the 404 is not asked a second time.
+  expect(platform.asked).toHaveLength(5)
+})
+
+it('another error of the new address does not lead back to the old one', async () => {
+  const moved = answer(301, '', { location: '/api/v4/projects/81/jobs/1/trace' })
+  const forbidden = answer(403, '{"message":"403 Forbidden"}')
+  await using platform = await startPlatform(inTurn(moved, answer(200, 'first'), forbidden))
+  await using test = clientOf(platform.url)
+  const read = () => test.client.jobLog(3, 1, { ...inside, maxBytes: 100, onWindow: () => undefined })
+  await read()
+  await expect(read()).rejects.toMatchObject({ status: 403 })
+  await expect(read()).rejects.toMatchObject({ status: 403 })
+  expect(platform.asked.slice(2).map(({ path }) => path)).toEqual(Array(2).fill('/api/v4/projects/81/jobs/1/trace'))
+})
+
+it('the guide says how slow a log may be', () => {
+  const guide = readFileSync('docs/inside-jobs.md', 'utf8')
+  expect(guide).toContain(`${streamPace.minBytes / 1024} KiB in ${streamPace.periodMs / 1_000} s`)
+  expect(guide).toContain(`${streamPace.maxMs / 60_000} minutes`)
+})
