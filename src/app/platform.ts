@@ -5,6 +5,7 @@ import { createEnricher, type Enricher } from '../enrichment/enricher.ts'
 import { createMemoryBudget } from '../platform/rest/memory-budget.ts'
 import { createPlatformClient, type PlatformClient } from '../platform/rest/client.ts'
 import { createPoller, type Poller } from '../discovery/poller.ts'
+import { pollMessage, pollScopeOf } from '../discovery/poll-scope.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { createRedelivery, type Redelivery } from '../discovery/redelivery.ts'
 import { createStoredBudget } from '../discovery/stored-budget.ts'
@@ -96,15 +97,16 @@ export function startPlatformParts(
   const errors = createErrorThrottle(log)
   const shared = { client, runs, repositories, leases, rules, selection, errors, clock, log }
   const { publicUrl, poll, platform, traceparent } = config
-  const { projects = [], groups = [], mine, interval, lookback } = poll
-  const polls = projects.length + groups.length > 0 || mine
-  const poller = polls
-    ? createPoller({
-        ...shared,
-        ...{ projects, groups, ownPipelines: mine, interval, lookback, perMinute: platform.budget },
-        onFound: () => events.discovered.emit(),
-      })
-    : undefined
+  const { interval, lookback } = poll
+  const scope = pollScopeOf(poll)
+  log.info(pollMessage(scope, platform.budget))
+  const poller =
+    scope.description === undefined
+      ? undefined
+      : createPoller({
+          ...{ ...shared, ...scope, interval, lookback, perMinute: platform.budget },
+          onFound: () => events.discovered.emit(),
+        })
   const enricher = createEnricher({
     ...shared,
     ...{ budget, traceparent, queue: enrichment, trends: views.trends },
@@ -120,7 +122,7 @@ export function startPlatformParts(
     (config.redelivery || config.watchHooks) && publicUrl !== undefined
       ? createRedelivery({
           ...shared,
-          ...{ inbox, projects, groups, publicUrl, profile: profiles[platform.profile] },
+          ...{ inbox, projects: scope.projects, groups: scope.groups, publicUrl, profile: profiles[platform.profile] },
           ...{ events: selectEvents(config.events), redelivers: config.redelivery },
           onAccepted: () => events.accepted.emit(),
           onOversize: project => poller?.hurry(project),

@@ -16,6 +16,8 @@ export interface BackfillCommand {
   readonly words: string
   readonly project: readonly string[]
   readonly group: readonly string[]
+  /** Also the pipelines that the token's user started, in all projects. */
+  readonly mine: boolean
   /** Audit events instead of pipelines. */
   readonly audit: boolean
   readonly dryRun: boolean

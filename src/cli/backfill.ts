@@ -13,6 +13,8 @@ import {
   type BackfillResult,
 } from './backfill-command.ts'
 import { selectionOf } from '../app/processing.ts'
+import { ownPipelines } from '../discovery/poll-own-pipelines.ts'
+import { pollScopeOf } from '../discovery/poll-scope.ts'
 import { createPollContext } from '../discovery/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
 import { openStore } from '../store/open-store.ts'
@@ -75,11 +77,12 @@ async function backfillPipelines(
 ): Promise<BackfillResult> {
   const platform = platformOf(config, store, log)
   const { project, group, dryRun } = command
-  const named = project.length + group.length > 0
-  const projects = named ? project : (config.poll.projects ?? [])
-  const groups = named ? group : (config.poll.groups ?? [])
-  if (projects.length + groups.length === 0) {
-    throw new ConfigError('No project is given.', 'Use --project or --group, or set PIPESPAN_POLL_GROUPS.')
+  const named = project.length + group.length > 0 || command.mine
+  const scope = named
+    ? pollScopeOf({ projects: project, groups: group, mine: command.mine, crossProject: false })
+    : pollScopeOf(config.poll)
+  if (scope.description === undefined) {
+    throw new ConfigError('No project is given.', 'Use --project, --group or --mine, or set PIPESPAN_POLL_GROUPS.')
   }
   const now = (): number => systemClock.now()
   const { blockedAfter, staleAfter } = config
@@ -101,9 +104,9 @@ async function backfillPipelines(
       context,
       backfills: store.repositories.backfills,
       runs: store.runs,
-      name: nameOfCommand(command.words, projects, groups),
+      name: nameOfCommand(command.words, scope),
       range: { since: command.since, until: command.until ?? now() },
-      ...{ projects, groups, dryRun, now },
+      ...{ scope, dryRun, now },
       onProgress: progress => {
         last = progress
         shower(progress)
@@ -176,7 +179,10 @@ function summaryOf(summary: BackfillProgress, { dryRun, deliver }: BackfillComma
   return [
     `${iso(range.since)} to ${iso(range.until)}${resumed ? ', resumed' : ''}:`,
     `${counted(summary)} ${projects.all} projects, ${requests} requests.`,
-    ...failed.map(({ project, reason }) => `Project ${project} was skipped: ${reason}`),
+    ...failed.map(({ project, reason }) => {
+      const what = project === ownPipelines ? "The token's own pipelines were" : `Project ${project} was`
+      return `${what} skipped: ${reason}`
+    }),
     next,
   ].join('\n')
 }
@@ -196,7 +202,7 @@ function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
     ...config,
     listen: closed,
     admin: { ...config.admin, listen: closed },
-    poll: { ...config.poll, projects: [], groups: [], mine: false },
+    poll: { ...config.poll, projects: [], groups: [], mine: false, crossProject: false },
     redelivery: false,
     watchHooks: false,
     audit: [],

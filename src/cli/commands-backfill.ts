@@ -7,6 +7,7 @@ interface Given {
   readonly until?: number
   readonly project: readonly string[]
   readonly group: readonly string[]
+  readonly mine: boolean
   readonly audit: boolean
   readonly dryRun: boolean
   readonly deliver: boolean
@@ -32,11 +33,12 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
       .option('--until <when>', 'the end of the range, written the same way; default: now', instant)
       .option(
         '--project <project>',
-        'ID or full path, comma-separated or repeated; default: the polled projects',
+        'ID or full path, comma-separated or repeated; default: what is polled',
         several,
         [],
       )
       .option('--group <group>', 'a group, with its subgroups', several, [])
+      .option('--mine', "the pipelines that the token's user started, in all projects", false)
       .option('--audit', 'the audit events of PIPESPAN_AUDIT instead of pipelines', false)
       .option('--dry-run', 'only count; change nothing', false)
       .option('--deliver', 'also fetch details and export, for a store without a running daemon', false)
@@ -45,8 +47,8 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
         answer(async (given: Given) => {
           if (given.until !== undefined && given.until <= given.since)
             throw misuse('--until must be later than --since.')
-          if (given.audit && given.project.length + given.group.length > 0) {
-            throw misuse('--audit reads the sources in PIPESPAN_AUDIT: omit --project and --group.')
+          if (given.audit && (given.mine || given.project.length + given.group.length > 0)) {
+            throw misuse('--audit reads the sources in PIPESPAN_AUDIT: omit --project, --group and --mine.')
           }
           const { backfillCommand } = await import('./backfill.ts')
           return backfillCommand(terminal, file(), { ...given, words: words.join(' ') })

@@ -56,6 +56,11 @@ export const pollingOptions = {
       default: 'false',
       says: "Poll for pipelines that the token's user started, in all projects.",
     }),
+    crossProject: setting(boolean, {
+      variable: 'PIPESPAN_POLL_CROSS_PROJECT',
+      default: 'true',
+      says: 'Where the settings above name nothing to poll, and there is a token: poll what it may see, which is the pipelines that its user started, in all projects, and the projects that its user is a member of. Per round 3 requests and 2 for each project that was active, at most six tenths of PIPESPAN_PLATFORM_BUDGET.',
+    }),
     interval: setting(duration, {
       variable: 'PIPESPAN_POLL_INTERVAL',
       default: '60s',

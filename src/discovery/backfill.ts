@@ -2,11 +2,14 @@
 // backfill that was interrupted continues; pipelines that were exported are skipped.
 import { changedPipelines } from './poll-list.ts'
 import { isNew } from './discovered-run.ts'
+import { ownPipelines, ownPipelinesOf } from './poll-own-pipelines.ts'
+import { projectListsOf } from './project-lists.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Backfill } from '../store/ports/discovery-documents.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
 import type { PollContext } from './poll-context.ts'
+import type { PollScope } from './poll-scope.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 
@@ -23,9 +26,7 @@ export interface BackfillOptions {
   /** A backfill of the same name continues an interrupted one, within a week. */
   readonly name: string
   readonly range: BackfillRange
-  /** Ids or full paths. */
-  readonly projects: readonly string[]
-  readonly groups: readonly string[]
+  readonly scope: PollScope
   /** Only counts. */
   readonly dryRun: boolean
   readonly onProgress: (progress: BackfillProgress) => void
@@ -43,7 +44,7 @@ export interface BackfillProgress {
   /** Those that show something new. */
   readonly found: number
   readonly requests: number
-  /** Projects that could not be read, with why. */
+  /** Projects or lists that could not be read, with why. */
   readonly failed: readonly { readonly project: string; readonly reason: string }[]
 }
 
@@ -60,6 +61,8 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
+  /** Pipelines that the list of the token's user has shown, which the lists of projects show again. */
+  const ofUser = new Set<number>()
 
   const progress = (): BackfillProgress => ({
     range: { since: at.since, until: at.until },
@@ -77,7 +80,8 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     options.onProgress(progress())
   }
 
-  async function discoverAll(items: readonly PipelineListItem[]): Promise<void> {
+  async function discoverAll(listed: readonly PipelineListItem[]): Promise<void> {
+    const items = listed.filter(({ id }) => !ofUser.has(id))
     counts.seen += items.length
     counts.found += dryRun ? await countFound(items, options) : await context.discover(items)
   }
@@ -102,6 +106,30 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
       await discoverAll(step.items)
   }
 
+  /** By when they were created: this list has no other order. Read from its start after an interruption: it is short, and what is known is skipped. */
+  async function readOwn(): Promise<void> {
+    const { since: createdAfter, until: createdBefore } = at
+    for (const source of [undefined, 'parent_pipeline']) {
+      const query = { createdAfter, createdBefore, source }
+      for await (const { items } of ownPipelinesOf(context.client, query, context.call)) {
+        await discoverAll(items)
+        for (const { id } of items) ofUser.add(id)
+        options.onProgress(progress())
+      }
+    }
+  }
+
+  if (options.scope.ownPipelines && at.own !== 'read') {
+    try {
+      await readOwn()
+    } catch (error) {
+      // Where the token is refused everywhere, so will be the next request.
+      const isRefused = error instanceof PlatformError && error.kind === 'unauthorized'
+      if (!isOwn(error) && !isRefused) throw error
+      failed.push({ project: ownPipelines, reason: error.message })
+    }
+    await save({ ...at, own: 'read' })
+  }
   const projects = await projectsOf(options, failed)
   counts.all = projects.length
   for (const id of projects) {
@@ -122,7 +150,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
 
 /** Ids in ascending order, so that the last id read is enough to continue. */
 async function projectsOf(
-  { context, projects, groups }: BackfillOptions,
+  { context, scope: { projects, groups, memberProjects } }: BackfillOptions,
   failed: { project: string; reason: string }[],
 ): Promise<number[]> {
   const ids = new Set<number>()
@@ -134,8 +162,8 @@ async function projectsOf(
       failed.push({ project, reason: error.message })
     }
   }
-  for (const group of groups) {
-    for await (const page of context.client.groupProjects(group, {}, context.call)) {
+  for (const { pages } of projectListsOf(context.client, groups, memberProjects)) {
+    for await (const page of pages({}, context.call)) {
       for (const { id } of page.items) ids.add(id)
     }
   }

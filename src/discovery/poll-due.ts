@@ -4,6 +4,7 @@ import type { PollContext } from './poll-context.ts'
 import type { PollHints } from './poll-hints.ts'
 import type { PollTurns } from './poll-turns.ts'
 import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { ProjectList } from './project-lists.ts'
 
 export interface DueOptions {
   readonly context: PollContext
@@ -11,11 +12,13 @@ export interface DueOptions {
   readonly hints: PollHints
   /** Ids or full paths. */
   readonly projects: readonly string[]
-  readonly groups: readonly string[]
+  readonly lists: readonly ProjectList[]
   /** How far a project that was never read is read back, ms. */
   readonly lookback: number
   /** Runs one request's worth of work and logs its failure. */
   readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
+  /** The same for a list of projects. False if the token was refused: it will be for other lists, too. */
+  readonly tryingList: (subject: string, work: () => Promise<void>) => Promise<boolean>
 }
 
 export interface DueProject {
@@ -38,28 +41,32 @@ const activeWithin = 2 * hour
 const ranWithin = 14 * 24 * hour
 export const few = 5
 
-export function createDue({ context, turns, hints, projects, groups, lookback, trying }: DueOptions): Due {
+export function createDue(options: DueOptions): Due {
+  const { context, turns, hints, projects, lists, lookback, trying } = options
   const { client } = context
 
   /** Projects with activity of users lately. */
-  async function active(group: string): Promise<PlatformProject[]> {
+  async function active(): Promise<PlatformProject[]> {
     const found: PlatformProject[] = []
-    await trying(`group ${group}`, async () => {
-      const activeAfter = context.now() - activeWithin
-      for await (const page of client.groupProjects(group, { activeAfter }, context.call)) {
-        context.observeTime(page.servedAt)
-        found.push(...page.items.filter(({ archived }) => !archived))
-      }
-    })
+    for (const { name, pages } of lists) {
+      const goesOn = await options.tryingList(name, async () => {
+        const activeAfter = context.now() - activeWithin
+        for await (const page of pages({ activeAfter }, context.call)) {
+          context.observeTime(page.servedAt)
+          found.push(...page.items.filter(({ archived }) => !archived))
+        }
+      })
+      if (!goesOn) break
+    }
     return found
   }
 
-  /** The project, if it is in one of our groups. */
+  /** The project, if it is in one of our lists. */
   async function hinted(id: number): Promise<PlatformProject | undefined> {
     let found: PlatformProject | undefined
     await trying(`project ${id}`, async () => {
       const project = await client.project(id, context.call)
-      const ours = groups.some(group => project.path?.startsWith(`${group}/`) === true)
+      const ours = lists.some(list => list.has(project))
       if (ours && !projects.includes(project.path ?? '')) found = project
     })
     return found
@@ -72,16 +79,14 @@ export function createDue({ context, turns, hints, projects, groups, lookback, t
       for (const project of projects) {
         if (turns.isDue(project, 1)) due.set(project, { entry: book.get(project) ?? newEntry(project, first, project) })
       }
-      for (const group of groups) {
-        for (const facts of await active(group)) {
-          if (!turns.isDue(facts.id, 1)) continue
-          due.set(facts.id, { entry: book.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
-        }
+      for (const facts of await active()) {
+        if (!turns.isDue(facts.id, 1)) continue
+        due.set(facts.id, { entry: book.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
       }
       for (const id of hints.take()) {
         const known = book.get(id)
         if (known !== undefined) due.set(id, { entry: known })
-        if (known !== undefined || groups.length === 0 || due.has(id)) continue
+        if (known !== undefined || lists.length === 0 || due.has(id)) continue
         const facts = await hinted(id)
         if (facts !== undefined) due.set(id, { entry: newEntry(id, first, facts.path), facts })
       }

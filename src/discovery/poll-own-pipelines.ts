@@ -2,10 +2,36 @@
 // under way, and now and then over the whole lookback, to find retries.
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { overlap, type PollContext } from './poll-context.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import type { Page } from '../platform/rest/pages.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 const day = 24 * 3_600_000
+
+/** For people. */
+export const ownPipelines = "the token's own pipelines"
+
+/** As the client's; an older platform lacks this list, and the error then names the settings that do without. */
+export async function* ownPipelinesOf(
+  client: PlatformClient,
+  ...[query, call]: Parameters<PlatformClient['ownPipelines']>
+): AsyncGenerator<Page<PipelineListItem>, void> {
+  try {
+    yield* client.ownPipelines(query, call)
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.kind !== 'not-found') throw error
+    const { kind, status, endpoint } = error
+    throw new PlatformError({
+      ...{ kind, status, endpoint },
+      what: "The platform has no list of a user's pipelines in all projects (404 at GET /pipelines).",
+      remedy:
+        'Name the projects in poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS), ' +
+        'and turn off poll.mine (PIPESPAN_POLL_MINE).',
+    })
+  }
+}
 
 /** `whole`: over all of `lookback`. Rejects with a PlatformError. */
 export async function lookAtMine(
@@ -24,7 +50,7 @@ export async function lookAtMine(
   const seen: PipelineListItem[] = []
   for (const source of [undefined, 'parent_pipeline']) {
     const query = { createdAfter: since, ...(source !== undefined && { source }) }
-    for await (const page of context.client.ownPipelines(query, context.call)) {
+    for await (const page of ownPipelinesOf(context.client, query, context.call)) {
       context.observeTime(page.servedAt)
       await context.discover(page.items)
       seen.push(...page.items)

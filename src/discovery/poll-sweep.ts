@@ -1,14 +1,15 @@
-// The slow sweep: once a day every project of a group is read, whatever its last activity, a few in each round. A restart continues it.
+// The slow sweep: once a day every project of a list is read, whatever its last activity, a few in each round. A restart continues it.
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { ProjectList } from './project-lists.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts'
 
 type SweepState = Omit<StoredSweep, 'instance' | 'group'>
 
 export interface SweepOptions {
-  readonly group: string
+  readonly list: ProjectList
   readonly context: PollContext
   readonly sweeps: Repositories['sweeps']
   /** Between rounds, ms. */
@@ -31,14 +32,14 @@ const day = 24 * 3_600_000
 const share = 0.9
 
 export function createSweep(options: SweepOptions): Sweep {
-  const { group, context, sweeps, interval, lookback } = options
-  const { instance } = context.client
+  const { list, context, sweeps, interval, lookback } = options
+  const key = { instance: context.client.instance, group: list.key }
   let page:
     | { readonly items: PlatformProject[]; readonly next: string | undefined; readonly from: string | undefined }
     | undefined
 
   async function load(): Promise<SweepState> {
-    const known = await sweeps.get({ instance, group })
+    const known = await sweeps.get(key)
     const now = context.now()
     if (known === undefined) {
       const first = { startedAt: now, since: now - lookback, count: 0, done: false }
@@ -53,13 +54,13 @@ export function createSweep(options: SweepOptions): Sweep {
   }
 
   async function save(state: SweepState): Promise<void> {
-    await sweeps.put({ ...state, instance, group })
+    await sweeps.put({ ...state, ...key })
   }
 
   /** The projects still to be read of the page at `from`. */
   async function pageAt(from: string | undefined): Promise<NonNullable<typeof page>> {
     if (page !== undefined && page.from === from) return page
-    for await (const { items, next, servedAt } of context.client.groupProjects(group, {}, { ...context.call, from })) {
+    for await (const { items, next, servedAt } of list.pages({}, { ...context.call, from })) {
       context.observeTime(servedAt)
       page = { items: [...items], next, from }
       return page

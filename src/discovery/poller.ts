@@ -1,8 +1,9 @@
 // Finds pipelines without webhooks, in rounds that stay within a share of the API budget, the most urgent first:
 //
-//   every round       projects the operator named; those with pipelines under way; those with a user's activity of late
+//   every round       pipelines that the token's user started; projects the operator named; those with pipelines under way; those with a user's
+//                     activity of late, in the groups named or, where nothing is named, of which the token's user is a member
 //   every few rounds  projects that ran anything in the last two weeks: schedules and retries move no activity
-//   once a day        every project of a group, a few in each round (`poll-sweep.ts`)
+//   once a day        every project of these lists, a few in each round (`poll-sweep.ts`)
 //
 // One replica polls at a time, by a lease. All it knows is in the store, so a restart continues.
 import { createLoop, type Loop } from '../lib/loop.ts'
@@ -13,8 +14,10 @@ import { createDue, few, type DueProject } from './poll-due.ts'
 import { createSingleton } from './singleton.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
-import { lookAtMine } from './poll-own-pipelines.ts'
+import { lookAtMine, ownPipelines } from './poll-own-pipelines.ts'
 import { newEntry, openBook, type PollBook } from './poll-book.ts'
+import { pollShare, type PollScope } from './poll-scope.ts'
+import { projectListsOf } from './project-lists.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
@@ -26,17 +29,13 @@ import type { Runs } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
-export interface PollerOptions {
+export interface PollerOptions extends Omit<PollScope, 'description'> {
   readonly client: PlatformClient
   readonly runs: Runs
   readonly repositories: Pick<Repositories, 'polledProjects' | 'ownPipelines' | 'sweeps'>
   readonly leases: Leases
   readonly rules: DiscoveryRules
   readonly selection: Selection
-  /** Ids or full paths. */
-  readonly projects: readonly string[]
-  readonly groups: readonly string[]
-  readonly ownPipelines: boolean
   /** Between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
@@ -69,8 +68,6 @@ export interface Poller extends Loop {
   hurry(project: string | undefined): void
 }
 
-/** Share of the API budget for rounds; the rest is for enrichment and commands. */
-const share = 0.6
 /** Share of a round for urgent projects while others wait. */
 const urgentShare = 0.9
 const atOnce = 4
@@ -78,7 +75,7 @@ const atOnce = 4
 export function createPoller(options: PollerOptions): Poller {
   const { client, repositories, leases, errors, clock, log } = options
   const interval = Math.max(1_000, options.interval)
-  const allowance = Math.max(10, Math.floor((options.perMinute * interval * share) / 60_000))
+  const allowance = Math.max(10, Math.floor((options.perMinute * interval * pollShare) / 60_000))
   const closing = new AbortController()
   const context: PollContext = createPollContext({ ...options, source: 'poller', signal: closing.signal })
   const counters = { rounds: 0, discovered: 0 }
@@ -90,9 +87,10 @@ export function createPoller(options: PollerOptions): Poller {
   const end: { now: boolean } = { now: false }
   const isEnding = (): boolean => end.now || closing.signal.aborted
 
-  const sweeps = options.groups.map(group =>
+  const lists = projectListsOf(client, options.groups, options.memberProjects)
+  const sweeps = lists.map(list =>
     createSweep({
-      group,
+      list,
       context,
       sweeps: repositories.sweeps,
       interval,
@@ -107,19 +105,33 @@ export function createPoller(options: PollerOptions): Poller {
 
   /** Runs one request's worth of work; a failure is logged once, and ends the round where every request would fail. */
   async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
+    const outcome = await outcomeOf(subject, work)
+    if (outcome === 'refused') end.now = true
+    return outcome === 'answered'
+  }
+
+  /** A token that may not read a list may read projects all the same, so its refusal does not end the round. */
+  async function tryingList(subject: string, work: () => Promise<void>): Promise<boolean> {
+    return (await outcomeOf(subject, work)) !== 'refused'
+  }
+
+  /** `refused`: the token, or its scope, was. Where no request would be answered, the round ends. */
+  async function outcomeOf(subject: string, work: () => Promise<void>): Promise<'answered' | 'failed' | 'refused'> {
     if (isEnding() || !(await lease.isMine())) {
       end.now = true
-      return false
+      return 'failed'
     }
     try {
       await work()
       errors.answered(subject)
-      return true
+      return 'answered'
     } catch (error) {
-      if (closing.signal.aborted) return false
+      if (closing.signal.aborted) return 'failed'
       if (!(error instanceof PlatformError)) throw error
-      if (errors.failed(subject, error) === 'stop') end.now = true
-      return false
+      if (errors.failed(subject, error) === 'go-on') return 'failed'
+      if (error.kind === 'unauthorized' || error.kind === 'forbidden') return 'refused'
+      end.now = true
+      return 'failed'
     }
   }
 
@@ -139,7 +151,17 @@ export function createPoller(options: PollerOptions): Poller {
     if (!done) turns.failed(project)
   }
 
-  const due = createDue({ ...options, context, turns, hints, trying })
+  async function lookAtOwn(): Promise<void> {
+    const whole = counters.rounds % few === 0
+    const outcome = await outcomeOf(ownPipelines, async () =>
+      lookAtMine(context, repositories.ownPipelines, { lookback: options.lookback, whole }),
+    )
+    if (outcome === 'answered') turns.answered(ownPipelines, false)
+    else if (!isEnding()) turns.failed(ownPipelines)
+    options.onFound()
+  }
+
+  const due = createDue({ ...options, lists, context, turns, hints, trying, tryingList })
 
   /** A few projects at once, the longest unasked first, as long as the round's share lasts. */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
@@ -159,13 +181,7 @@ export function createPoller(options: PollerOptions): Poller {
     book ??= await openBook(repositories.polledProjects, client.instance)
     counters.rounds += 1
     const start = context.requests()
-    if (options.ownPipelines) {
-      const whole = counters.rounds % few === 0
-      await trying("the token's own pipelines", () =>
-        lookAtMine(context, repositories.ownPipelines, { lookback: options.lookback, whole }),
-      )
-      options.onFound()
-    }
+    if (options.ownPipelines && turns.isDue(ownPipelines, 1)) await lookAtOwn()
     await lookAll(await due.urgent(book), start + allowance * urgentShare)
     await lookAll(due.ranLately(book), start + allowance)
     for (const sweep of sweeps) {

@@ -10,6 +10,7 @@ import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { Random } from '../../src/demo/platform/random.ts'
+import { restRefusals } from '../../src/demo/platform/rest-refusals.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { runProgram } from '../../src/cli/program.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
@@ -24,9 +25,11 @@ describe('pipespan backfill', () => {
   let state: PlatformState
   const token = 'pat-73d1-secret'
   let audit: string | undefined
+  let crossProject: string | undefined
 
   beforeEach(async () => {
     audit = undefined
+    crossProject = undefined
     folder = mkdtempSync(path.join(tmpdir(), 'pipespan-backfill-'))
     state = new PlatformState()
     const timeline = new Timeline(Date.now() - 20 * hour)
@@ -57,6 +60,7 @@ describe('pipespan backfill', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
       PIPESPAN_AUDIT: audit,
+      PIPESPAN_POLL_CROSS_PROJECT: crossProject,
     }
     const code = await runProgram(['backfill', ...args], { stdout, stderr, env })
     stdout.end()
@@ -103,12 +107,28 @@ describe('pipespan backfill', () => {
     expect(JSON.stringify([dry, first])).not.toContain(token)
   })
 
+  it('reads what the token may see where nothing is named, and only that of its user with --mine', async () => {
+    const all = await run('--since', '2d', '--dry-run')
+    expect(all.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
+    const paths = () => new Set(api.asked.splice(0).map(({ path }) => path))
+    expect(paths()).toContain('/projects')
+    const mine = await run('--since', '2d', '--dry-run', '--mine')
+    expect(mine.out).toContain(`${state.pipelines.size} pipelines seen`)
+    expect(paths()).toEqual(new Set(['/pipelines']))
+    crossProject = 'false'
+    expect((await run('--since', '2d')).err).toContain('No project is given. Use --project, --group or --mine')
+    api.misbehave = ({ path }) => (path === '/pipelines' ? restRefusals.notFound('Not Found') : undefined)
+    const { code, out } = await run('--since', '2d', '--mine', '--project', '301')
+    expect(code).toBe(1)
+    expect(out).toMatch(/The token's own pipelines were skipped: .*PIPESPAN_POLL_PROJECTS/)
+  })
+
   it.each([
     [['--since', '1d', '--audit'], 1, 'No audit events are configured.'],
     [['--since', '1d', '--audit', '--group', 'brightwater'], 2, 'PIPESPAN_AUDIT'],
     [['--since', 'yesterday'], 2, 'how long ago'],
     [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
-    [['--since', '1d'], 1, 'No project is given.'],
+    [['--since', '1d', '--audit', '--mine'], 2, 'omit --project, --group and --mine'],
     [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
   ])('%j ends with %i', async (args, code, words) => {
     const result = await run(...args)

@@ -612,6 +612,31 @@ it('20: reports of jobs that are to be read and that no job has', async () => {
   expect((await examined()).reported).toEqual([])
 })
 
+it('20a: the lists of what the token may see, where nothing is named to poll', async () => {
+  delete env.PIPESPAN_POLL_PROJECTS
+  const { text } = await run()
+  expect(text).toContain("✓ platform: The token can read its user's pipelines in all projects.")
+  expect(text).toContain('✓ platform: The token can read the projects that its user is a member of.')
+  answering(/^\/pipelines$/, () => restFaults.notFound('Not Found'))
+  expect(await examined()).toEqual({
+    code: 2,
+    reported: [
+      {
+        check: 'platform',
+        level: 'failure',
+        what: "The platform has no list of a user's pipelines in all projects (404 at GET /pipelines).",
+        remedy: expect.stringContaining('PIPESPAN_POLL_PROJECTS') as string,
+      },
+    ],
+  })
+  answering(/^\/pipelines$/, restFaults.missingScope)
+  expect((await examined()).reported).toMatchObject([
+    { check: 'platform', level: 'failure', what: expect.stringContaining('403 at GET /pipelines') as string },
+  ])
+  env.PIPESPAN_POLL_CROSS_PROJECT = 'false'
+  expect((await run()).text).toContain('- platform: Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off')
+})
+
 it('21: audit events of a group or project whose owner or maintainer the token is not, and of which the platform has none', async () => {
   env.PIPESPAN_AUDIT = 'brightwater,brightwater/mobile'
   platformState.audit.isOwner = false

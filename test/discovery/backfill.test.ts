@@ -4,6 +4,7 @@ import { backfill, type BackfillOptions } from '../../src/discovery/backfill.ts'
 import { createPollContext } from '../../src/discovery/poll-context.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { day, hour, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
+import { pollScopeOf, type PollScope, type PollSettings } from '../../src/discovery/poll-scope.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
 
@@ -35,13 +36,16 @@ function run(world: PolledWorld, options: Partial<BackfillOptions> = {}, signal 
     runs: world.store.runs,
     name: 'test',
     range: { since: start, until: world.now() },
-    projects: [],
-    groups: ['brightwater'],
+    scope: scopeOf({ groups: ['brightwater'] }),
     dryRun: false,
     onProgress: () => undefined,
     now: () => world.now(),
     ...options,
   })
+}
+
+function scopeOf(named: Partial<PollSettings>): PollScope {
+  return pollScopeOf({ mine: false, crossProject: false, ...named })
 }
 
 async function exported(world: PolledWorld): Promise<number[]> {
@@ -102,6 +106,44 @@ describe('a backfill', () => {
     const { failed, found } = await run(world)
     expect(failed).toEqual([{ project: '302', reason: expect.stringContaining('knows no such thing') as string }])
     expect(found).toBeGreaterThan(10)
+  })
+
+  it("reads what the token may see: its user's pipelines in all projects, and its projects, each pipeline once", async () => {
+    await using world = await openPast()
+    world.api.isMember = ({ path }) => path.startsWith('brightwater/shop/')
+    const all = [...world.lifecycle.state.pipelines.values()]
+    const scope = scopeOf({ crossProject: true })
+    world.api.misbehave = ({ path }) => (path === '/pipelines' ? restFaults.missingScope() : undefined)
+    const without = await run(world, { scope, dryRun: true })
+    const ofMember = all.filter(({ project }) => project.path.startsWith('brightwater/shop/'))
+    expect(without.found).toBe(ofMember.length)
+    expect(without.failed).toEqual([
+      { project: "the token's own pipelines", reason: expect.stringContaining('scope') as string },
+    ])
+    world.api.misbehave = () => undefined
+    expect(await run(world, { scope, dryRun: true })).toMatchObject({ seen: all.length, found: all.length, failed: [] })
+    expect(await run(world, { scope })).toMatchObject({ seen: all.length, found: all.length })
+    expect(await exported(world)).toEqual(all.map(({ id }) => id))
+  })
+
+  it("keeps to its stretch in the list of the user's pipelines, and does not read it again when it goes on", async () => {
+    await using world = await openPast()
+    world.api.isMember = () => false
+    const range = { since: start + 12 * hour, until: start + 24 * hour }
+    const inside = [...world.lifecycle.state.pipelines.values()].filter(
+      ({ createdAt }) => createdAt >= range.since && createdAt <= range.until,
+    )
+    expect(inside.length).toBeGreaterThan(10)
+    const stopping = new AbortController()
+    const onProgress: BackfillOptions['onProgress'] = ({ projects }) => {
+      if (projects.done === 1) stopping.abort(new Error('stopped'))
+    }
+    const scope = scopeOf({ mine: true, projects: ['301', '302'] })
+    await expect(run(world, { scope, range, onProgress }, stopping.signal)).rejects.toThrow('stopped')
+    world.api.asked.length = 0
+    await run(world, { scope, range })
+    expect(world.api.asked.filter(({ path }) => path === '/pipelines')).toEqual([])
+    expect(await exported(world)).toEqual(expect.arrayContaining(inside.map(({ id }) => id)))
   })
 
   it('lets the pipelines of the day pass', async () => {

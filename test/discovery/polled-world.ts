@@ -39,7 +39,8 @@ export interface WorldOptions {
   /** True for the newest platforms: payloads name bridges and roots. Default false. */
   readonly newest?: boolean
   readonly poll?:
-    Partial<Pick<PollerOptions, 'projects' | 'groups' | 'ownPipelines' | 'interval' | 'lookback'>> | undefined
+    | Partial<Pick<PollerOptions, 'projects' | 'groups' | 'ownPipelines' | 'memberProjects' | 'interval' | 'lookback'>>
+    | undefined
   readonly perMinute?: number
   /** How far the platform's clock is ahead of ours, ms. */
   readonly skew?: number
@@ -183,6 +184,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       projects: options.poll?.projects ?? [],
       groups: options.poll?.groups ?? [],
       ownPipelines: options.poll?.ownPipelines ?? false,
+      memberProjects: options.poll?.memberProjects ?? false,
       interval,
       lookback: options.poll?.lookback ?? day,
       perMinute,

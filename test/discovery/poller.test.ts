@@ -38,6 +38,10 @@ function truth(world: PolledWorld): Map<number, string> {
   return new Map([...world.lifecycle.state.pipelines.values()].map(({ id, status }) => [id, status]))
 }
 
+function truthOf(...pipelines: { id: number; status: string }[]): Map<number, string> {
+  return new Map(pipelines.map(({ id, status }) => [id, status]))
+}
+
 function plan(project: SimProject, rest: Partial<PipelinePlan> = {}): PipelinePlan {
   return { ...scenarios.small(new Random(1)), project, ...rest }
 }
@@ -94,6 +98,33 @@ describe('the poller alone', () => {
     world.lifecycle.create(scenarios.branch(new Random(3)))
     await world.pass(hour, 30 * second)
     expect(lastStatus(await world.sent())).toEqual(new Map([[mine.id, mine.status]]))
+  })
+
+  it("finds what the token may see: its user's pipelines in all projects, and all pipelines of the projects it is a member of", async () => {
+    await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true }, me: 40 })
+    world.api.isMember = ({ path }) => path === 'brightwater/mobile/app'
+    const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    const ofMember = world.lifecycle.create(scenarios.flakyRunner(new Random(3)))
+    world.lifecycle.create(scenarios.branch(new Random(3)))
+    await world.pass(hour, 30 * second)
+    expect(lastStatus(await world.sent())).toEqual(truthOf(mine, ofMember))
+    const again = world.lifecycle.create(scenarios.flakyRunner(new Random(4)))
+    await world.pass(hour, 30 * second)
+    expect(lastStatus(await world.sent())).toEqual(truthOf(again))
+    expect(world.api.asked.filter(({ path }) => path.startsWith('/groups'))).toEqual([])
+  })
+
+  it('stays within its share of the budget where the token may see 2,000 projects', async () => {
+    const projects = Array.from({ length: 2_000 }, (_, index) => project(index + 1))
+    const poll = { ownPipelines: true, memberProjects: true }
+    await using world = await openPolledWorld({ projects, poll, perMinute: 100 })
+    for (let round = 1; round <= 5; round += 1) {
+      world.api.asked.length = 0
+      await world.poller.round()
+      expect(world.api.asked.length).toBeGreaterThan(40)
+      expect(world.api.asked.length).toBeLessThanOrEqual(60 + 4)
+      await world.pass(minute, minute)
+    }
   })
 
   it('names a merge request as the cross-project list does, also after a restart: the pipeline itself has no title', async () => {
@@ -364,6 +395,66 @@ describe('bad answers', () => {
     await world.pass(30 * minute, minute)
     expect(await world.sent()).toHaveLength(1)
     expect(world.logged.filter(({ msg }) => msg.endsWith('answers again'))).toHaveLength(1)
+  })
+
+  it.each([
+    ['refuses the token', restFaults.wrongToken()],
+    ["wants another scope than the token's", restFaults.missingScope()],
+    ['is missing', restFaults.notFound('Not Found')],
+  ])(
+    "where the list of the token's own pipelines %s, projects are polled, and it is asked less and less",
+    async (_, reply) => {
+      await using world = await openPolledWorld({ poll: { projects: ['333'], ownPipelines: true }, me: 40 })
+      world.api.misbehave = ({ path }) => (path === '/pipelines' ? reply : undefined)
+      const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
+      await world.pass(hour, minute)
+      expect(lastStatus(await world.sent())).toEqual(truthOf(pipeline))
+      const own = (): number => world.api.asked.splice(0).filter(({ path }) => path === '/pipelines').length
+      expect(own()).toBeLessThan(10)
+      const warnings = world.logged.filter(({ level }) => level >= 40)
+      expect(warnings.length).toBeGreaterThan(0)
+      expect(new Set(warnings.map(({ msg }) => msg)).size).toBe(1)
+      expect(warnings[0]?.msg).toContain('GET /pipelines')
+      world.api.misbehave = () => undefined
+      const next = world.lifecycle.create({ ...scenarios.nightly(new Random(4)), project: plan(project(302)).project })
+      await world.pass(2 * hour, minute)
+      expect(world.logged.at(-1)?.msg).toMatch(/answers again$/)
+      expect(own()).toBeGreaterThan(50)
+      expect([...lastStatus(await world.sent()).keys()]).toContain(next.id)
+    },
+  )
+
+  it('of an older platform without that list name the settings that do without it', async () => {
+    await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true } })
+    world.api.misbehave = ({ path }) => (path === '/pipelines' ? restFaults.notFound('Not Found') : undefined)
+    await world.pass(10 * minute, minute)
+    const warnings = world.logged.filter(({ level }) => level >= 40).map(({ msg }) => msg)
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toMatch(/PIPESPAN_POLL_PROJECTS.*PIPESPAN_POLL_GROUPS/)
+  })
+
+  it.each(['401', 'scope'])('a group whose projects may not be listed (%s) stops no named project', async why => {
+    await using world = await openPolledWorld({
+      poll: { projects: ['333'], groups: ['brightwater/shop', 'brightwater'] },
+    })
+    const reply = why === '401' ? restFaults.wrongToken() : restFaults.missingScope()
+    world.api.misbehave = ({ path }) => (path.startsWith('/groups') ? reply : undefined)
+    const { id } = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(hour, minute)
+    expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
+  })
+
+  it('a token that is refused everywhere costs a few requests a round', async () => {
+    const projects = Array.from({ length: 50 }, (_, n) => String(n + 1))
+    const groups = Array.from({ length: 50 }, (_, n) => `g${n}`)
+    await using world = await openPolledWorld({ poll: { projects, groups, ownPipelines: true, memberProjects: true } })
+    world.api.misbehave = () => restFaults.wrongToken()
+    for (let round = 0; round < 5; round += 1) {
+      world.api.asked.length = 0
+      await world.poller.round()
+      expect(world.api.asked.length).toBeLessThanOrEqual(8)
+      await world.pass(minute, minute)
+    }
   })
 
   it('a project that vanished is reported once; the others are looked at as before; it recovers', async () => {

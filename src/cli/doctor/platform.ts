@@ -6,6 +6,8 @@ import { connectRules, proxiedDispatcher } from '../../platform/rest/connection.
 import { createMemoryBudget } from '../../platform/rest/memory-budget.ts'
 import { createPlatformClient, type PlatformClient } from '../../platform/rest/client.ts'
 import type { HookOwner } from '../../platform/rest/hook-wish.ts'
+import { ownPipelinesOf } from '../../discovery/poll-own-pipelines.ts'
+import { pollScopeOf } from '../../discovery/poll-scope.ts'
 import { createStoredBudget } from '../../discovery/stored-budget.ts'
 import { fingerprintOf } from '../../tokens/fingerprint.ts'
 import { reasonOf } from '../../lib/fault.ts'
@@ -62,25 +64,50 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
     return [report('skipped', 'No platform token is configured: details that webhooks leave out are not fetched.')]
   }
   const findings: Finding[] = []
+  if (pollScopeOf(config.poll).description === undefined) {
+    findings.push(
+      report('skipped', 'Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off, and no projects or groups are named.'),
+    )
+  }
   try {
     await client.isAdministrator(call)
     findings.push(report('fine', `${client.instance} answers and accepts the token.`))
   } catch (error) {
     return [broken(report, 'failure', error)]
   }
-  for (const { owner, name } of ownersOf(config)) {
+  for (const { name, pages } of polledLists(config, client)) {
     try {
-      const page =
-        'project' in owner
-          ? client.projectPipelines(owner.project, {}, call)
-          : client.groupProjects(owner.group, {}, call)
-      await page[Symbol.asyncIterator]().next()
+      await pages[Symbol.asyncIterator]().next()
       findings.push(report('fine', `The token can read ${name}.`))
     } catch (error) {
       findings.push(broken(report, 'failure', error))
     }
   }
   return findings
+}
+
+/** The lists that the poller reads, each with its name. */
+function polledLists(
+  config: Config,
+  client: PlatformClient,
+): { readonly name: string; readonly pages: AsyncIterable<unknown> }[] {
+  const { ownPipelines, memberProjects } = pollScopeOf(config.poll)
+  const ofAll = [
+    ...(ownPipelines
+      ? [{ name: "its user's pipelines in all projects", pages: ownPipelinesOf(client, {}, call) }]
+      : []),
+    ...(memberProjects
+      ? [{ name: 'the projects that its user is a member of', pages: client.memberProjects({}, call) }]
+      : []),
+  ]
+  const named = ownersOf(config).map(({ owner, name }) => ({
+    name,
+    pages:
+      'project' in owner
+        ? client.projectPipelines(owner.project, {}, call)
+        : client.groupProjects(owner.group, {}, call),
+  }))
+  return [...ofAll, ...named]
 }
 
 /** Compares the platform's `Date` header, which has whole seconds, with the middle of the round trip. */

@@ -11,7 +11,7 @@ import { ownSpansOf, ownSpansPath } from './own-spans.ts'
 import { restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
-import type { PlatformState, SimPipeline } from './state.ts'
+import type { PlatformState } from './state.ts'
 
 export interface RestApiOptions {
   readonly state: PlatformState
@@ -45,6 +45,8 @@ export class RestApi {
   readonly activity = new Map<number, number>()
   /** The new paths of projects that moved, by their old paths. */
   readonly moved = new Map<string, string>()
+  /** Whether the token's user is a member. */
+  isMember: (project: SimProject) => boolean = () => true
   /** For tests: if it answers, that replaces the real answer. */
   misbehave: (request: RestRequest) => RestReply | undefined = () => undefined
   readonly #options: RestApiOptions
@@ -105,6 +107,7 @@ export class RestApi {
     if (inventory !== undefined) return inventory
     if (home === 'groups') return this.#group(decodeURIComponent(id), rest, url)
     if (home !== 'projects') return restRefusals.notFound('Not Found')
+    if (id === '') return this.#list([...this.#projects.values()].filter(this.isMember), url)
     const to = this.moved.get(decodeURIComponent(id))
     if (to !== undefined) {
       const location = new URL(url)
@@ -132,7 +135,7 @@ export class RestApi {
     if (what === 'jobs') return this.#ofJob(project, Number(which), part, more, url)
     if (what !== 'pipelines') return restRefusals.notFound('Not Found')
     if (which === undefined) return pageReply(offsetPage(this.#pipelines(project, url), url))
-    const pipeline = which === 'latest' ? this.#latest(project) : state.pipelines.get(Number(which))
+    const pipeline = state.pipelines.get(Number(which))
     if (pipeline?.project.id !== project.id) return restRefusals.notFound('Pipeline')
     if (part === undefined) return json(restPipeline(pipeline, instance))
     if (part === 'variables' && more.length === 0) return json(pipeline.plan.variables ?? [])
@@ -181,9 +184,10 @@ export class RestApi {
     const query = url.searchParams
     const source = query.get('source')
     const after = timeOf(query, 'created_after') ?? -Infinity
+    const before = timeOf(query, 'created_before') ?? Infinity
     const { me, state } = this.#options
     const found = [...state.pipelines.values()].filter(({ plan, createdAt, user }) => {
-      if (createdAt < after || (me !== undefined && user.id !== me)) return false
+      if (createdAt < after || createdAt > before || (me !== undefined && user.id !== me)) return false
       return source === null ? plan.source !== 'parent_pipeline' : plan.source === source
     })
     const newest = found.sort((a, b) => b.id - a.id)
@@ -191,10 +195,6 @@ export class RestApi {
       newest.map(one => ({ id: one.id, shown: restCrossItem(one, this.instance) })),
       url,
     )
-  }
-
-  #latest(project: SimProject): SimPipeline | undefined {
-    return [...this.#options.state.pipelines.values()].findLast(one => one.project.id === project.id)
   }
 
   #group(group: string, [what, which]: string[], url: URL): RestReply {
@@ -212,7 +212,11 @@ export class RestApi {
     const inventory = this.inventory.ofGroup({ parts: [what], url, body: undefined })
     if (inventory !== undefined) return inventory
     if (what === 'hooks') return this.#ofHooks(hook => 'group' in hook.owner && hook.owner.group === group, which, url)
-    if (what !== 'projects') return restRefusals.notFound('Not Found')
+    return what === 'projects' ? this.#list(members, url) : restRefusals.notFound('Not Found')
+  }
+
+  /** Projects, the most recently active first. */
+  #list(members: readonly SimProject[], url: URL): RestReply {
     const after = timeOf(url.searchParams, 'last_activity_after')
     const pushed = this.#options.pushesAreActivity === true ? this.#pushes() : new Map<number, number>()
     const active = (id: number): number => Math.max(this.activity.get(id) ?? 0, pushed.get(id) ?? 0)

@@ -8,7 +8,6 @@ import { createJobLogReader, type JobLogOptions, type JobLogRead } from './job-l
 import { createReader, type ListOptions, type OnLeftOut } from './read.ts'
 import { createRequester } from './request.ts'
 import type { CallOptions, RetryRules } from './call.ts'
-import { PlatformError } from './platform-error.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import { hooksPath, wireHook, type HookOwner, type HookWish } from './hook-wish.ts'
 import { segmentOf, type ResourceId } from './query.ts'
@@ -63,7 +62,11 @@ export interface PlatformClient {
   readonly instance: string
   /** The pipelines that the token's own user triggered in all projects, the newest first (keyset). */
   ownPipelines(
-    query: { readonly source?: string; readonly createdAfter?: Millis },
+    query: {
+      readonly source?: string | undefined
+      readonly createdAfter?: Millis | undefined
+      readonly createdBefore?: Millis | undefined
+    },
     options: ListOptions,
   ): Pages<PipelineListItem>
   /** A project's pipelines that changed at or after an instant, the longest unchanged first. Children only by their source. */
@@ -78,8 +81,6 @@ export interface PlatformClient {
     options: ListOptions,
   ): Pages<PipelineListItem>
   pipeline(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestPipeline>
-  /** The latest pipeline of a ref (default: the default branch); undefined when there is none. */
-  latestPipeline(project: ResourceId, ref: string | undefined, options: CallOptions): Promise<RestPipeline | undefined>
   /** All attempts, retried ones too; no bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
@@ -96,6 +97,11 @@ export interface PlatformClient {
     query: { readonly activeAfter?: Millis | undefined },
     options: ListOptions,
   ): Pages<PlatformProject>
+  /** Projects that are not archived and that the token's user is a member of, also through a group, in the same order. */
+  readonly memberProjects: (
+    query: { readonly activeAfter?: Millis | undefined },
+    options: ListOptions,
+  ) => Pages<PlatformProject>
   hooks(owner: HookOwner, options: ListOptions): Pages<PlatformHook>
   /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
   createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
@@ -191,8 +197,12 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   const readJobLog = createJobLogReader(requester)
   return {
     instance,
-    ownPipelines: ({ source, createdAfter }, call) =>
-      pages('/pipelines', restListItem, call, { source, created_after: iso(createdAfter) }),
+    ownPipelines: ({ source, createdAfter, createdBefore }, call) =>
+      pages('/pipelines', restListItem, call, {
+        source,
+        created_after: iso(createdAfter),
+        created_before: iso(createdBefore),
+      }),
     projectPipelines: (project, { updatedAfter, updatedBefore, source, scope }, call) =>
       pages(`/projects/${segmentOf(project)}/pipelines`, restListItem, call, {
         updated_after: iso(updatedAfter),
@@ -203,15 +213,6 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         scope,
       }),
     pipeline: (project, id, call) => one(pipelinePath(project, id), restPipeline, call),
-    latestPipeline: async (project, ref, call) => {
-      try {
-        return await one(`/projects/${segmentOf(project)}/pipelines/latest`, restPipeline, call, { ref })
-      } catch (error) {
-        // "403 when none exists" (REST document, "Pipelines"); an insufficient scope has an error code.
-        if (error instanceof PlatformError && error.kind === 'forbidden' && error.code === undefined) return undefined
-        throw error
-      }
-    },
     pipelineJobs: (project, id, call) =>
       pages(`${pipelinePath(project, id)}/jobs`, restJob, call, { include_retried: true }),
     pipelineBridges: (project, id, call) => pages(`${pipelinePath(project, id)}/bridges`, restBridge, call),
@@ -230,6 +231,14 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     groupProjects: (group, { activeAfter }, call) =>
       pages(`/groups/${segmentOf(group)}/projects`, restProject, call, {
         include_subgroups: true,
+        order_by: 'last_activity_at',
+        sort: 'desc',
+        last_activity_after: iso(activeAfter),
+      }),
+    memberProjects: ({ activeAfter }, call) =>
+      pages('/projects', restProject, call, {
+        membership: true,
+        archived: false,
         order_by: 'last_activity_at',
         sort: 'desc',
         last_activity_after: iso(activeAfter),

@@ -75,6 +75,8 @@ export const backfill = z.object({
   since: z.number(),
   until: z.number(),
   startedAt: z.number(),
+  /** The pipelines of the token's user are done. */
+  own: z.literal('read').optional(),
   /** Projects up to this id are done. */
   after: z.number(),
   /** How far the next one has been read. */

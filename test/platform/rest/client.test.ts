@@ -63,18 +63,6 @@ describe('pipelines', () => {
     ])
   })
 
-  it('have a latest one, or none where the platform answers 403', async () => {
-    await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
-    await using test = clientOf(platform.url)
-    await expect(test.client.latestPipeline(4711, 'feature/a+b', poll)).resolves.toMatchObject({ id: 88120 })
-    expect(platform.asked[0]!.url).toBe('/api/v4/projects/4711/pipelines/latest?ref=feature%2Fa%2Bb')
-    platform.reply = answer(403, '{"message":"403 Forbidden"}')
-    await expect(test.client.latestPipeline(4711, undefined, poll)).resolves.toBeUndefined()
-    expect(platform.asked[1]!.url).toBe('/api/v4/projects/4711/pipelines/latest')
-    platform.reply = answer(403, '{"error":"insufficient_scope","error_description":"no"}')
-    await expect(test.client.latestPipeline(4711, undefined, poll)).rejects.toMatchObject({ kind: 'forbidden' })
-  })
-
   it('give away their traceparent and no other variable', async () => {
     await using platform = await startPlatform(json(fixture('variables.json')))
     await using test = clientOf(platform.url)

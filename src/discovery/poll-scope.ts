@@ -1,0 +1,52 @@
+// What is polled, by the settings: named projects and groups, or else what the token may see.
+
+export interface PollSettings {
+  readonly projects?: readonly string[] | undefined
+  readonly groups?: readonly string[] | undefined
+  readonly mine: boolean
+  readonly crossProject: boolean
+}
+
+export interface PollScope {
+  /** Ids or full paths. */
+  readonly projects: readonly string[]
+  readonly groups: readonly string[]
+  /** The pipelines that the token's user started, in all projects. */
+  readonly ownPipelines: boolean
+  /** The projects that the token's user is a member of. */
+  readonly memberProjects: boolean
+  /** Undefined: nothing. */
+  readonly description: string | undefined
+}
+
+/** Share of the API budget for polling; the rest is for enrichment and commands. */
+export const pollShare = 0.6
+
+export function pollScopeOf({ projects = [], groups = [], mine, crossProject }: PollSettings): PollScope {
+  const memberProjects = crossProject && !mine && projects.length + groups.length === 0
+  const ownPipelines = mine || memberProjects
+  const parts = [
+    ...(projects.length > 0 ? [counted(projects.length, 'project')] : []),
+    ...(groups.length > 0 ? [counted(groups.length, 'group')] : []),
+    ...(ownPipelines ? ["the pipelines that the token's user started, in all projects"] : []),
+    ...(memberProjects ? ['the projects that it is a member of'] : []),
+  ]
+  const description = parts.length === 0 ? undefined : parts.join(', and ')
+  return { projects, groups, ownPipelines, memberProjects, description }
+}
+
+/** What is polled, for the log. */
+export function pollMessage({ description, memberProjects }: PollScope, perMinute: number): string {
+  if (description === undefined) {
+    return 'nothing is polled: name projects (PIPESPAN_POLL_PROJECTS) or groups (PIPESPAN_POLL_GROUPS), or set PIPESPAN_POLL_CROSS_PROJECT'
+  }
+  const limit = `with at most ${Math.floor(perMinute * pollShare)} requests a minute`
+  const settings = memberProjects
+    ? ' (PIPESPAN_POLL_PROJECTS and PIPESPAN_POLL_GROUPS name less; PIPESPAN_POLL_CROSS_PROJECT=false turns it off)'
+    : ''
+  return `polls ${description}, ${limit}${settings}`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
