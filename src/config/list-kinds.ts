@@ -1,6 +1,7 @@
 // Kinds of lists: comma-separated in a variable; a list, or the same comma-separated text, in YAML.
 import picomatch from 'picomatch'
 import { quoted } from './config-fault.ts'
+import { LinearPattern } from '../lib/linear-pattern.ts'
 import { type Kind, type Parsed, type Raw } from './kind.ts'
 
 /** A list of texts. */
@@ -77,35 +78,27 @@ export function noneOr<const W extends string>(words: readonly W[]): Kind<readon
   }
 }
 
-/** Regular expressions. A comma within brackets, or after a backslash, is part of its expression. */
-export const regularExpressions: Kind<readonly RegExp[]> = {
+/** Regular expressions whose time is in proportion to the text. A comma within brackets, or after a backslash, is part of its expression. */
+export const regularExpressions: Kind<readonly LinearPattern[]> = {
   noun: 'a list of regular expressions',
   secret: false,
   schema: listSchema({ type: 'string' }),
   parse: raw => {
     const items = itemsOf(raw, splitPatterns)
     if ('wrong' in items) return items
-    const read = items.value.map(expressionOf)
-    const bad = items.value.find((_, index) => read[index] === undefined)
-    if (bad === undefined) return { value: read.filter(one => one !== undefined) }
-    return {
-      wrong: {
-        what: `${quoted(bad)} is not a valid regular expression, or it can match an empty text.`,
-        remedy: 'Use JavaScript syntax without enclosing slashes; it must match at least one character.',
-      },
+    const value: LinearPattern[] = []
+    for (const item of items.value) {
+      const read = LinearPattern.parse(item)
+      if (typeof read === 'string') return { wrong: { what: `${quoted(item)} ${read}.`, remedy: patternRemedy } }
+      value.push(read)
     }
+    return { value }
   },
   show: items => items.map(({ source }) => source).join(','),
 }
 
-function expressionOf(text: string): RegExp | undefined {
-  try {
-    const expression = new RegExp(text, 'gu')
-    return ''.search(expression) === -1 ? expression : undefined
-  } catch {
-    return undefined
-  }
-}
+const patternRemedy =
+  'Use JavaScript syntax without enclosing slashes, backreferences and look-around; it must match at least one character, and be short: divide a long one into several.'
 
 /** Glob patterns (picomatch). A comma within brackets, or after a backslash, is part of its pattern. */
 export const patterns: Kind<readonly string[]> = {

@@ -1,4 +1,5 @@
 // Promises about the other reports of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+import { linearPattern } from '../support/linear-pattern.ts'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer, type Reply } from '../platform/rest/platform-server.ts'
@@ -75,12 +76,12 @@ describe('the other reports of jobs, and their own spans', () => {
     })
     const { reportedNames: names } = store.repositories
     reports = createReportReading({
-      ...{ client, names, redactText: createTextRedaction([/ACME-\d+/g]) },
+      ...{ client, names, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
       isAllowed: key => key !== 'UNNAMED',
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
     spans = createSpanReading({
-      ...{ client, paths, spanIds: knownSpanIds, redactText: createTextRedaction([/ACME-\d+/g]) },
+      ...{ client, paths, spanIds: knownSpanIds, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
       longestText: 4_096,
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })

@@ -1,4 +1,5 @@
 // Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+import { linearPattern } from '../support/linear-pattern.ts'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
@@ -90,7 +91,7 @@ describe('the tests of jobs', () => {
     const { jobReads: queue, runs, tests: memory, repositories } = store
     const { refusedEndpoints } = repositories
     tests = createTestReading({
-      ...{ client, runs, memory, spans, longestText: 4_096, redactText: createTextRedaction([/ACME-\d+/g]) },
+      ...{ client, runs, memory, spans, longestText: 4_096, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
       capabilities: createCapabilities(refusedEndpoints, client.instance),
       sections: ({ key }, { id }) =>
         hasSections

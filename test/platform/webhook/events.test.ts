@@ -1,4 +1,5 @@
 // Webhook events that are about no pipeline: what is read of each kind, by what it is known again, and what is never taken.
+import { linearPattern } from '../../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
 import { eventFile, eventFiles, type EventFile } from '../../fixtures/event-files.ts'
 import { eventTable } from '../../../src/platform/webhook/event-table.ts'
@@ -142,7 +143,7 @@ describe('what is read of odd payloads', () => {
     const title = 'Tell ada@example.com: glpat-abcdefghijklmnopqrst opens ACME-77'
     const { event, text } = eventFile('change')
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${title}"`)
-    const redactText = createTextRedaction([/ACME-\d+/g])
+    const redactText = createTextRedaction([linearPattern('ACME-[0-9]+')])
     expect(read({ event, text: body }, { redactText }).attributes['vcs.change.title']).toBe(
       'Tell [REDACTED]: [REDACTED] opens [REDACTED]',
     )

@@ -1,0 +1,143 @@
+// Redaction takes time in proportion to the text, whatever is in it: each pattern gets texts that are made of its own beginnings.
+import { performance } from 'node:perf_hooks'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { linearPattern } from '../support/linear-pattern.ts'
+import { LinearPattern } from '../../src/lib/linear-pattern.ts'
+import { secretShapes } from '../../src/platform/secret-shapes.ts'
+
+const length = 128 * 1024
+/** What takes less needs no comparison: a pattern that reads the text once for each beginning takes seconds, ms. */
+const atOnce = 40
+
+/** The quickest of several tries: other processes make a try slower, never quicker. */
+function timeOf(work: () => void, tries = 5): number {
+  let least = Infinity
+  for (let tried = 0; tried < tries && least > atOnce / 8; tried += 1) {
+    const begun = performance.now()
+    work()
+    least = Math.min(least, performance.now() - begun)
+  }
+  return least
+}
+
+/** Texts of which twice as much takes three times as long: four times as much is compared, because small differences say little. */
+function slowTexts(redact: (text: string) => unknown, families: readonly string[], size = length): string[] {
+  return families.filter(family => {
+    const [whole, quarter] = [size, size / 4].map(units =>
+      family.repeat(Math.ceil(units / family.length)).slice(0, units),
+    )
+    const time = timeOf(() => redact(whole ?? ''))
+    return time > atOnce && time / timeOf(() => redact(quarter ?? '')) > 9
+  })
+}
+
+/** Beginnings of a text that matches, alone and followed by what does not belong to it. */
+function beginningsOf(pattern: RegExp): string[] {
+  // Without what the generator of texts does not know.
+  const source = pattern.source
+    .replace('[^]', '.')
+    .replace(/\(\?<?[!=](?:[^()]|\\.)*\)|\\b|(?<!\[)\^|\|\$|\$(?=[)]|$)/g, '')
+  const [match = ''] = fc.sample(fc.stringMatching(new RegExp(source, pattern.flags.replace(/[gim]/g, ''))), {
+    numRuns: 1,
+    seed: 7,
+  })
+  const ends = [...new Set([1, 3, 4, 6, 8, 12, 20, 32, match.length - 1, match.length])]
+  return ends
+    .filter(end => end > 0 && end <= match.length)
+    .flatMap(end => ['', '!', ' '].map(tail => match.slice(0, end) + tail))
+}
+
+const words = [
+  'eyJ-',
+  'a@',
+  'a.',
+  '://',
+  'x:',
+  '-',
+  '"',
+  "'",
+  '\\"',
+  '\n',
+  'é',
+  '=',
+  'cookie ',
+  'password\n',
+  '<a',
+  'a_',
+]
+const names = ['token', 'password', 'AccountKey', 'x-api-key', '--secret', '<password', 'a:token', '?token', '"token"']
+const after = [
+  '=',
+  '=$',
+  ': ',
+  ' ',
+  '="',
+  "='",
+  '=\\"',
+  '>',
+  '><',
+  ' a>',
+  '" value="',
+  '": "',
+  '=[MASKED]',
+  ': x-a: ',
+  '=Bearer ',
+]
+
+describe('redaction takes time in proportion to the text', () => {
+  it.each(secretShapes.flatMap(({ pattern, within }) => [pattern, ...(within === undefined ? [] : [within])]))(
+    'for %s',
+    pattern => {
+      expect(slowTexts(text => text.replace(pattern, ''), beginningsOf(pattern))).toEqual([])
+    },
+  )
+
+  it('for names and what may follow them, and for all patterns together', () => {
+    const redactText = createTextRedaction([])
+    const families = [...words, ...names.flatMap(name => after.map(end => name + end))]
+    expect(slowTexts(redactText, families)).toEqual([])
+    const begun = [...words, ...names].map(word => word + 'a'.repeat(length / 4))
+    expect(slowTexts(redactText, begun)).toEqual([])
+  })
+
+  it('for patterns of the operator', () => {
+    const patterns = ['(a+)+$', '(?:a|aa)+b', 'x[^y]*z|x', '\\w+-\\w+-\\w+!', 'a[ab]{20}[cd]'].map(linearPattern)
+    const families = ['a', 'x', 'ab', 'a-']
+    const slow = patterns.filter(one => slowTexts(text => one.replaceAll(text, ''), families, 32 * 1024).length > 0)
+    expect(slow.map(({ source }) => source)).toEqual([])
+  })
+})
+
+describe('a pattern of the operator', () => {
+  it('is refused if its time could depend on more than the length of a text', () => {
+    expect(LinearPattern.parse('(a)\\1')).toContain('has a backreference')
+    expect(LinearPattern.parse('a(?=b)')).toContain('a look-around')
+    expect(LinearPattern.parse('a{1001}')).toContain('a repetition above 1,000')
+    expect(LinearPattern.parse('[ab]{500}')).toBe('is too large')
+    expect(LinearPattern.parse('a*')).toBe('can match an empty text')
+    expect(LinearPattern.parse('a(')).toBe('is not a valid regular expression')
+  })
+
+  it('means what it means in JavaScript', () => {
+    for (const source of [
+      'ACME-[0-9a-f]{4}',
+      '\\bkey\\d+\\b',
+      '(?<name>x|y)z',
+      '\\u0041\\.b',
+      '[\\w-]+!',
+      'ü\\p{Lu}',
+      '^a|b$',
+    ]) {
+      for (const text of ['ACME-00ff ACME-0', 'key12 monkey1', 'xz yz z', 'A.b Axb', 'a-b! !', 'üÄ üä', 'ab ab']) {
+        expect(linearPattern(source).replaceAll(text, '·')).toBe(text.replace(new RegExp(source, 'gu'), '·'))
+      }
+    }
+  })
+
+  it('takes the rest of a text that has very many matches', () => {
+    expect(linearPattern('x').replaceAll('x,'.repeat(29), '·')).toBe('·,'.repeat(29))
+    expect(linearPattern('x').replaceAll('x,'.repeat(200), '·')).toBe(`${'·,'.repeat(29)}·`)
+  })
+})
