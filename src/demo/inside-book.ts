@@ -3,8 +3,8 @@
 import { durationText } from '../terminal/waterfall-bar.ts'
 import type { ReceivedSpan } from './otlp-traces.ts'
 
-/** The instrumentation scope of spans inside jobs. */
-const scope = 'pipespan.job'
+/** The instrumentation scopes of spans inside jobs: those of Pipespan, and those that jobs made themselves. */
+const scopes: readonly string[] = ['pipespan.job', 'pipespan.job.own']
 /** How many names of jobs are remembered. */
 const remembered = 10_000
 
@@ -16,12 +16,12 @@ export class InsideBook {
   /** Adds the spans of one request; answers the lines to print. */
   add(received: readonly ReceivedSpan[]): string[] {
     for (const { spanId, name, scope: own } of received) {
-      if (own.name === scope) continue
+      if (scopes.includes(own.name)) continue
       this.#names.set(spanId, name)
       const [oldest] = this.#names.keys()
       if (this.#names.size > remembered && oldest !== undefined) this.#names.delete(oldest)
     }
-    const inside = received.filter(({ scope: own }) => own.name === scope)
+    const inside = received.filter(({ scope: own }) => scopes.includes(own.name))
     const outer = inside.filter(({ parentSpanId }) => this.#names.has(parentSpanId ?? ''))
     const byJob = Map.groupBy(outer, ({ parentSpanId }) => parentSpanId ?? '')
     this.jobs += [...byJob.values()].filter(spans => spans.some(isSection)).length
@@ -35,7 +35,7 @@ export class InsideBook {
 }
 
 export function isInside({ scope: own }: ReceivedSpan): boolean {
-  return own.name === scope
+  return scopes.includes(own.name)
 }
 
 function isSection({ attributes }: ReceivedSpan): boolean {

@@ -124,7 +124,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const cases = times(tests.cases, counts.tested)
     const findings = times(reports.findings, counts.reporting)
     const inside = <T extends { readonly scope: { readonly name: string } }>(all: readonly T[]): T[] =>
-      all.filter(({ scope }) => scope.name === 'pipespan.job')
+      all.filter(({ scope }) => scope.name.startsWith('pipespan.job'))
     const counted = () => ({
       cases: sumOf(receiver.metrics, 'platform.test.case.count', 'platform.test.case.result'),
       findings: sumOf(receiver.metrics, 'platform.report.findings', 'platform.report.severity'),

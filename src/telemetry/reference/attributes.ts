@@ -164,7 +164,7 @@ that \`PIPESPAN_DOTENV_KEYS\` allows is an attribute ${code(`${dotenvEvent}.{key
 
 const ownSpan = `Enabled by \`PIPESPAN_JOB_SPANS\`. Exported as the job wrote them: name, kind, span ID, attributes, events, links and status, redacted, with times to the microsecond. The trace ID and the resource are
 the pipeline's. A span whose parent is not in the file is placed under the job's span, and a link into their own trace becomes a link into the pipeline's. Values that are maps become JSON. Limits: 1,000 spans per
-job, 64 attributes, 32 events and 32 links per span, 64 values per list. Attributes that begin with \`cicd.\`, \`vcs.\`, \`pipeline.\`, \`job.\` or the platform's prefix are dropped. In addition they have:`
+job, 64 attributes, 32 events and 32 links per span, 64 values per list. Attributes that begin with \`cicd.\`, \`vcs.\`, \`pipeline.\`, \`job.\` or the platform's prefix are dropped. Their scope is \`pipespan.job.own\`, so that no name makes one look like Pipespan's own. In addition they have:`
 
 const logLine = `Enabled by \`PIPESPAN_JOB_LOGS\`. One log record per line, with the trace ID, and the span ID of the innermost exported section or of the job. Time: the line's timestamp, or an estimate from the lines around it. Severity: ERROR for the
 runner's own \`ERROR: Job failed\`, otherwise unset. Body: the line without control sequences, redacted, at most 16 KiB.`
