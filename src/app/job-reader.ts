@@ -7,7 +7,7 @@ import { createLogReading, type LogReading } from '../enrichment/read-log.ts'
 import { createReportReading, type ReportReading } from '../enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../enrichment/read-spans.ts'
 import { createTestReading, type TestReading } from '../enrichment/read-tests.ts'
-import { knownSpanIds } from '../telemetry/otlp/ids.ts'
+import { derivedSpanIds } from '../telemetry/otlp/derived-ids.ts'
 import { elapsed } from '../lib/clock.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
@@ -65,7 +65,7 @@ export function startJobReader(
     onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
   })
   const jobSpans = createSpanReading({
-    ...{ client, paths: config.job.spans ?? [], spanIds: knownSpanIds, redactText },
+    ...{ client, paths: config.job.spans ?? [], spanIds: derivedSpanIds, runs, redactText },
     longestText: config.attributes.valueLengthLimit,
     onFault: (message, facts) => warn('spans', `spans of a job cannot be read: ${message}`, facts),
   })

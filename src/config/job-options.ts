@@ -70,6 +70,6 @@ export const reportOptions = {
 
 export const redact = setting(regularExpressions, {
   variable: 'PIPESPAN_REDACT',
-  says: 'Regular expressions to redact in job logs, reports and event texts, in addition to known secret formats. A comma within brackets or after a backslash is part of the expression.',
+  says: 'Regular expressions to redact in job logs, reports and event texts, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
   example: 'ACME-[0-9a-f]{32}',
 })

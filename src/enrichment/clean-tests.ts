@@ -1,42 +1,57 @@
-// Redacts secrets and e-mail addresses in all texts of a test report, before any of it is stored or exported. Tests are distinguished by their names
-// before that.
-import type { RedactText } from '../platform/text-redaction.ts'
+// Redacts secrets and e-mail addresses in all texts of a test report, and then cuts them, before any of it is stored or exported. Tests are distinguished
+// by their names before that. Other work gets its turns meanwhile.
+import { inTurns, redactedTo, type RedactText } from '../platform/text-redaction.ts'
+import { maxTestName } from '../platform/reports/test-name.ts'
+import { maxWords } from '../platform/reports/junit-cases.ts'
 import type { ReadTests } from '../platform/reports/junit.ts'
-import type { TestName } from '../model/test-report.ts'
-
-/** Texts are kept this much longer than exported until they are redacted, because a secret that is cut in half would not be recognised. */
-export const longestSecret = 2_048
+import type { TestName, TestSuite } from '../model/test-report.ts'
 
 /** `longest`: of a message or a stack trace, UTF-16 units. */
-export function cleanTests({ report, outcomes }: ReadTests, redactText: RedactText, longest: number): ReadTests {
-  const text = (value: string | undefined) =>
-    value === undefined ? undefined : redactText(value).slice(0, longest).toWellFormed()
-  const named = <T extends TestName>(test: T): T => ({
+export async function cleanTests(
+  { report, outcomes }: ReadTests,
+  redactText: RedactText,
+  longest: number,
+): Promise<ReadTests> {
+  const [cleanName, cleanText] = [maxTestName, Math.min(longest, maxWords)].map(limit =>
+    inTurns(text => redactedTo(limit, text, redactText)),
+  ) as [Clean, Clean]
+  const words = async (value: string | undefined) => (value === undefined ? undefined : cleanText(value))
+  const named = async <T extends TestName>(test: T): Promise<T> => ({
     ...test,
-    suite: redactText(test.suite),
-    name: redactText(test.name),
+    ...{ suite: await cleanName(test.suite), name: await cleanName(test.name) },
   })
-  const all = (tests: ReadonlyMap<number, TestName>) => new Map([...tests].map(([hash, test]) => [hash, named(test)]))
+  const all = async (tests: ReadonlyMap<number, TestName>) =>
+    new Map(await inOrder([...tests], async ([hash, test]) => [hash, await named(test)] as const))
+  const suiteOf = async (suite: TestSuite): Promise<TestSuite> => ({
+    ...{ ...suite, name: await cleanName(suite.name) },
+    ...(suite.cases && {
+      cases: await inOrder(suite.cases, async one => ({ ...one, name: await cleanName(one.name) })),
+    }),
+  })
   return {
     report: {
       ...report,
-      suites: report.suites.map(suite => ({
-        ...suite,
-        name: redactText(suite.name),
-        ...(suite.cases && { cases: suite.cases.map(one => ({ ...one, name: redactText(one.name) })) }),
+      suites: await inOrder(report.suites, suiteOf),
+      failures: await inOrder(report.failures, async failure => ({
+        ...(await named(failure)),
+        ...{ file: await words(failure.file), type: await words(failure.type) },
+        ...{ message: await words(failure.message), stack: await words(failure.stack) },
       })),
-      failures: report.failures.map(failure => ({
-        ...named(failure),
-        ...{ file: text(failure.file), type: text(failure.type) },
-        ...{ message: text(failure.message), stack: text(failure.stack) },
-      })),
-      flaky: report.flaky.map(named),
+      flaky: await inOrder(report.flaky, named),
     },
     outcomes: {
       ...outcomes,
-      failed: all(outcomes.failed),
-      flaky: all(outcomes.flaky),
-      slowest: outcomes.slowest.map(named),
+      failed: await all(outcomes.failed),
+      flaky: await all(outcomes.flaky),
+      slowest: await inOrder(outcomes.slowest, named),
     },
   }
+}
+
+type Clean = (text: string) => Promise<string>
+
+async function inOrder<T, R>(items: readonly T[], change: (item: T) => Promise<R>): Promise<R[]> {
+  const changed: R[] = []
+  for (const item of items) changed.push(await change(item))
+  return changed
 }

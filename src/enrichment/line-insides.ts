@@ -1,6 +1,7 @@
-// Turns the kept lines of a job's log into what is exported: each with a time, redacted, in chunks that fit one request.
+// Turns the kept lines of a job's log into what is exported: each with a time, redacted, in chunks that fit one request. Redacting a megabyte takes a
+// while, so other work gets its turns.
 import { inBytes } from '../lib/in-bytes.ts'
-import type { RedactText } from '../platform/text-redaction.ts'
+import { inTurns, type RedactText } from '../platform/text-redaction.ts'
 import type { JobInside, LogLine, Section } from '../model/inside.ts'
 import type { KeptLine } from '../platform/job-log/line-ring.ts'
 import type { KeptLines } from '../platform/job-log/kept-lines.ts'
@@ -24,10 +25,10 @@ const mostBytes = 512 * 1024
 /** What a record costs besides its text. */
 const bytesOfRecord = 300
 
-export function lineInsides(log: KeptLog): JobInside[] {
+export async function lineInsides(log: KeptLog): Promise<JobInside[]> {
   const groups: LogLine[][] = []
   let bytes = Infinity
-  for (const line of linesOf(log)) {
+  for await (const line of linesOf(log)) {
     const size = bytesOfRecord + Buffer.byteLength(line.text)
     bytes += size
     if (bytes > mostBytes) {
@@ -39,13 +40,23 @@ export function lineInsides(log: KeptLog): JobInside[] {
   return groups.map(lines => ({ job: log.job, lines }))
 }
 
-function* linesOf({ job, lines, sections, exported, redactText, readMax, isWhole }: KeptLog): Generator<LogLine> {
+async function* linesOf({
+  job,
+  lines,
+  sections,
+  exported,
+  redactText,
+  readMax,
+  isWhole,
+}: KeptLog): AsyncGenerator<LogLine, void> {
+  const clean = inTurns(redactText)
+  const cleanNames = new Map<string, string>()
   const spans = new Set(exported.map(({ ordinal }) => ordinal))
   const byOrdinal = new Map(sections.map(section => [section.ordinal, section]))
   let last = { number: 0, at: job.start }
   let stamped: number | undefined
 
-  const exportedLine = ({ number, at, stream, place, index, text }: KeptLine): LogLine => {
+  const exportedLine = async ({ number, at, stream, place, index, text }: KeptLine): Promise<LogLine> => {
     const section = place?.ordinal === undefined ? undefined : byOrdinal.get(place.ordinal)
     const { start, end } = section ?? job
     const share = (index + 1) / (lines.linesIn(place?.ordinal) + 1)
@@ -54,21 +65,26 @@ function* linesOf({ job, lines, sections, exported, redactText, readMax, isWhole
     stamped = at ?? stamped
     last = { number, at: time }
     return {
-      ...{ number, at: time, text: inBytes(redactText(text), longestBody) },
+      ...{ number, at: time, text: inBytes(await clean(text), longestBody) },
       ...(at === undefined && { estimated: true }),
       ...(stream !== undefined && { stream }),
       ...(section !== undefined && spans.has(section.ordinal) && { section: section.ordinal }),
-      ...(place !== undefined && { sectionName: place.name }),
+      ...(place !== undefined && { sectionName: await cleanName(place.name) }),
       ...(text.startsWith('ERROR: Job failed') && { isError: true }),
     }
   }
+  const cleanName = async (name: string): Promise<string> => {
+    const shown = cleanNames.get(name) ?? (await clean(name))
+    cleanNames.set(name, shown)
+    return shown
+  }
   const note = (number: number, text: string): LogLine => ({ number, at: last.at, estimated: true, text })
 
-  for (const line of lines.head) yield exportedLine(line)
+  for (const line of lines.head) yield await exportedLine(line)
   const { missing } = lines
   if (missing !== undefined) {
     yield note(missing.number, `[${missing.lines} lines of the log are left out here: ${missing.bytes} bytes]`)
   }
-  for (const line of lines.tail) yield exportedLine(line)
+  for (const line of lines.tail) yield await exportedLine(line)
   if (!isWhole) yield note(last.number + 1, `[the log is longer: only ${readMax} bytes of it are read]`)
 }

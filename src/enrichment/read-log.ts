@@ -72,9 +72,7 @@ export function createLogReading(options: LogReadingOptions): LogReading {
     if (tries === 0 && isWhole && !isOver) return { as: 'early', ms: onceMoreAfter }
     if (!isWhole) counters.cut += 1
 
-    const sections = log.sections
-      .finish()
-      .map(one => (one.title === undefined ? one : { ...one, title: redactText(one.title) }))
+    const sections = log.sections.finish(redactText)
     const insides: JobInside[] = []
     const owner = ownerOf(job)
     if (wants.sections && sections.length > 0) {
@@ -85,7 +83,9 @@ export function createLogReading(options: LogReadingOptions): LogReading {
     if (wants.lines && (isTraced || log.isTraced)) counters.debugTraces += 1
     else if (wants.lines) {
       const exported = wants.sections ? sections : []
-      insides.push(...lineInsides({ job: owner, lines: log.lines, sections, exported, redactText, readMax, isWhole }))
+      insides.push(
+        ...(await lineInsides({ job: owner, lines: log.lines, sections, exported, redactText, readMax, isWhole })),
+      )
       counters.lines += insides.reduce((sum, { lines = [] }) => sum + lines.length, 0)
       counters.linesOmitted += log.lines.missing?.lines ?? 0
     }

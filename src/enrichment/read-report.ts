@@ -9,7 +9,7 @@ import { readMetrics } from '../platform/reports/open-metrics.ts'
 import { reportCaps } from '../platform/reports/caps.ts'
 import { ReportFault } from '../platform/reports/report-fault.ts'
 import { allReportTypes, switchOf, type JobReport, type ReportType } from '../model/job-reports.ts'
-import type { RedactText } from '../platform/text-redaction.ts'
+import { redactedValue, type RedactText } from '../platform/text-redaction.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
@@ -63,19 +63,20 @@ export function createReportReading(options: ReportReadingOptions): ReportReadin
     (body: Bytes, type: ReportType, chunk: Chunk) => Promise<Found>
   > = {
     metrics: async (body, _, { key, project }) => {
-      const { metrics, dropped, fault } = await readMetrics(body)
+      const { metrics, dropped, fault } = await readMetrics(body, redactText)
       const kept = await namesWithin(names, { instance: key.instance, project: project.id }, metrics)
       counters.series += kept.length
       counters.seriesDropped += dropped + metrics.length - kept.length
-      const clean = kept.map(metric => ({ ...metric, labels: mapped(metric.labels, redactText) }))
-      return { report: clean.length === 0 ? undefined : { metrics: clean }, fault }
+      return { report: kept.length === 0 ? undefined : { metrics: kept }, fault }
     },
     dotenv: async body => {
       const { values, dropped, fault } = await readDotenv(body, isAllowed)
       counters.values += Object.keys(values).length
       counters.valuesDropped += dropped
-      // Redacted with its key: in `DB_PASSWORD=kettle` only the key shows that the value is a secret.
-      const clean = mapped(values, (value, key) => redactText(`${key}=${value}`).slice(key.length + 1))
+      const clean: Record<string, string> = {}
+      for (const [key, value] of Object.entries(values)) {
+        if (redactText(key) === key) clean[key] = redactedValue(key, value, redactText)
+      }
       return { report: Object.keys(clean).length === 0 ? undefined : { dotenv: clean }, fault }
     },
     coverage: async body => {
@@ -114,13 +115,6 @@ export function createReportReading(options: ReportReadingOptions): ReportReadin
 
   const readings = Object.fromEntries(allReportTypes.map(type => [type, readingOf(type)]))
   return { readings: readings as Record<ReportType, JobReading>, counters }
-}
-
-function mapped(
-  values: Readonly<Record<string, string>>,
-  change: (value: string, key: string) => string,
-): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value, key)]))
 }
 
 function isTooLarge(size = 0): boolean {

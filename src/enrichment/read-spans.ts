@@ -1,27 +1,28 @@
 // Reads spans that a job has written into artifacts, at the configured paths, with one request for each. Most jobs have no such file, which is no
 // error.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createSpanCollector, type SpanCounts } from '../platform/reports/own-spans.ts'
-import { splitSpans, type OwnAttributes, type OwnSpan, type OwnValue } from '../model/own-span.ts'
+import { splitSpans, type OwnAttributes, type OwnLink, type OwnSpan, type OwnValue } from '../model/own-span.ts'
 import { ownerOf } from './read-log.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
-import { longestSecret } from './clean-tests.ts'
+import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../platform/text-redaction.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
-import type { RedactText } from '../platform/text-redaction.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
+import type { Run } from '../model/run.ts'
+import type { Runs } from '../store/ports/runs.ts'
 
 /** Most elements of an attribute whose value is a list. */
 const mostValues = 64
-/** Spans that are redacted before other work of this thread gets its turn. */
-const atOnce = 50
+/** The longest text, whatever the configuration says, UTF-16 units. */
+const maxText = 64 * 1024
 
 export interface SpanReadingOptions {
   readonly client: Pick<PlatformClient, 'jobArtifactFile'>
   readonly paths: readonly string[]
-  /** Ids in this trace that a job's own spans must not reuse: of the pipeline, its trigger and its jobs. */
-  readonly spanIds: (chunk: Chunk) => readonly string[]
+  /** Ids that a job's own spans must not have: those that we derive for spans of the run. */
+  readonly spanIds: (chunk: Chunk, run: Run | undefined, jobId: number) => Iterable<string>
+  readonly runs: Pick<Runs, 'get'>
   readonly redactText: RedactText
   /** Longest text that is exported, UTF-16 units. */
   readonly longestText: number
@@ -42,14 +43,15 @@ export interface SpanReading {
 
 export function createSpanReading(options: SpanReadingOptions): SpanReading {
   const { client, paths, redactText, longestText, onFault } = options
-  const clean: RedactText = text => redactText(text.slice(0, longestText + longestSecret))
+  const limit = Math.min(longestText, maxText)
+  const clean: Clean = (text, key) =>
+    redactedTo(limit, text, key === undefined ? redactText : one => redactedValue(key, one, redactText))
   const counters: SpanCounters = { files: new Map(), kept: 0, invalid: 0, misplaced: 0, repeated: 0, beyond: 0 }
 
   const read: JobReading = async ({ chunk }, job, call) => {
     if (paths.length === 0) return { as: 'needless' }
     const { id: project, path: name } = chunk.project
-    const taken = new Set(options.spanIds(chunk))
-    const collector = createSpanCollector({ ...job, isTaken: id => taken.has(id) })
+    const collector = createSpanCollector(job)
     for (const path of paths) {
       const found = await client
         .jobArtifactFile(project, job.id, path, call, async body => ({
@@ -62,14 +64,16 @@ export function createSpanReading(options: SpanReadingOptions): SpanReading {
       counters.files.set(reason, (counters.files.get(reason) ?? 0) + 1)
       if (fault !== undefined) onFault(fault.message, { path, job: job.id, project: name ?? project, reason })
     }
+    if (collector.counts.kept > 0) {
+      const known = await options.runs.get(chunk.key)
+      await collector.withoutIds(options.spanIds(chunk, known?.run, job.id))
+    }
     for (const key of ['kept', 'invalid', 'misplaced', 'repeated', 'beyond'] as const) {
       counters[key] += collector.counts[key]
     }
     const spans: OwnSpan[] = []
-    for (const span of collector.spans()) {
-      spans.push(cleanSpan(span, clean))
-      if (spans.length % atOnce === 0) await nextTurn()
-    }
+    const turn = redactionTurns()
+    for (const span of collector.spans()) spans.push(await cleanSpan(span, clean, turn))
     return { as: 'read', insides: splitSpans(spans).map(ownSpans => ({ job: ownerOf(job), ownSpans })) }
   }
   return { read, counters }
@@ -81,24 +85,34 @@ function nothingThere(error: unknown): undefined {
   if (!isOfFile || /project/i.test(error.said ?? '')) throw error
 }
 
-function cleanSpan(span: OwnSpan, redactText: RedactText): OwnSpan {
-  const { events = [], links = [], message } = span
-  const valueOf = (value: OwnValue): OwnValue => {
-    if (typeof value === 'string') return redactText(value)
-    return Array.isArray(value) ? value.slice(0, mostValues).map(one => redactText(String(one))) : value
+/** Redacts a text, if it is a value with its key, and then cuts it. */
+type Clean = (text: string, key?: string) => string
+
+async function cleanSpan(span: OwnSpan, cleanOne: Clean, turn: (text: string) => Promise<void>): Promise<OwnSpan> {
+  const { message } = span
+  const text: (...one: Parameters<Clean>) => Promise<string> = async (one, key) => {
+    await turn(one)
+    return cleanOne(one, key)
   }
-  // Redacted with its key: in `db.password=kettle` only the key shows that the value is a secret.
-  const clean = (attributes: OwnAttributes): OwnAttributes =>
-    attributes.map(([key, value]) => [
-      redactText(key),
-      typeof value === 'string' ? redactText(`${key}=${value}`).slice(key.length + 1) : valueOf(value),
-    ])
+  const valueOf = async (key: string, value: OwnValue): Promise<OwnValue> => {
+    if (typeof value === 'string') return text(value, key)
+    if (!Array.isArray(value)) return value
+    const values: string[] = []
+    for (const one of value.slice(0, mostValues)) values.push(await text(String(one), key))
+    return values
+  }
+  const clean = async (attributes: OwnAttributes): Promise<OwnAttributes> => {
+    const all: [string, OwnValue][] = []
+    for (const [key, value] of attributes) all.push([await text(key), await valueOf(key, value)])
+    return all
+  }
+  const events: NonNullable<OwnSpan['events']>[number][] = []
+  for (const event of span.events ?? [])
+    events.push({ ...event, name: await text(event.name), attributes: await clean(event.attributes) })
+  const links: OwnLink[] = []
+  for (const link of span.links ?? []) links.push({ ...link, attributes: await clean(link.attributes) })
   return {
-    ...span,
-    name: redactText(span.name),
-    ...(message !== undefined && { message: redactText(message) }),
-    attributes: clean(span.attributes),
-    events: events.map(event => ({ ...event, name: redactText(event.name), attributes: clean(event.attributes) })),
-    links: links.map(link => ({ ...link, attributes: clean(link.attributes) })),
+    ...{ ...span, name: await text(span.name), attributes: await clean(span.attributes), events, links },
+    ...(message !== undefined && { message: await text(message) }),
   }
 }

@@ -11,8 +11,8 @@ import { ReportFault } from '../platform/reports/report-fault.ts'
 import { runsScript } from '../platform/job-log/runner-sections.ts'
 import { testArtifact } from '../model/observation.ts'
 import { testSpans } from '../model/test-layout.ts'
-import { cleanTests, longestSecret } from './clean-tests.ts'
-import type { RedactText } from '../platform/text-redaction.ts'
+import { cleanTests } from './clean-tests.ts'
+import { maxSecret, type RedactText } from '../platform/text-redaction.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { Asked, Capabilities } from './capability.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
@@ -84,7 +84,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     },
   }
   const kept = {
-    longestText: options.longestText + longestSecret,
+    longestText: options.longestText + maxSecret,
     keptCases: spans === 'cases' ? mostSpans : 0,
   }
   /** The last pipeline's report: its jobs usually come one after the other. */
@@ -96,7 +96,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     if (sections?.length === 0 && tries === 0) return { as: 'early', ms: sectionsIn, isUnasked: true }
     const found = await reportOf(chunk, job, call)
     if (found === undefined) return { as: 'read', insides: [] }
-    const { report, outcomes } = cleanTests(found, redactText, options.longestText)
+    const { report, outcomes } = await cleanTests(found, redactText, options.longestText)
     const flaky = await remembered(chunk, job, outcomes)
     count(report, flaky)
     const { totals, dropped, fault, suites, failures } = report

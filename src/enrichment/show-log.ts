@@ -1,5 +1,5 @@
 // Fetches a job's log for a page, redacted like exported lines. It is not stored.
-import { redacted, createKeyWatch, type RedactText } from '../platform/text-redaction.ts'
+import { createKeyWatch, inTurns, redacted, type RedactText } from '../platform/text-redaction.ts'
 import { createDebugWatch } from '../platform/job-log/debug-trace.ts'
 import { KeptLines } from '../platform/job-log/kept-lines.ts'
 import { LogReader } from '../platform/job-log/log-reader.ts'
@@ -104,10 +104,11 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
     signal.throwIfAborted()
     reader.end()
     if (found.isTraced) return { as: 'traced' }
+    const clean = inTurns(redactText)
+    const lines: ShownLine[] = []
+    for (const line of [...kept.head, ...kept.tail]) lines.push(await shownLine(line, clean))
     return {
-      as: 'log',
-      lines: [...kept.head, ...kept.tail].map(line => shownLine(line, redactText)),
-      sections: sections.finish().map(one => ({ ...one, title: one.title && redactText(one.title) })),
+      ...{ as: 'log', lines, sections: sections.finish(redactText) },
       ...{ missing: kept.missing, isWhole },
     }
   }
@@ -118,9 +119,12 @@ function refused(what: string, remedy: string): ShownLog {
 }
 
 /** A line in which something was redacted loses its colours: a secret may span two of them. */
-function shownLine({ number, place, text: raw }: KeptLine, redactText: RedactText): ShownLine {
+async function shownLine(
+  { number, place, text: raw }: KeptLine,
+  redactText: (text: string) => Promise<string>,
+): Promise<ShownLine> {
   const runs = runsOf(raw)
   const text = runs.map(run => run.text).join('')
-  const clean = redactText(text)
+  const clean = await redactText(text)
   return { number, runs: clean === text ? runs : [{ text: clean }], section: place?.ordinal }
 }

@@ -1,5 +1,6 @@
 // Redacts texts of jobs before export: secrets by their form, e-mail addresses, and configured patterns. The platform only masks exact values of
 // masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is cut: half a secret has no form.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { secretShapes, type SecretShape } from './secret-shapes.ts'
 import { withoutNamedSecrets } from './named-secrets.ts'
 import type { LinearPattern } from '../lib/linear-pattern.ts'
@@ -8,6 +9,50 @@ import type { LinearPattern } from '../lib/linear-pattern.ts'
 export type RedactText = (text: string) => string
 
 export const redacted = '[REDACTED]'
+
+/** The longest secret that is recognised where a text is cut, UTF-16 units: whoever cuts a text before it is redacted keeps so many more. */
+export const maxSecret = 2_048
+
+/** Redacts a text, then cuts it: half a secret has no form. Of the text itself, `limit + maxSecret` characters are needed. */
+export function redactedTo(limit: number, text: string, redactText: RedactText): string {
+  const needed = limit + maxSecret
+  const clean = redactText(text.slice(0, needed))
+  // The end of a text that was cut before may be half a secret, which is nearer to the beginning if others became shorter.
+  return (text.length < needed ? clean : clean.slice(0, Math.max(0, clean.length - maxSecret)))
+    .slice(0, limit)
+    .toWellFormed()
+}
+
+/** Redacts a value with its key: in `db.password=kettle` only the key shows that the value is a secret. */
+export function redactedValue(key: string, value: string, redactText: RedactText): string {
+  const before = `${key}=`
+  const clean = redactText(before + value)
+  return clean.startsWith(before) ? clean.slice(before.length) : redacted
+}
+
+/** Characters that are redacted before other work of this thread gets its turn: the worst take some 10 ms. Each text counts as some more. */
+const charactersAtOnce = 16 * 1024
+const charactersPerText = 256
+
+/** Called before each of many texts is redacted, so that the thread does its other work in between. */
+export function redactionTurns(): (text: string) => Promise<void> {
+  let since = 0
+  return async ({ length }) => {
+    since += length + charactersPerText
+    if (since <= charactersAtOnce) return
+    since = length
+    await nextTurn()
+  }
+}
+
+/** Redacts many texts in turns. */
+export function inTurns(redactText: RedactText): (text: string) => Promise<string> {
+  const turn = redactionTurns()
+  return async text => {
+    await turn(text)
+    return redactText(text)
+  }
+}
 
 /** `more`: the configured patterns. */
 export function createTextRedaction(more: readonly LinearPattern[]): RedactText {

@@ -1,6 +1,7 @@
 // Readers of single JSON values. Each answers undefined for null and for a wrong type.
 import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
+import { maxSecret } from './text-redaction.ts'
 import { shaped } from './webhook/wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
@@ -24,6 +25,9 @@ export const readId: Read<number> = value => {
 
 /** Text that is not blank, without characters that databases or encoders refuse. */
 export const readText: Read<string> = value => textUpTo(longestText, value)
+
+/** Text that is redacted before it is cut. */
+export const readLongText: Read<string> = value => textUpTo(longestText + maxSecret, value)
 
 export const readMessage: Read<string> = value => textUpTo(longestMessage, value)
 

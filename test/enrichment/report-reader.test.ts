@@ -16,7 +16,8 @@ import { encodeMetrics, encodeTraces, logsAsJson, metricsAsJson, tracesAsJson } 
 import { isFull } from '../full.ts'
 import { liveMemory } from '../support/live-memory.ts'
 import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
-import { jobSpanId, knownSpanIds, pipelineSpanId } from '../../src/telemetry/otlp/ids.ts'
+import { derivedSpanIds } from '../../src/telemetry/otlp/derived-ids.ts'
+import { jobSpanId, pipelineSpanId, sectionSpanId, testSpanId } from '../../src/telemetry/otlp/ids.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
@@ -81,7 +82,8 @@ describe('the other reports of jobs, and their own spans', () => {
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
     spans = createSpanReading({
-      ...{ client, paths, spanIds: knownSpanIds, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
+      ...{ client, paths, spanIds: derivedSpanIds, runs: store.runs },
+      redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
       longestText: 4_096,
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
@@ -320,10 +322,12 @@ describe('the other reports of jobs, and their own spans', () => {
   })
   const request = (...own: object[]): string =>
     JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ spans: own }] }] })
+  let scopes: (string | undefined)[] = []
   async function sentSpans(): Promise<OtlpSpan[]> {
     const chunks = await sent('traces')
     if (chunks.length > 0) expect(encodeTraces(chunks, settings).length).toBeGreaterThan(0)
     const { resourceSpans = [] } = JSON.parse(tracesAsJson(chunks, settings)) as Partial<OtlpTraces>
+    scopes = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.map(one => one.scope?.name))
     return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(one => one.spans))
   }
 
@@ -418,6 +422,15 @@ describe('the other reports of jobs, and their own spans', () => {
     const of = { key: { instance: client.instance, pipelineId: 7 }, attempt: 1 }
     const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
     const taken = [1, 2].map(id => jobSpanId({ ...of, trace }, { id, kind: 'job' }))
+    const inside = (['instance', 'platform'] as const).flatMap(scheme => {
+      const under = { ...of, trace: { ...trace, scheme } }
+      return [1, 2].flatMap(id => [
+        jobSpanId(under, { id, kind: 'job' }),
+        sectionSpanId(under, { id, kind: 'job' }, 200),
+        testSpanId(under, { id, kind: 'job' }, 1_000),
+      ])
+    })
+    const forged = [...new Set([pipelineSpanId({ ...of, trace }), ...taken, ...inside])]
     const claims = [
       'cicd.pipeline.run.id',
       'cicd.pipeline.task.run.id',
@@ -431,14 +444,15 @@ describe('the other reports of jobs, and their own spans', () => {
       'telemetry/a b.otlp.json': answer(
         200,
         request(
-          ...[pipelineSpanId({ ...of, trace }), ...taken].map(spanId => span('0', { spanId })),
-          span('1', { attributes, links: [{ traceId: 'b'.repeat(32), spanId: taken[0] }] }),
+          ...forged.map(spanId => span('0', { spanId })),
+          span('1', { name: 'pipeline: shop', attributes, links: [{ traceId: 'b'.repeat(32), spanId: taken[0] }] }),
         ),
       ),
     }
     await finish([withReports(1), job(2, 'lint', 'success', { finished: 9 })], 7, true)
-    expect(spans.counters).toMatchObject({ kept: 1, repeated: 3 })
+    expect(spans.counters).toMatchObject({ kept: 1, repeated: 13 })
     const [own] = await sentSpans()
+    expect(scopes).toEqual(['pipespan.job.own'])
     expect(own?.attributes).toEqual([
       { key: 'cicd.pipeline.task.run.id', value: { stringValue: '1' } },
       { key: 'cicdx', value: { stringValue: '8' } },
@@ -556,7 +570,9 @@ interface OtlpSpan extends Readonly<Record<'traceId' | 'spanId' | 'parentSpanId'
   readonly links: readonly { readonly traceId: string }[]
 }
 interface OtlpTraces {
-  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[] }[]
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly { readonly scope?: { readonly name: string }; readonly spans: readonly OtlpSpan[] }[]
+  }[]
 }
 interface OtlpLogs {
   readonly resourceLogs: readonly {

@@ -91,7 +91,14 @@ describe('the tests of jobs', () => {
     const { jobReads: queue, runs, tests: memory, repositories } = store
     const { refusedEndpoints } = repositories
     tests = createTestReading({
-      ...{ client, runs, memory, spans, longestText: 4_096, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
+      ...{
+        client,
+        runs,
+        memory,
+        spans,
+        longestText: 4_096,
+        redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
+      },
       capabilities: createCapabilities(refusedEndpoints, client.instance),
       sections: ({ key }, { id }) =>
         hasSections

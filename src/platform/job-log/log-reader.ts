@@ -2,6 +2,7 @@
 // divided makes no difference.
 import { afterLastReturn, endBeforeReturns, plain } from './control-sequences.ts'
 import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
+import { maxSecret } from '../text-redaction.ts'
 import { LogText, type Piece, type Stamp } from './log-text.ts'
 
 export interface ReadMarker extends Marker {
@@ -31,7 +32,7 @@ export interface LogSink {
 /** Characters of a raw line that are held. */
 const mostHeld = 32 * 1024
 /** Characters of a raw title that are held. */
-const mostTitle = 1_024
+const mostTitle = 4 * 1024
 
 export class LogReader {
   readonly #sink: LogSink
@@ -43,6 +44,8 @@ export class LogReader {
   #held = ''
   /** A possible marker at the end of a line in the file: the next line decides. */
   #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
+  /** An empty line followed it. */
+  #isBlankNext = false
   /** How far a marker of the last piece extends into the next one. */
   #beyond = 0
   /** The held text ended with a CR. */
@@ -61,7 +64,7 @@ export class LogReader {
 
   end(): void {
     this.#text.end()
-    this.#decide('')
+    this.#decide('', true)
     this.#endLine()
   }
 
@@ -70,8 +73,13 @@ export class LogReader {
   }
 
   #piece({ text, ahead, stamp, isFirst, isLast }: Piece): void {
-    this.#decide(isFirst ? '' : text)
-    if (isFirst || !this.#isInLine) {
+    // What was CR LF may have become two line ends.
+    if (text === '' && isFirst && isLast && this.#undecided?.end === 'open' && !this.#isBlankNext) {
+      this.#isBlankNext = true
+      return
+    }
+    const isJoined = this.#decide(text, isFirst)
+    if ((isFirst && !isJoined) || !this.#isInLine) {
       this.#endLine()
       this.#number += 1
       this.#isInLine = true
@@ -89,13 +97,29 @@ export class LogReader {
     this.#beyond = isLast ? 0 : Math.max(0, at - text.length)
   }
 
-  /** `next`: what follows in the same line; empty if the line has ended. */
-  #decide(next: string): void {
+  /**
+   * `next`: what follows, in the same line or, `isFirst`, in the next one: logs that were kept as text may have a line end in place of a marker's CR.
+   * True if that joins both lines.
+   */
+  #decide(next: string, isFirst: boolean): boolean {
     const one = this.#undecided
-    if (one === undefined) return
+    if (one === undefined) return false
+    const hasBlank = this.#isBlankNext
     this.#undecided = undefined
-    if (next.startsWith(eraseLine) || (one.end === 'cr' && one.stamp !== undefined)) this.#mark(one, one.stamp)
-    else this.#take(one.text)
+    this.#isBlankNext = false
+    const isErased = next.startsWith(eraseLine)
+    if (isErased || (one.end === 'cr' && one.stamp !== undefined)) {
+      this.#mark(one, one.stamp)
+      return isErased && isFirst
+    }
+    this.#take(one.text)
+    if (hasBlank) {
+      this.#endLine()
+      this.#number += 1
+      this.#isInLine = true
+      this.#stamp = undefined
+    }
+    return false
   }
 
   #mark(marker: Marker, stamp: Stamp | undefined): void {
@@ -123,7 +147,7 @@ export class LogReader {
 
   #endTitle(): void {
     if (this.#title === undefined) return
-    const title = plain(afterLastReturn(this.#title)).trim()
+    const title = plain(afterLastReturn(withoutCutEnd(this.#title, mostTitle))).trim()
     this.#title = undefined
     if (title !== '') this.#sink.title(title)
   }
@@ -132,7 +156,7 @@ export class LogReader {
     if (!this.#isInLine) return
     this.#endTitle()
     this.#isInLine = false
-    const raw = this.#held
+    const raw = withoutCutEnd(this.#held, mostHeld)
     this.#clear()
     this.#sink.line({ number: this.#number, stamp: this.#stamp, text: plain(raw) }, raw)
   }
@@ -141,4 +165,9 @@ export class LogReader {
     this.#held = ''
     this.#hasReturned = false
   }
+}
+
+/** Of a text that was cut, the end may be half a secret. */
+function withoutCutEnd(text: string, most: number): string {
+  return text.length < most ? text : text.slice(0, most - maxSecret)
 }

@@ -5,6 +5,7 @@
 // that is implausible, the time of the marker before.
 import { instantOf } from './marker.ts'
 import { runsScript, sectionKindOf } from './runner-sections.ts'
+import { redactedTo, type RedactText } from '../text-redaction.ts'
 import type { ReadMarker } from './log-reader.ts'
 import type { Section } from '../../model/inside.ts'
 
@@ -96,14 +97,11 @@ export class Sections {
   title(text: string): void {
     const kept = this.#open.at(-1)?.kept
     // The title of a script's step is a command, which may contain secrets.
-    if (kept !== undefined && kept.kind !== 'script')
-      kept.title = Array.from(text.slice(0, 2 * longestTitle))
-        .slice(0, longestTitle)
-        .join('')
+    if (kept !== undefined && kept.kind !== 'script') kept.title = text
   }
 
-  /** At the end of the log. */
-  finish(): readonly Section[] {
+  /** At the end of the log. Names and titles are redacted, then cut. */
+  finish(redactText: RedactText): readonly Section[] {
     const { end, isScriptFailure } = this.#job
     const script = this.#open.find(({ name, kind }) => kind === 'runner' && runsScript(name))
     if (script !== undefined) this.#noteScript(script)
@@ -113,7 +111,7 @@ export class Sections {
       if (section !== undefined) section.failed = true
       if (inner !== undefined) inner.failed = true
     }
-    return this.#kept.map(kept => this.#found(kept))
+    return this.#kept.map(kept => this.#found(kept, redactText))
   }
 
   #begin(name: string, at: number, isByLine: boolean): void {
@@ -158,16 +156,24 @@ export class Sections {
   }
 
   /** Limits times to the job's, and the end to the start. */
-  #found({ isByLine, end = this.#job.end, start, title, failed, ...facts }: Kept): Section {
+  #found(
+    { isByLine, end = this.#job.end, start, name, title, failed, ...facts }: Kept,
+    redactText: RedactText,
+  ): Section {
     const within = (at: number): number => Math.min(Math.max(at, this.#job.start), this.#job.end)
     const [from, to] = [within(start), Math.max(within(start), within(end))]
     const shift = Math.round(Math.max(Math.abs(from - start), Math.abs(within(end) - end)))
     return {
-      ...facts,
-      ...(title !== undefined && { title }),
+      ...{ ...facts, name: redactText(name) },
+      ...(title !== undefined && { title: shortTitle(redactedTo(2 * longestTitle, title, redactText)) }),
       ...{ clock: isByLine ? 'line' : 'marker', start: from, end: to },
       ...(shift > second && { clockShift: shift }),
       ...(failed && { failed }),
     }
   }
+}
+
+/** In characters, not in UTF-16 units. */
+function shortTitle(title: string): string {
+  return Array.from(title).slice(0, longestTitle).join('')
 }

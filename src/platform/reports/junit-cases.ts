@@ -2,6 +2,7 @@
 import { readOrdinal, readSeconds } from './figures.ts'
 import { parseWireTime } from '../wire-time.ts'
 import { ReportFault } from './report-fault.ts'
+import { maxSecret } from '../text-redaction.ts'
 import type { Attributes, ElementSink } from './xml-elements.ts'
 import type { CaseSink, ReportedCase } from './test-collector.ts'
 import type { ReportCaps } from './caps.ts'
@@ -30,8 +31,9 @@ const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
 /** Attribute values of cases that did not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
-/** Characters of a stack trace that are kept. */
-const longestWords = 65_536
+/** Characters of a stack trace that are exported at most; more are kept until it is redacted. */
+export const maxWords = 65_536
+const longestWords = maxWords + maxSecret
 
 export interface JunitCases extends ElementSink {
   /** Whether any suite was found. */

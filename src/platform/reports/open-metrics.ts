@@ -4,6 +4,7 @@ import { createLineReader } from './lines.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
+import { maxSecret, redactedTo, redactedValue, type RedactText } from '../text-redaction.ts'
 import type { ReportedMetric } from '../../model/job-reports.ts'
 
 export interface ReadMetrics {
@@ -17,7 +18,7 @@ export interface ReadMetrics {
 /** Limits of one report: names, series, and all texts in UTF-16 units; of one series: labels; of one text: characters. */
 export const mostOfMetrics = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
 
-const sample = /^([A-Za-z_:][\w:]*)[ \t]*(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]+)/
+const sample = /^([A-Za-z_:][\w:]*)(?:[ \t]*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]{1,64})(?=[\s#]|$)/
 const label = /[ \t,]*([A-Za-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"/y
 const figure = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
 /** Names that other reports use. */
@@ -28,6 +29,7 @@ const reserved = /^(?:__|platform_|project_|vcs_|cicd_|otel_)/
 /** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
 export async function readMetrics(
   source: AsyncIterable<Uint8Array>,
+  redactText: RedactText,
   caps: ReportCaps = reportCaps,
 ): Promise<ReadMetrics> {
   const series = new Map<string, ReportedMetric>()
@@ -52,7 +54,7 @@ export async function readMetrics(
   const lines = createLineReader(line => {
     const text = line.trim()
     if (text === '' || text.startsWith('#')) return
-    const metric = metricOf(text)
+    const metric = metricOf(text, redactText)
     if (metric === undefined) dropped += 1
     else {
       readable += 1
@@ -68,22 +70,25 @@ export async function readMetrics(
 }
 
 /** Undefined if it is no sample with a number. */
-function metricOf(line: string): ReportedMetric | undefined {
+function metricOf(line: string, redactText: RedactText): ReportedMetric | undefined {
   const [, name = '', braces = '', value = ''] = sample.exec(line) ?? []
   if (name === '' || taken.has(name) || name.length > mostOfMetrics.text || !figure.test(value)) return undefined
   const number = Number(value)
-  if (!Number.isFinite(number)) return undefined
-  return { name, labels: labelsOf(braces), value: number }
+  // A name cannot be redacted: it would be another metric.
+  if (!Number.isFinite(number) || redactText(name) !== name) return undefined
+  return { name, labels: labelsOf(braces, redactText), value: number }
 }
 
-/** Sorted by name, so that their order makes no difference. */
-function labelsOf(braces: string): Record<string, string> {
+/** Redacted, and sorted by name, so that their order makes no difference. */
+function labelsOf(braces: string, redactText: RedactText): Record<string, string> {
   const labels: [string, string][] = []
   label.lastIndex = 0
   for (let found = label.exec(braces); found !== null; found = label.exec(braces)) {
     const [, name = '', value = ''] = found
     if (labels.length >= mostOfMetrics.labels || reserved.test(name) || name.length > mostOfMetrics.text) continue
-    labels.push([name, unescaped(value).slice(0, mostOfMetrics.text).toWellFormed()])
+    if (redactText(name) !== name) continue
+    const text = unescaped(value.slice(0, 2 * (mostOfMetrics.text + maxSecret)))
+    labels.push([name, redactedTo(mostOfMetrics.text, text, one => redactedValue(name, one, redactText))])
   }
   return Object.fromEntries(labels.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -11,8 +11,10 @@ import type { OwnSpan } from '../../model/own-span.ts'
 export const mostOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
 /** Most items that are checked, valid or not: a file of only commas has a million. */
 const mostLookedAt = 5_000
-/** Items that are checked before other work of this thread gets its turn. */
-const atOnce = 100
+/** Attributes, events, links and spans that are checked before other work of this thread gets its turn. */
+const atOnce = 2_000
+/** Lines of a file that are read at most, blank ones too. */
+const maxLines = 20_000
 /** How far the clock of a job's machine may be off, ms. */
 const tolerance = 3_600_000
 
@@ -22,7 +24,7 @@ export interface SpanCounts {
   invalid: number
   /** More than an hour outside of the job, or its end is before its start. */
   misplaced: number
-  /** Its id is that of an earlier one, or of a span of the pipeline. */
+  /** Its id is that of an earlier one, or one that we derive for a span of the run. */
   repeated: number
   /** Beyond the limit for a job. */
   beyond: number
@@ -32,28 +34,36 @@ export interface SpanCollector {
   /** Reads one file; answers the fault that ended it early. Rejects only with what the source itself throws. */
   read(source: AsyncIterable<Uint8Array>, isLines: boolean): Promise<ReportFault | undefined>
   readonly counts: Readonly<SpanCounts>
+  /** Drops those with such an id. */
+  withoutIds(ids: Iterable<string>): Promise<void>
   spans(): OwnSpan[]
 }
 
 export interface SpanPlace {
   readonly start: Millis
   readonly end: Millis
-  /** True for ids of the pipeline's own spans. */
-  readonly isTaken: (spanId: string) => boolean
 }
 
-export function createSpanCollector({ start, end, isTaken }: SpanPlace): SpanCollector {
+export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
   const found = new Map<string, OtlpSpan>()
   const counts: SpanCounts = { kept: 0, invalid: 0, misplaced: 0, repeated: 0, beyond: 0 }
   const isPlaced = (at: Millis): boolean => at >= start - tolerance && at <= end + tolerance
 
   let lookedAt = 0
+  let since = 0
+  /** Lets other work run after so much of ours. */
+  const turn = async (work: number): Promise<void> => {
+    since += work
+    if (since < atOnce) return
+    since = 0
+    await nextTurn()
+  }
 
   function take(item: unknown): void {
     lookedAt += 1
     const { data: span } = otlpSpan.safeParse(withinCaps(item))
     if (span === undefined) counts.invalid += 1
-    else if (found.has(span.spanId) || isTaken(span.spanId)) counts.repeated += 1
+    else if (found.has(span.spanId)) counts.repeated += 1
     else if (
       !isPlaced(span.startTimeUnixNano) ||
       !isPlaced(span.endTimeUnixNano) ||
@@ -78,7 +88,7 @@ export function createSpanCollector({ start, end, isTaken }: SpanPlace): SpanCol
             break
           }
           take(item)
-          if (lookedAt % atOnce === 0) await nextTurn()
+          await turn(partsOf(item))
         }
       }
     }
@@ -97,13 +107,27 @@ export function createSpanCollector({ start, end, isTaken }: SpanPlace): SpanCol
         }
         // A bad line does not affect the others.
         let first: ReportFault | undefined
-        for (const line of text.split('\n')) {
+        let lines = 0
+        for (let from = 0; from < text.length && lines < maxLines; lines += 1) {
+          const end = text.indexOf('\n', from)
+          const line = text.slice(from, end < 0 ? text.length : end)
+          from += line.length + 1
+          await turn(1 + line.length / 100)
           if (line.trim() === '') continue
           const fault = await faultOf(async () => takeRequest(line))
           first ??= fault
         }
         if (first !== undefined) throw first
       }),
+    withoutIds: async ids => {
+      for (const id of ids) {
+        if (found.delete(id)) {
+          counts.kept -= 1
+          counts.repeated += 1
+        }
+        await turn(1)
+      }
+    },
     spans: () => {
       const traces = new Set([...found.values()].map(({ traceId }) => traceId))
       const parents = parentsOf(found)
@@ -130,6 +154,20 @@ function withinCaps(item: unknown): unknown {
     if (all.length > most) cut[dropped] = Math.max(0, before) + all.length - most
   }
   return cut
+}
+
+/** How much there is to check of a span. */
+function partsOf(item: unknown): number {
+  const parts = lists.flatMap(([list, , most]) => {
+    const all = (item as Partial<Record<typeof list, unknown>> | null)?.[list]
+    return Array.isArray(all) ? all.slice(0, most).map(one => 1 + attributesOf(one)) : []
+  })
+  return parts.reduce((sum, part) => sum + part, 1)
+}
+
+function attributesOf(item: unknown): number {
+  const { attributes } = (item ?? {}) as { attributes?: unknown }
+  return Array.isArray(attributes) ? Math.min(attributes.length, mostOfSpans.attributes) : 0
 }
 
 /** Without a zod shape, which takes a second for a list of a million. */

@@ -1,5 +1,6 @@
 // The name of a test, and the hash that identifies it in all runs of its job.
 import { createHash } from 'node:crypto'
+import { maxSecret } from '../text-redaction.ts'
 import type { TestName } from '../../model/test-report.ts'
 
 export interface NamedCase {
@@ -8,8 +9,9 @@ export interface NamedCase {
   readonly file?: string | undefined
 }
 
-/** Characters of a name that are kept. Parameters of a test may be of any length. */
-const longestName = 1_024
+/** Characters of a name that are exported. Parameters of a test may be of any length. More are kept until the name is redacted. */
+export const maxTestName = 1_024
+const maxKept = maxTestName + maxSecret
 
 /** The name with its class, unless it begins with that. The suite's name, or else the class. */
 export function testNameOf({ name, classname }: NamedCase, suite: string): TestName {
@@ -30,6 +32,6 @@ export function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: 
 
 /** A copy, because a slice would keep the whole string in memory. */
 function kept(text: string): string {
-  if (text.length <= longestName) return text.toWellFormed()
-  return Buffer.from(text.slice(0, longestName).toWellFormed()).toString()
+  if (text.length <= maxKept) return text.toWellFormed()
+  return Buffer.from(text.slice(0, maxKept).toWellFormed()).toString()
 }

@@ -70,5 +70,5 @@ function wordsOf(said: z.infer<typeof output>, trace: string | undefined): Repor
 
 /** The common name of parallel jobs, as on the platform: `rspec 2/5` and `deploy: [eu, blue]` are `rspec` and `deploy`. */
 export function jobGroupOf(name: string): string {
-  return name.slice(0, 1_000).replace(/(?:[\s:]+(?:\[[^\]]*\]|\d+[\s:/\\]+\d+)){1,3}\s*$/, '')
+  return name.slice(0, 1_000).replace(/(?:[\s:]{1,9}(?:\[[^\][]*\]|\d{1,9}[\s:/\\]{1,9}\d{1,9})){1,3}\s{0,9}$/, '')
 }

@@ -1,6 +1,6 @@
 // The table of audit events: which field of the answer becomes which attribute. Used by the reader and docs/EVENTS.md.
-import { first, id, readWord, shown, text, value, type EventAttribute, type Path } from '../webhook/event-fields.ts'
-import { readFlag, readText, type Read, type WireObject } from '../wire-read.ts'
+import { first, id, readLongWord, shown, text, value, type EventAttribute, type Path } from '../webhook/event-fields.ts'
+import { readFlag, readLongText, readText, type Read, type WireObject } from '../wire-read.ts'
 
 /** Not selected by the event options, but by PIPESPAN_AUDIT. */
 export const auditKind = 'audit'
@@ -39,7 +39,7 @@ export const auditAddress: EventAttribute = text(
 
 /** A short display string: the platform's own sentence, if there is one. */
 export function auditBody(json: WireObject): string {
-  const message = first(json, `${details}.custom_message`, readText)
+  const message = first(json, `${details}.custom_message`, readLongText)
   if (message !== undefined) return message
   const of = (field: string): string | undefined => first(json, `${details}.${field}`, readSaid)
   const deed = deedOf(json)
@@ -65,7 +65,7 @@ function deedOf(json: WireObject): (typeof deeds)[number] | undefined {
 }
 
 /** A word, a number, or a switch. */
-const readSaid: Read<string> = found => readWord(found) ?? readFlag(found)?.toString()
+const readSaid: Read<string> = found => readLongWord(found) ?? readFlag(found)?.toString()
 
 function said(key: string, from: Path, note?: string): EventAttribute {
   return { key, type: 'string', from, note, isFree: true, read: json => first(json, from, readSaid) }

@@ -1,5 +1,14 @@
 // Building blocks of the table of events: paths of fields in a payload, and attributes read from them.
-import { longestText, readFlag, readId, readObject, readText, type Read, type WireObject } from '../wire-read.ts'
+import {
+  longestText,
+  readFlag,
+  readId,
+  readLongText,
+  readObject,
+  readText,
+  type Read,
+  type WireObject,
+} from '../wire-read.ts'
 import type { EventValue } from '../../model/event.ts'
 
 /** Fields of a payload, such as `object_attributes.iid`. Of several, separated by `|`, the first with a value counts. */
@@ -19,7 +28,7 @@ export interface EventAttribute {
 
 /** A word or number, as text. */
 export function text(key: string, from: Path, note?: string): EventAttribute {
-  return { key, type: 'string', from, note, read: json => first(json, from, readWord) }
+  return { key, type: 'string', from, note, read: json => first(json, from, readLongWord) }
 }
 
 /** Text that people wrote. */
@@ -61,6 +70,9 @@ export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undef
 
 export const readWord: Read<string> = found =>
   typeof found === 'number' && Number.isFinite(found) ? String(found) : readText(found)
+
+/** The same for an attribute, which is redacted before it is cut. */
+export const readLongWord: Read<string> = found => (typeof found === 'string' ? readLongText(found) : readWord(found))
 
 /** As a single line. */
 export function oneLine(words: string): string {

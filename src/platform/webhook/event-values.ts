@@ -1,6 +1,6 @@
 // Computed values of events.
 import { first } from './event-fields.ts'
-import { readFlag, readText, readUrl, type WireObject } from '../wire-read.ts'
+import { readFlag, readLongText, readText, readUrl, type WireObject } from '../wire-read.ts'
 
 /** The conventions have two values for a finished deployment. */
 export function deploymentOutcome({ status }: WireObject): string | undefined {
@@ -22,7 +22,7 @@ export function changeState(json: WireObject): string | undefined {
 }
 
 export function refName({ ref }: WireObject): string | undefined {
-  return readText(ref)?.replace(/^refs\/(?:heads|tags)\//, '')
+  return readLongText(ref)?.replace(/^refs\/(?:heads|tags)\//, '')
 }
 
 export function refType({ ref, object_kind: kind }: WireObject): string {

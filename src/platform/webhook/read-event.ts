@@ -6,9 +6,9 @@ import { first, oneLine, readWord, type EventAttribute, type Path } from './even
 import { instanceOf, pathOf, type HookContext } from './payload.ts'
 import { anyKnown, known } from '../known.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
-import type { RedactText } from '../text-redaction.ts'
+import { redactedTo, type RedactText } from '../text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
+import { longestText, readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
 import { redact } from '../../lib/redaction.ts'
 import { eventTable, type EventRow } from './event-table.ts'
 import type { EventTimes, EventValue, PlatformEvent } from '../../model/event.ts'
@@ -91,7 +91,7 @@ function attributesOf(
 
 /** Text that people wrote may also contain secrets of this process. */
 export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
-  return oneLine(redactText(isFree ? redact(words) : words))
+  return oneLine(redactedTo(longestText, isFree ? redact(words) : words, redactText))
 }
 
 function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefined {

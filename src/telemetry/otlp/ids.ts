@@ -50,16 +50,6 @@ export function jobSpanId(
   return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
 }
 
-/** The ids of the pipeline's span, of what started it, and of the chunk's jobs. */
-export function knownSpanIds(chunk: Identified & { readonly jobs: readonly IdentifiedJob[] }): string[] {
-  const parent = parentOfPipeline(chunk)?.spanId
-  return [
-    pipelineSpanId(chunk),
-    ...(parent === undefined ? [] : [parent]),
-    ...chunk.jobs.map(job => jobSpanId(chunk, job)),
-  ]
-}
-
 /** Whether this is the id of the chunk's pipeline's span, or of one of its jobs'. */
 export function hasSpan(chunk: Identified & { readonly jobs: readonly IdentifiedJob[] }, spanId: string): boolean {
   return pipelineSpanId(chunk) === spanId || chunk.jobs.some(job => jobSpanId(chunk, job) === spanId)

@@ -1,6 +1,7 @@
 // A log as text, read as the daemon reads it, in windows that are cut where a test says.
 import { LogReader, type ReadLine } from '../../../src/platform/job-log/log-reader.ts'
 import { Sections, type JobTimes } from '../../../src/platform/job-log/sections.ts'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
 import type { Section } from '../../../src/model/inside.ts'
 
 export const jobStart = Date.parse('2026-01-21T09:47:20Z')
@@ -14,6 +15,7 @@ export interface ReadLog {
 
 /** `sizes`: of the windows, in turn; all of the rest in one. */
 export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, sizes: readonly number[] = []): ReadLog {
+  const redactText = createTextRedaction([])
   const sections = new Sections(job)
   const lines: ReadLine[] = []
   const reader = new LogReader({
@@ -29,7 +31,7 @@ export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, size
   }
   reader.feed(bytes.subarray(at))
   reader.end()
-  return { sections: sections.finish(), omitted: sections.omitted, lines }
+  return { sections: sections.finish(redactText), omitted: sections.omitted, lines }
 }
 
 const escape = '\u001b'

@@ -117,6 +117,34 @@ describe('the sections of a log', () => {
     expect(readLog(reported).sections).toEqual([])
   })
 
+  it.each(['\n', '\n\n'])('are found where their CR became %j', end => {
+    const marks = [0, 2].map((at, n) => `section_${n === 0 ? 'start' : 'end'}:${jobStart / 1000 + at}:a${end}\u001b[0K`)
+    const log = `before\n${marks[0]}Title\nwithin\n${marks[1]}after\nsection_start:1:b\n\nnext\n`
+    for (const sizes of [[], Array<number>(log.length).fill(1)]) {
+      const { sections, lines } = readLog(log, jobTimes, sizes)
+      expect(seen(sections)).toEqual([['a', undefined, 0, 2]])
+      expect(sections[0]?.title).toBe('Title')
+      const texts = ['before', 'Title', 'within', 'after', 'section_start:1:b', '', 'next']
+      expect(lines.map(({ text }) => text)).toEqual(texts)
+    }
+    const stamped = marks.map(
+      (mark, n) => `${stamp(2_000 * n)}${mark.replace('\u001b', `${stamp(2_000 * n, '00O+')}\u001b`)}x\n`,
+    )
+    expect(seen(readLog(stamped.join('')).sections)).toEqual([['a', undefined, 0.000123046875, 2.000123046875]])
+  })
+
+  it('have names and titles without secrets, which are redacted before they are cut', () => {
+    const secret = `glpat-${'abcdefghij'.repeat(2)}`
+    for (const before of [100, 120, 127, 4_080]) {
+      const title = `${'x'.repeat(before - 1)} ${secret} end`
+      const { sections } = readLog(`${marker('start', secret, 0)}${title}\n`)
+      expect(sections[0]?.name).toBe('[REDACTED]')
+      expect(sections[0]?.title).toBe(title.replace(secret, '[REDACTED]').slice(0, 128))
+    }
+    const many = `${secret} `.repeat(165)
+    expect(readLog(`${marker('start', 'a', 0)}${many}\n`).sections[0]?.title).not.toContain('glpat')
+  })
+
   it('may have markers in ms, µs and ns, as some awk write them; a number out of the job keeps the order alone', () => {
     const at = jobStart / 1000 + 10
     const log = ['000', '000000', '000000000']

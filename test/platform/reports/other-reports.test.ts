@@ -4,17 +4,19 @@ import { describe, expect, it } from 'vitest'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
 import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
 import { readFindings } from '../../../src/platform/reports/findings.ts'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
 import { mostOfMetrics, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 
 /** As it comes over the wire: cut wherever. */
 async function* inPieces(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
+const readMetricsOf = async (source: AsyncIterable<Uint8Array>) => readMetrics(source, createTextRedaction([]))
 const zipped = (text: string, size?: number) => inPieces(gzipSync(text), size)
 
 describe('a metrics report', () => {
   it('is samples, with their labels, whatever stands around them', async () => {
-    const { metrics, dropped, fault } = await readMetrics(
+    const { metrics, dropped, fault } = await readMetricsOf(
       zipped(`# TYPE build_size_bytes gauge
 # HELP build_size_bytes Size of the bundle.
 build_size_bytes{bundle="app \\"one\\"",path="C:\\\\dist"} 123456
@@ -42,7 +44,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
 
   it('of 100,000 series has as many as there is room for; the others are counted', async () => {
     const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
-    const { metrics, dropped, fault } = await readMetrics(zipped(lines.join('\n'), 65_536))
+    const { metrics, dropped, fault } = await readMetricsOf(zipped(lines.join('\n'), 65_536))
     expect(fault).toBeUndefined()
     expect(metrics).toHaveLength(mostOfMetrics.series)
     expect(dropped).toBe(100_000 - mostOfMetrics.series)
@@ -50,22 +52,22 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
 
   it('of many names has as many as there is room for', async () => {
     const lines = Array.from({ length: 300 }, (_, n) => `name_${n} ${n}`)
-    const { metrics, dropped } = await readMetrics(zipped(lines.join('\n')))
+    const { metrics, dropped } = await readMetricsOf(zipped(lines.join('\n')))
     expect([metrics.length, dropped]).toEqual([mostOfMetrics.names, 300 - mostOfMetrics.names])
   })
 
   it('says why it cannot be read, and what was read before stands', async () => {
     const whole = gzipSync(Array.from({ length: 400 }, (_, n) => `series{at="${(n * 7919) % 1000}"} ${n}`).join('\n'))
-    const cut = await readMetrics(inPieces(whole.subarray(0, whole.length - 20)))
+    const cut = await readMetricsOf(inPieces(whole.subarray(0, whole.length - 20)))
     expect(cut.fault?.reason).toBe('truncated')
     expect(cut.metrics.length).toBeGreaterThan(10)
     const noGzip = new Uint8Array([0, 1, 2, 3, 4])
-    expect((await readMetrics(inPieces(noGzip))).fault?.reason).toBe('not_gzip')
-    expect((await readMetrics(inPieces(Buffer.from('PK\u0003\u0004 and more')))).fault?.reason).toBe('archive')
-    expect((await readMetrics(inPieces(new Uint8Array()))).fault?.reason).toBe('empty')
-    expect((await readMetrics(zipped('<html>no metrics</html>'))).fault?.reason).toBe('foreign')
+    expect((await readMetricsOf(inPieces(noGzip))).fault?.reason).toBe('not_gzip')
+    expect((await readMetricsOf(inPieces(Buffer.from('PK\u0003\u0004 and more')))).fault?.reason).toBe('archive')
+    expect((await readMetricsOf(inPieces(new Uint8Array()))).fault?.reason).toBe('empty')
+    expect((await readMetricsOf(zipped('<html>no metrics</html>'))).fault?.reason).toBe('foreign')
     const line = `a{b="${'x'.repeat(200_000)}"} 1\nc 2\n`
-    expect(await readMetrics(zipped(line))).toMatchObject({ metrics: [{ name: 'c' }], dropped: 1 })
+    expect(await readMetricsOf(zipped(line))).toMatchObject({ metrics: [{ name: 'c' }], dropped: 1 })
   })
 })
 

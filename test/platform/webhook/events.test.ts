@@ -149,6 +149,13 @@ describe('what is read of odd payloads', () => {
     )
   })
 
+  it('redacts a text before it cuts it', () => {
+    const { event, text } = eventFile('change')
+    const before = 'x'.repeat(1_010)
+    const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${before} glpat-abcdefghijklmnopqrst"`)
+    expect(read({ event, text: body }).attributes['vcs.change.title']).toBe(`${before} [REDACTED]`)
+  })
+
   it('takes the instance that the payload bears out', () => {
     expect(changed('deployment', {}).instance).toBe(instance)
     const elsewhere = { ...options, platformUrl: 'https://other.example.com' }

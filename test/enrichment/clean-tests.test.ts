@@ -1,0 +1,54 @@
+// The texts of a test report are redacted before they are cut, and in turns, so that reading one never keeps the thread from its other work.
+import { expect, it } from 'vitest'
+import { cleanTests } from '../../src/enrichment/clean-tests.ts'
+import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../src/platform/text-redaction.ts'
+import { readJunit } from '../../src/platform/reports/junit.ts'
+
+const secret = 'glpat-abcdefghijklmnopqrst'
+const redactText = createTextRedaction([])
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+
+it('names, messages and stack traces have no half of a secret at their end', async () => {
+  const cut = (limit: number): string => `${'x'.repeat(limit - 10)} ${secret}`
+  const failure = `<failure message="${cut(300)}" type="${cut(300)}">${cut(300)}</failure>`
+  const report = `<testsuite name="${cut(1_024)}"><testcase name="${cut(1_024)}">${failure}</testcase></testsuite>`
+  const read = await readJunit(bytesOf(report), { longestText: 300 + 2_048, keptCases: 10 })
+  const clean = JSON.stringify(await cleanTests(read, redactText, 300), (_, value: unknown) =>
+    value instanceof Map ? [...(value as Map<unknown, unknown>)] : value,
+  )
+  expect(clean).not.toContain('glpat')
+  expect(clean).toContain('x [REDACTED"')
+})
+
+it('a text that was cut before shows nothing of its end, however much shorter the rest became', () => {
+  const text = `${secret} `.repeat(200).slice(0, 128 + 2_048)
+  expect(redactedTo(128, text, redactText)).not.toContain('glpat')
+  expect(redactedTo(128, 'short', redactText)).toBe('short')
+})
+
+it('a value is redacted by its key, also where the key is a secret itself', () => {
+  expect(redactedValue('db.password', 'kettle', redactText)).toBe('[REDACTED]')
+  expect(redactedValue('db.name', 'kettle', redactText)).toBe('kettle')
+  expect(redactedValue(secret, 'kettle', redactText)).toBe('[REDACTED]')
+})
+
+it('other work gets its turn after some thousand characters', async () => {
+  const slices = [0]
+  const counting = inTurns(text => {
+    slices.push((slices.pop() ?? 0) + text.length)
+    return text
+  })
+  let isOver = false
+  const others = (): void => {
+    slices.push(0)
+    if (!isOver) setImmediate(others)
+  }
+  setImmediate(others)
+  for (let count = 0; count < 3_000; count += 1) await counting('x'.repeat(count % 3 === 0 ? 4_000 : 10))
+  isOver = true
+  expect(slices.reduce((sum, one) => sum + one, 0)).toBe(1_000 * 4_000 + 2_000 * 10)
+  expect(Math.max(...slices)).toBeLessThanOrEqual(16 * 1024)
+})
