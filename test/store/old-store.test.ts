@@ -5,6 +5,8 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../e2e/daemon.ts'
+import { openFault } from '../../src/store/sqlite/faults.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import { newDatabase } from './new-database.ts'
@@ -72,4 +74,70 @@ it('a PostgreSQL database of before the first release is refused, and nothing in
   } finally {
     await client.end()
   }
+})
+
+describe('a store of a version between two releases is refused with what to do', () => {
+  const remedy = /a schema that no released version has: .*Let the version that wrote it export its pending data/s
+
+  // A migration finds done what it is to do, or a statement misses what no migration makes any more.
+  it.each([
+    ['whose next step is done already', 'PRAGMA user_version = 1'],
+    ['with another column', 'ALTER TABLE outbox RENAME COLUMN tries TO tried'],
+  ])('on SQLite: one %s', async (_, change) => {
+    const file = path.join(temporaryFolder(), 'pipespan.db')
+    await openSqlite(file, options).close()
+    const raw = new DatabaseSync(file)
+    raw.exec(change)
+    raw.close()
+    const use = async (): Promise<void> => {
+      const store = openSqlite(file, options)
+      try {
+        await store.outbox.deadLetters(10)
+      } finally {
+        await store.close()
+      }
+    }
+    await expect(use()).rejects.toThrow(remedy)
+  })
+
+  it.each([
+    ['whose next step is done already', 'UPDATE pipespan_schema SET version = 1'],
+    ['with another column', 'ALTER TABLE outbox RENAME COLUMN tries TO tried'],
+  ])('on PostgreSQL: one %s', async (_, change) => {
+    const url = await newDatabase()
+    await (await openPostgres(url, options)).close()
+    const client = new pg.Client(url)
+    await client.connect()
+    await client.query(change)
+    await client.end()
+    const use = async (): Promise<void> => {
+      const store = await openPostgres(url, options)
+      try {
+        await store.outbox.deadLetters(10)
+      } finally {
+        await store.close()
+      }
+    }
+    await expect(use()).rejects.toThrow(remedy)
+  })
+})
+
+it('a file that is no database is refused with a remedy that fits', () => {
+  const file = path.join(temporaryFolder(), 'pipespan.db')
+  writeFileSync(file, 'something else, of some length, so that it is no empty database'.repeat(100))
+  expect(() => openSqlite(file, options)).toThrow(/file is not a database\. Restore a backup/)
+})
+
+it('a file that another process has locked is refused with a remedy that fits', () => {
+  const file = path.join(temporaryFolder(), 'pipespan.db')
+  const [other, own] = [new DatabaseSync(file), new DatabaseSync(file)]
+  other.exec('CREATE TABLE a (b); BEGIN EXCLUSIVE')
+  let locked: unknown
+  try {
+    own.exec('PRAGMA busy_timeout = 0; INSERT INTO a VALUES (1)')
+  } catch (error) {
+    locked = error
+  }
+  for (const one of [other, own]) one.close()
+  expect(openFault(file, locked).message).toMatch(/database is locked\. Another process has locked the file/)
 })

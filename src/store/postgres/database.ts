@@ -1,6 +1,6 @@
 // A pool of connections to PostgreSQL: transactions, time-outs, and the database's clock.
 import pg from 'pg'
-import { faultOf } from './faults.ts'
+import { faultOf, schemaFault } from './faults.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { migrate } from './migrate.ts'
 import { number, optional, type Row } from '../sql/columns.ts'
@@ -78,6 +78,8 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   } catch (error) {
     await pool.end()
     if (error instanceof StoreError) throw error
+    const schema = schemaFault(error)
+    if (schema !== undefined) throw schema
     throw new StoreError(
       `The PostgreSQL store cannot be opened: ${silenceOf(error, patience) ?? reasonOf(error)}.`,
       'Check the host, the database, the user and its password in PIPESPAN_STORE_URL, and that the server is up.',

@@ -4,6 +4,7 @@ import { deploymentSchema } from './deployment-schema.ts'
 import { incidentSchema } from './incident-schema.ts'
 import { figureSchema } from './figure-schema.ts'
 import { testSchema } from './test-schema.ts'
+import { reasonOf, StoreError } from '../../lib/fault.ts'
 import type { Dialect } from './dialect.ts'
 
 /** A schema from before the first release, which nothing can read: it is refused. */
@@ -11,6 +12,21 @@ export const isOldSchema = {
   sqlite: `SELECT 1 FROM sqlite_schema WHERE name = 'kept_deliveries'`,
   postgres: `SELECT 1 FROM pg_class WHERE relname = 'kept_deliveries' AND relnamespace = current_schema()::regnamespace`,
 } as const
+
+/** What a statement meets in a schema that no released version has: the message of SQLite, the code of PostgreSQL. */
+export const isOfTheSchema = {
+  sqlite: /no such (table|column|index)|has no column named|already exists|duplicate column name/,
+  postgres: /^(42P01|42703|42P07|42701|42704|42710)$/,
+} as const
+
+/** For a schema that a version between two releases has made, or a hand has changed. */
+export function otherSchema(store: string, error: unknown, start: string): StoreError {
+  return new StoreError(
+    `${store} has a schema that no released version has: ${reasonOf(error)}.`,
+    leaveOldSchema(start),
+    { cause: error },
+  )
+}
 
 /** The remedy. `start`: what the new version is to be started with. */
 export function leaveOldSchema(start: string): string {

@@ -5,7 +5,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder } from './folder.ts'
 import { createLaterSync, type LaterSync } from './later-sync.ts'
 import { makePrivateFile } from './private-place.ts'
-import { reasonOf, StoreError } from '../../lib/fault.ts'
+import { openFault, schemaFault } from './faults.ts'
+import { StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
@@ -129,12 +130,7 @@ function opening<T>(file: string, open: () => T): T {
   try {
     return open()
   } catch (error) {
-    if (error instanceof StoreError) throw error
-    throw new StoreError(
-      `The store ${file} cannot be opened: ${reasonOf(error)}.`,
-      'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.',
-      { cause: error },
-    )
+    throw openFault(file, error)
   }
 }
 
@@ -146,13 +142,21 @@ export function preparedOnce(sql: string): string {
   return sql.replace(/\bLIMIT (\?\d*)/g, 'LIMIT $1 + 0')
 }
 
+function prepared(connection: DatabaseSync, sql: string): StatementSync {
+  try {
+    return connection.prepare(preparedOnce(sql))
+  } catch (error) {
+    throw schemaFault(error) ?? error
+  }
+}
+
 /** Without `later`, every transaction waits for the disk. */
 function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surroundings, later?: LaterSync): Database {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
     if (statement === undefined) {
-      statement = connection.prepare(preparedOnce(sql))
+      statement = prepared(connection, sql)
       statements.set(sql, statement)
     }
     return statement

@@ -1,6 +1,6 @@
 // Transactions of a SQLite connection: those that wait for the disk, those that do not, and what follows from each.
 import type { DatabaseSync } from 'node:sqlite'
-import { DataError, StoreError, type Fault } from '../../lib/fault.ts'
+import { isSqliteError, writeFault } from './faults.ts'
 import type { LaterSync } from './later-sync.ts'
 
 export interface Transactions {
@@ -91,27 +91,4 @@ export function createTransactions(connection: DatabaseSync, later: LaterSync | 
 
 function callAll(thens: readonly (() => void)[]): void {
   for (const then of thens) then()
-}
-
-function isSqliteError(error: unknown): error is Error & { errcode: number } {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
-}
-
-/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All others are about the file, the disk or its locks. */
-const ofTheData: readonly number[] = [18, 19, 20, 25]
-const full = 13
-
-function writeFault(error: Error & { errcode: number }): Fault {
-  // The upper bits are the extended error code.
-  const code = error.errcode & 0xff
-  if (ofTheData.includes(code)) {
-    return new DataError(`The store cannot store this data: ${error.message}.`, 'Please report it.', { cause: error })
-  }
-  return new StoreError(
-    `The store cannot be written: ${error.message}.`,
-    code === full
-      ? 'Free disk space, or move the store to a larger disk.'
-      : 'Check whether another process has locked the file.',
-    { cause: error },
-  )
 }

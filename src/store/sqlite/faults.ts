@@ -1,0 +1,60 @@
+// Turns errors of SQLite into faults whose remedy fits: the data's, the file's, the disk's, another process's, or the schema's.
+import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
+import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
+
+interface SqliteError extends Error {
+  readonly errcode: number
+}
+
+export function isSqliteError(error: unknown): error is SqliteError {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+}
+
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All others are about the file, the disk or its locks. */
+const ofTheData: readonly number[] = [18, 19, 20, 25]
+const busy = 5
+const full = 13
+/** SQLITE_CORRUPT, SQLITE_NOTADB */
+const damaged: readonly number[] = [11, 26]
+
+/** The upper bits are the extended error code. */
+function codeOf(error: unknown): number | undefined {
+  return isSqliteError(error) ? error.errcode & 0xff : undefined
+}
+
+export function writeFault(error: SqliteError): Fault {
+  const code = codeOf(error)
+  if (code !== undefined && ofTheData.includes(code)) {
+    return new DataError(`The store cannot store this data: ${error.message}.`, 'Please report it.', { cause: error })
+  }
+  return (
+    schemaFault(error) ??
+    new StoreError(
+      `The store cannot be written: ${error.message}.`,
+      code === full
+        ? 'Free disk space, or move the store to a larger disk.'
+        : 'Check whether another process has locked the file.',
+      { cause: error },
+    )
+  )
+}
+
+export function openFault(file: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  const schema = schemaFault(error)
+  if (schema !== undefined) return schema
+  const remedies: Readonly<Record<number, string>> = {
+    [busy]: 'Another process has locked the file: wait until it is done, or stop it.',
+    [full]: 'Free disk space, or move the store to a larger disk.',
+    ...Object.fromEntries(damaged.map(code => [code, 'Restore a backup, or use another file (PIPESPAN_STORE_URL).'])),
+  }
+  const remedy =
+    remedies[codeOf(error) ?? 0] ?? 'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.'
+  return new StoreError(`The store ${file} cannot be opened: ${reasonOf(error)}.`, remedy, { cause: error })
+}
+
+/** Undefined if the error has another cause than a schema that is not this version's. */
+export function schemaFault(error: unknown): StoreError | undefined {
+  if (!isSqliteError(error) || !isOfTheSchema.sqlite.test(error.message)) return undefined
+  return otherSchema('The store', error, 'a new file in another folder')
+}
