@@ -11,7 +11,7 @@ import { after, type Timer } from '../../lib/timer.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
-import { createTransactions, type Transactions } from './transactions.ts'
+import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { sqliteMigrations } from './migrations.ts'
 
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
@@ -37,8 +37,11 @@ export interface Database extends Transactions {
   readonly close: () => void
 }
 
-/** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
-const busyTimeout = 10_000
+/**
+ * How long a statement waits for another process to finish writing, ms: a command for the daemon; the daemon for a command, while it answers nobody, not
+ * even a health check.
+ */
+const busyTimeout = { command: 10_000, daemon: 500 }
 /**
  * Unused pages that the file keeps, as a part of those in use. In a store that prunes as much as it takes in they are used again, and to return them means to
  * move pages from the end of the file into their places.
@@ -62,7 +65,12 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
   })
   const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
   try {
-    return databaseOf(ready, surroundings, inMemory ? undefined : opening(file, () => laterSync(file, ready)))
+    return databaseOf(
+      ready,
+      busyTimeout.daemon,
+      surroundings,
+      inMemory ? undefined : opening(file, () => laterSync(file, ready)),
+    )
   } catch (error) {
     connection.close()
     throw error
@@ -84,6 +92,7 @@ export function openSharedDatabase(file: string, surroundings: Surroundings): Da
   const connection = connect(file, () => existing(file))
   return databaseOf(
     setUp(file, connection, ofConnection, () => refuseUnknownSchema(connection)),
+    busyTimeout.command,
     surroundings,
   )
 }
@@ -108,7 +117,7 @@ function existing(file: string): DatabaseSync {
 function connect(file: string, make: () => DatabaseSync): DatabaseSync {
   return opening(file, () => {
     const connection = make()
-    connection.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
+    setBusyTimeout(connection, busyTimeout.command)
     return connection
   })
 }
@@ -151,7 +160,13 @@ function prepared(connection: DatabaseSync, sql: string): StatementSync {
 }
 
 /** Without `later`, every transaction waits for the disk. */
-function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surroundings, later?: LaterSync): Database {
+function databaseOf(
+  connection: DatabaseSync,
+  patience: number,
+  { now, elapsed = now, log }: Surroundings,
+  later?: LaterSync,
+): Database {
+  setBusyTimeout(connection, patience)
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
@@ -172,7 +187,7 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
   function scrubNow(): void {
     try {
       // Without waiting: as long as another connection reads, the WAL cannot be truncated.
-      connection.exec('PRAGMA busy_timeout = 0')
+      setBusyTimeout(connection, 0)
       const row = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
       if (row?.busy !== 0) {
         scrubAgain()
@@ -180,7 +195,7 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
       }
       scrubbing = undefined
     } finally {
-      connection.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
+      setBusyTimeout(connection, patience)
     }
   }
   return {
@@ -206,7 +221,7 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
       if (left <= kept) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
       return page * (before - left)
     },
-    ...createTransactions(connection, later),
+    ...createTransactions(connection, later, patience),
     settled: async () => later?.settled(),
     scrub,
     close: () => {

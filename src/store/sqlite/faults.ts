@@ -22,6 +22,11 @@ function codeOf(error: unknown): number | undefined {
   return isSqliteError(error) ? error.errcode & 0xff : undefined
 }
 
+/** Another process writes, and did not finish within the time-out. */
+export function isBusy(error: unknown): boolean {
+  return codeOf(error) === busy
+}
+
 export function writeFault(error: SqliteError): Fault {
   const code = codeOf(error)
   if (code !== undefined && ofTheData.includes(code)) {

@@ -1,6 +1,6 @@
 // Transactions of a SQLite connection: those that wait for the disk, those that do not, and what follows from each.
 import type { DatabaseSync } from 'node:sqlite'
-import { isSqliteError, writeFault } from './faults.ts'
+import { isBusy, isSqliteError, writeFault } from './faults.ts'
 import type { LaterSync } from './later-sync.ts'
 
 export interface Transactions {
@@ -23,15 +23,36 @@ interface Thens {
   readonly synced: (() => void)[]
 }
 
-/** Without `later`, every transaction waits for the disk. */
-export function createTransactions(connection: DatabaseSync, later: LaterSync | undefined): Transactions {
+/**
+ * Without `later`, every transaction waits for the disk. `busyTimeout`: how long one waits for another process to finish writing, ms. The thread does
+ * nothing else meanwhile, so after a wait in vain the next ones fail at once, until one succeeds.
+ */
+export function createTransactions(
+  connection: DatabaseSync,
+  later: LaterSync | undefined,
+  busyTimeout: number,
+): Transactions {
   let thens: Thens | undefined
+  let isLocked = false
   const begin = connection.prepare('BEGIN IMMEDIATE')
   const commit = connection.prepare('COMMIT')
 
-  function inTransaction<T>(work: () => T, own: Thens): T {
+  function beginUnlessLocked(): void {
+    const wasLocked = isLocked
     try {
       begin.run()
+      isLocked = false
+    } catch (error) {
+      isLocked = isBusy(error)
+      throw error
+    } finally {
+      if (isLocked !== wasLocked) setBusyTimeout(connection, isLocked ? 0 : busyTimeout)
+    }
+  }
+
+  function inTransaction<T>(work: () => T, own: Thens): T {
+    try {
+      beginUnlessLocked()
       thens = own
       const result = work()
       commit.run()
@@ -87,6 +108,10 @@ export function createTransactions(connection: DatabaseSync, later: LaterSync | 
     afterCommit: then => void ofTransaction().committed.push(then),
     afterSync: then => void ofTransaction().synced.push(then),
   }
+}
+
+export function setBusyTimeout(connection: DatabaseSync, ms: number): void {
+  connection.exec(`PRAGMA busy_timeout = ${ms}`)
 }
 
 function callAll(thens: readonly (() => void)[]): void {

@@ -1,0 +1,33 @@
+// Another process holds the write lock of the SQLite file, as a shell that an operator left open, while the shipped daemon serves it.
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { Daemon } from './daemon.ts'
+
+it('answers health checks and accepts webhooks while another process holds the database, and goes on after it', async () => {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s' })
+  const other = new DatabaseSync(daemon.storeFile)
+  onTestFinished(() => other.close())
+  const post = async (id: number): Promise<number> =>
+    (await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })).status
+  other.exec('BEGIN IMMEDIATE')
+  expect(await post(1)).toBe(202)
+  await daemon.process.logged(line => JSON.stringify(line).includes('database is locked'))
+  const since = performance.now()
+  // A transaction that waits for the lock would hold each of them up for 10 s.
+  for (let count = 0; count < 20; count += 1) {
+    for (const url of [daemon.url, daemon.adminUrl]) expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  }
+  expect(await post(2)).toBe(202)
+  expect(performance.now() - since).toBeLessThan(9_000)
+  // An answer is believed for some seconds.
+  const ready = async (): Promise<number> => (await fetch(`${daemon.adminUrl}/readyz`)).status
+  await expect.poll(ready, { timeout: 30_000 }).toBe(503)
+  other.exec('ROLLBACK')
+  await receiver.until(spans => new Set(spans.map(({ traceId }) => traceId)).size === 2)
+  expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+  expect(new Set(receiver.spans.map(({ spanId }) => spanId)).size).toBe(receiver.spans.length)
+})
