@@ -157,5 +157,27 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await expect.poll(async () => store.runs.dueIn()).toBe(0)
       await watch.stop()
     })
+
+    it('is noticed when it was ahead between two looks only, while something was written', async () => {
+      here.move(-ahead)
+      let look: () => void = () => undefined
+      let looks = 0
+      const sleep = async (): Promise<void> => {
+        looks += 1
+        return new Promise(resolve => (look = resolve))
+      }
+      const watch = createClockWatch({ store, clock: { now: () => here.now(), sleep }, log: silentLog() })
+      watch.start()
+      await expect.poll(() => looks).toBe(1)
+      here.move(ahead)
+      await observe(1, 'success')
+      here.move(-ahead)
+      look()
+      await expect.poll(() => looks).toBe(2)
+      expect(await store.runs.dueIn()).toBe(0)
+      const stopped = watch.stop()
+      look()
+      await stopped
+    })
   })
 }

@@ -1,11 +1,11 @@
-// Notices when the store's clock is set back. Then, and at the start, it makes due what was scheduled too far in the future (`bringBack`).
+// Notices when the store's clock was ahead, for however short a time. Then, and at the start, it makes due what was scheduled too far in the future (`bringBack`).
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface ClockWatchOptions {
-  readonly store: Pick<Store, 'now' | 'bringBack'>
+  readonly store: Pick<Store, 'clockWasAhead' | 'bringBack'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -16,19 +16,19 @@ const every = 2_000
 const tolerance = 1_000
 
 export function createClockWatch({ store, clock, log }: ClockWatchOptions): Loop {
-  /** The store's time minus the process's monotonic time. */
-  let before = Infinity
+  /** Something may wait for an impossible time. */
+  let mayWait = true
   return createLoop({
     name: 'clock watch',
     clock,
     log,
     turn: async () => {
-      const ahead = (await store.now()) - performance.now()
-      if (ahead < before - tolerance) {
+      mayWait ||= (await store.clockWasAhead()) > tolerance
+      if (mayWait) {
         const rows = await store.bringBack()
         if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
       }
-      before = ahead
+      mayWait = false
       return every
     },
   })

@@ -54,6 +54,8 @@ export interface Store {
   readonly damaged: { readonly count: number }
   /** The store's clock, from which all of its times are: that of the database's host. */
   now(): Promise<Millis>
+  /** How far that clock was ahead of what it is now, at times that this process took from it since the last call, ms. */
+  clockWasAhead(): Promise<number>
   /** Makes due what waits for an impossibly distant time, because a clock was ahead (`too-far-ahead.ts`). Returns how many rows. */
   bringBack(): Promise<number>
   /** Writes and reads back a row; throws StoreError if that fails. */

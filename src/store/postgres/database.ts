@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { faultOf, schemaFault } from './faults.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
+import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
 import { migrate } from './migrate.ts'
 import { number, optional, type Row } from '../sql/columns.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
@@ -20,6 +21,7 @@ export interface Database extends Session {
   ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
+  wasAhead(): Promise<number>
   /** Ms by that clock until `due`, a column of the query, at least 0; undefined if it is null. */
   dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
   /** The same database with another time-out of statements, ms. */
@@ -72,7 +74,10 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   })
   // An idle connection that breaks is replaced at its next use; an unhandled event would end the process.
   pool.on('error', ignore)
-  const database = connect({ pool, options, damaged: createDamagedRows(options.log) }, patience)
+  const database = connect(
+    { pool, options, damaged: createDamagedRows(options.log), followed: followedClock() },
+    patience,
+  )
   try {
     await migrate(pool)
   } catch (error) {
@@ -104,10 +109,12 @@ interface Shared {
   readonly pool: pg.Pool
   readonly options: DatabaseOptions
   readonly damaged: DamagedRows
+  readonly followed: FollowedClock
 }
 
 function connect(shared: Shared, patience: number): Database {
-  const { pool, options, damaged } = shared
+  const { pool, options, damaged, followed } = shared
+  const readClock = async (): Promise<number> => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {})
   const query: Session['query'] = async (text, values = []) => {
     try {
       return (await pool.query<Row>(timed(text, patience), [...values])).rows
@@ -130,11 +137,12 @@ function connect(shared: Shared, patience: number): Database {
     damaged,
     transaction: async work => repeatedly(async () => once(shared, work, patience)),
     ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, patience)),
-    now: async () => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {}),
+    now: async () => followed.follow(await readClock()),
+    wasAhead: async () => followed.wasAhead(await readClock()),
     dueIn: async (sql, values) => {
       const [row] = await query(`SELECT due, ${clock} FROM (${sql}) AS next`, values)
       const due = row && optional(number, 'due')(row)
-      return row && due !== undefined ? Math.max(0, due - (options.now?.() ?? nowOf(row))) : undefined
+      return row && due !== undefined ? Math.max(0, due - followed.follow(options.now?.() ?? nowOf(row))) : undefined
     },
     withPatience: ms => connect(shared, ms),
     close: async () => pool.end(),
@@ -171,7 +179,7 @@ async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 async function once<T>(
-  { pool, options, damaged }: Shared,
+  { pool, options, damaged, followed }: Shared,
   work: (session: Session, now: number) => Promise<T>,
   patience: number,
 ): Promise<T> {
@@ -191,7 +199,7 @@ async function once<T>(
       broken = error as Error
       throw faultOf(error)
     })
-    const result = await work({ query, damaged }, options.now?.() ?? now)
+    const result = await work({ query, damaged }, followed.follow(options.now?.() ?? now))
     await query('COMMIT')
     return result
   } catch (error) {

@@ -53,6 +53,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     views: postgresViews(db, maintenance),
     underWay: postgresUnderWay(db),
     now: async () => db.now(),
+    clockWasAhead: async () => db.wasAhead(),
     bringBack: async () =>
       db.transaction(async (session, now) => {
         let rows = 0

@@ -11,6 +11,7 @@ import { after, type Timer } from '../../lib/timer.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
+import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { sqliteMigrations } from './migrations.ts'
 
@@ -22,6 +23,7 @@ export interface Database extends Transactions {
   /** Resolves once everything that was committed is on the disk. */
   readonly settled: () => Promise<void>
   readonly now: () => number
+  readonly wasAhead: () => number
   /** Monotonic ms, for what is in memory. */
   readonly elapsed: () => number
   readonly damaged: DamagedRows
@@ -167,6 +169,7 @@ function databaseOf(
   later?: LaterSync,
 ): Database {
   setBusyTimeout(connection, patience)
+  const clock = followedClock()
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
@@ -200,7 +203,8 @@ function databaseOf(
   }
   return {
     prepare,
-    now,
+    now: () => clock.follow(now()),
+    wasAhead: () => clock.wasAhead(now()),
     elapsed,
     damaged: createDamagedRows(log),
     size: () => {

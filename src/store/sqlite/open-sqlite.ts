@@ -198,6 +198,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number): Roo
     damaged: db.damaged,
     views: sqliteViews(db, trends, listings),
     now: async () => db.now(),
+    clockWasAhead: async () => db.wasAhead(),
     bringBack: async () => bringBack(db),
     proveWritable: async () => proveWritable(db),
   }
