@@ -220,6 +220,20 @@ describe('the flush of cumulative metrics', () => {
     expect(owners()).toEqual(['1', '2', '3', '5'])
   })
 
+  it('does not ask for each project singly where the destination has accepted nothing yet', async () => {
+    await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
+    receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics here' } })
+    const flush = start()
+    await receiver.until(() => receiver.requests.length > 0)
+    await flushed(flush)
+    const projects = receiver.requests.map(
+      ({ metrics }) => new Set(metrics.map(({ resource }) => resource.attributes['service.instance.id'])),
+    )
+    // The first project alone is refused like all together: that settles it.
+    expect(projects).toContainEqual(new Set(['1']))
+    expect(projects).not.toContainEqual(new Set(['2']))
+  })
+
   it('waits as long as the backend asks for', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
