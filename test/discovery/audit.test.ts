@@ -154,7 +154,10 @@ describe('the reader of audit events', () => {
     pages = { '': [0, 5, 'b'], b: [5, 9, 'c'], c: [5, 9, 'b'] }
     world.bench.move(minute)
     const more = world.happen(t0 + second)
+    world.stretches()
     await poller.round()
+    // Two pages with something new, and the fiftieth in a row without.
+    expect(world.stretches()).toHaveLength(52)
     expect(world.logged.map(({ msg }) => msg).join('\n')).toContain('The list of audit events repeats itself')
     world.api.misbehave = () => undefined
     await poller.round()

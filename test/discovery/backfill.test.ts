@@ -100,6 +100,19 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual([...world.lifecycle.state.pipelines.keys()])
   })
 
+  it.each([
+    ['goes on just before', 7 * day - 1, false, true],
+    ['begins anew', 7 * day, false, false],
+    ['begins anew as a dry run', 0, true, false],
+  ])('stopped half-way %s a week later', async (_, later, dryRun, resumed) => {
+    await using world = await openPast()
+    const stopping = new AbortController()
+    const onProgress: BackfillOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
+    await expect(run(world, { onProgress }, stopping.signal)).rejects.toThrow('stopped')
+    const begun = world.now()
+    expect(await run(world, { dryRun, now: () => begun + later })).toMatchObject({ resumed })
+  })
+
   it('leaves out a project that it may not read, and says so', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/302/') ? restFaults.notFound() : undefined)

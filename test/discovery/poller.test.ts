@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
-import { hour, minute, openPolledWorld, second, type PolledWorld, type WorldOptions } from './polled-world.ts'
+import { day, hour, minute, openPolledWorld, second, type PolledWorld, type WorldOptions } from './polled-world.ts'
 import { isFull } from '../full.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
@@ -372,6 +372,19 @@ describe('a group of 10,000 projects', () => {
       ...times.map((at, first) => times.findIndex((other, i) => i > first && other >= at + minute) - first),
     )
     expect(most).toBeLessThanOrEqual(120)
+  })
+})
+
+describe('a poller whose lease another replica holds', () => {
+  it('asks for nothing, and for every project as soon as the lease is its own', async () => {
+    const projects = Array.from({ length: 20 }, (_, n) => project(n + 1))
+    await using world = await openPolledWorld({ projects, poll: { projects: projects.map(({ id }) => String(id)) } })
+    await world.store.leases.take('poller', 'other', day)
+    for (let round = 0; round < 2; round += 1) await world.poller.round()
+    expect(world.api.asked).toEqual([])
+    await world.store.leases.release('poller', 'other')
+    await world.poller.round()
+    expect(new Set(world.api.asked.map(({ path }) => path)).size).toBe(20)
   })
 })
 

@@ -25,7 +25,7 @@ function record(world: PolledWorld, hook: RestHook, status: string, one: Deliver
   world.api.hooks.record(hook, one, status, options, world.now(), new Random(1))
 }
 
-async function open({ redelivers = true } = {}) {
+async function open({ redelivers = true, publicUrl = 'https://pipespan.example.com' } = {}) {
   const world = await openPolledWorld()
   world.api.hooks.hooks.push(own, foreign)
   const oversize: (string | undefined)[] = []
@@ -38,7 +38,7 @@ async function open({ redelivers = true } = {}) {
       leases: world.store.leases,
       projects: [],
       groups: ['brightwater'],
-      publicUrl: 'https://pipespan.example.com',
+      publicUrl,
       profile: profiles.generic,
       errors: createErrorThrottle(silentLog()),
       onAccepted: () => undefined,
@@ -93,6 +93,17 @@ describe('redelivery', () => {
     await here.redelivery.round()
     expect(await here.inbox()).toEqual(['key-1'])
   })
+
+  it.each(['https://pipespan.example.com//', 'HTTPS://Pipespan.Example.com', 'https://pipespan.example.com/webhooks/'])(
+    'knows its own hook by the public URL %s',
+    async publicUrl => {
+      await using here = await open({ publicUrl })
+      record(here.world, own, '503', delivery(1))
+      record(here.world, foreign, '503', delivery(2))
+      await here.redelivery.round()
+      expect(await here.inbox()).toEqual(['key-1'])
+    },
+  )
 
   it('takes each once, over restarts and pages, and reads only what is new', async () => {
     await using here = await open()

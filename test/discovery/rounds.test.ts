@@ -9,6 +9,31 @@ import type { Clock } from '../../src/lib/clock.ts'
 
 const minute = 60_000
 
+it('are run as often as asked for, also where that is more often than the lease is renewed', async () => {
+  const stopping = new AbortController()
+  let now = Date.UTC(2026, 0, 1)
+  const clock: Clock = {
+    now: () => now,
+    sleep: async ms => {
+      now += ms
+    },
+  }
+  const { leases } = openSqlite(':memory:', { now: () => now, maxSize: 1e9 })
+  const ran: number[] = []
+  const begun = now
+  const errors = createErrorThrottle(silentLog())
+  const rounds = createRounds({ name: 'audit', leases, errors, clock, log: silentLog() })
+  const loop = rounds.loop({ every: 10_000, retry: 10_000 }, async () => {
+    ran.push(now - begun)
+    if (ran.length === 4) stopping.abort()
+  })
+  const stopped = new Promise(resolve => stopping.signal.addEventListener('abort', resolve))
+  loop.start()
+  await stopped
+  await loop.stop()
+  expect(ran.slice(0, 4)).toEqual([0, 10_000, 20_000, 30_000])
+})
+
 it('are run by one of two replicas however long the pause between them, and by the other one when that has gone', async () => {
   let now = Date.UTC(2026, 0, 1)
   const asleep = new Set<{ readonly until: number; readonly wake: () => void }>()
