@@ -30,7 +30,7 @@ export function redactedValue(key: string, value: string, redactText: RedactText
   return clean.startsWith(before) ? clean.slice(before.length) : redacted
 }
 
-/** Characters that are redacted before other work of this thread gets its turn: the worst take some 10 ms. Each text counts as some more. */
+/** Characters that are redacted before other work of this thread gets its turn. Each text counts as some more. */
 const charactersAtOnce = 16 * 1024
 const charactersPerText = 256
 

@@ -117,6 +117,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
           const fault = await faultOf(async () => takeRequest(line))
           first ??= fault
         }
+        if (lines >= maxLines) counts.beyond += 1
         if (first !== undefined) throw first
       }),
     withoutIds: async ids => {
