@@ -61,11 +61,14 @@ export function isCounted(view: DeploymentView | undefined): view is CountedView
   return view?.environment !== undefined && view.outcome !== undefined && view.finishedAt !== undefined
 }
 
-/** The revisions between which to ask for its commits: for production only, and only if it can have brought new ones. */
+/**
+ * The revisions between which to ask for its commits: for production only. Also for a revision that had been deployed before: after a rollback it brings
+ * its commits back, which were not in production in between.
+ */
 export function commitRange(view: DeploymentView, around: Neighbours): { from: string; to: string } | undefined {
   const from = around.previous?.revision
   const to = view.revision
-  if (!isProduction(view) || view.outcome !== 'succeeded' || around.isLate || around.isKnownRevision) return undefined
+  if (!isProduction(view) || view.outcome !== 'succeeded' || around.isLate) return undefined
   return from === undefined || to === undefined || from === to ? undefined : { from, to }
 }
 

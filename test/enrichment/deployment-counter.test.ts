@@ -135,12 +135,7 @@ function truthOf(made: readonly Made[], environment: string): Truth {
     if (isRollback) truth.rollbacks += 1
     const since = isRollback ? previous!.at : broken
     if (since !== undefined) truth.recoveries.push((one.at - since) / 1_000)
-    if (
-      environment === 'production' &&
-      previous !== undefined &&
-      one.revision !== previous.revision &&
-      !seen.has(one.revision)
-    ) {
+    if (environment === 'production' && previous !== undefined && one.revision !== previous.revision) {
       const commits = range(previous.revision, one.revision).slice(0, 500)
       truth.leadTimes.push(
         ...commits.flatMap(each => (committedAt(each) <= one.at ? (one.at - committedAt(each)) / 1_000 : [])),
@@ -436,6 +431,20 @@ describe.each([
     await counterOn().drain()
     expect(await total('platform.deployment.count', 'production')).toMatchObject([{ by: 2 }])
     expect((await store.outbox.lease(delta, 10, minute)).items).toHaveLength(2)
+  })
+
+  it('one that goes forward again after a rollback has the lead times of the commits that it brings back', async () => {
+    const counter = counterOn()
+    const revisions = [10, 13, 10, 13, 15]
+    await report(...revisions.map((revision, n) => event(n + 1, 'success', t0 + n * hour, { revision })))
+    here.move(countIn)
+    await counter.drain()
+    const between = (from: number, to: number) => `${sha(from)}..${sha(to)}`
+    expect(asked.ranges).toEqual([between(10, 13), between(13, 10), between(10, 13), between(13, 15)])
+    const [leadTimes] = await total('platform.deployment.lead_time', 'production')
+    expect(leadTimes).toMatchObject({ count: 3 + 0 + 3 + 2 })
+    expect(await total('platform.deployment.rollback.count', 'production')).toMatchObject([{ by: 2 }])
+    await counter.stop()
   })
 
   it('one that is reported after a later one was counted is counted and compared with none', async () => {
