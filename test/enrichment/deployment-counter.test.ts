@@ -440,7 +440,8 @@ describe.each([
     here.move(countIn)
     await counter.drain()
     const between = (from: number, to: number) => `${sha(from)}..${sha(to)}`
-    expect(asked.ranges).toEqual([between(10, 13), between(13, 10), between(10, 13), between(13, 15)])
+    // Several are asked about at the same time.
+    expect(asked.ranges.sort()).toEqual([between(10, 13), between(10, 13), between(13, 10), between(13, 15)])
     const [leadTimes] = await total('platform.deployment.lead_time', 'production')
     expect(leadTimes).toMatchObject({ count: 3 + 0 + 3 + 2 })
     expect(await total('platform.deployment.rollback.count', 'production')).toMatchObject([{ by: 2 }])
