@@ -1,4 +1,4 @@
-// Pages of a list, followed by the `Link` header (RFC 8288), for offset and keyset pagination.
+// Pages of a list, followed by the `Link` header (RFC 8288), for offset and keyset pagination. Without that header, see `read.ts`.
 import type { Millis } from '../../model/instant.ts'
 
 export interface Page<T> {

@@ -42,6 +42,28 @@ export interface Reader {
 /** Called for items of a list that were left out; `list`: the end of its path, as `jobs`. */
 export type OnLeftOut = (list: string, count: number) => void
 
+function firstOf(json: unknown): unknown {
+  return Array.isArray(json) ? (json as unknown[])[0] : undefined
+}
+
+/**
+ * The page after a full one that has no `Link` header, which some proxies remove: after the last item where the platform
+ * pages by keys, else by number. Not after a page of more items than asked for: that list has no pages.
+ */
+function linkAfter(items: readonly unknown[], from: URL): string | undefined {
+  const query = from.searchParams
+  if (items.length === 0 || items.length !== Number(query.get('per_page'))) return undefined
+  const next = new URL(from)
+  const last = (items.at(-1) ?? {}) as { readonly id?: unknown; readonly created_at?: unknown }
+  const isKeyset = query.get('pagination') === 'keyset'
+  if (isKeyset && query.get('sort') === 'asc' && typeof last.id === 'number')
+    next.searchParams.set('id_after', String(last.id))
+  else if ((isKeyset || next.pathname.endsWith('/api/v4/pipelines')) && typeof last.created_at === 'string')
+    next.searchParams.set('created_before', last.created_at)
+  else next.searchParams.set('page', String(Number(query.get('page') ?? 1) + 1))
+  return next.href
+}
+
 /** `base` is the API's base, without a slash at its end. */
 export function createReader(base: string, requester: Requester, log: Log, onLeftOut?: OnLeftOut): Reader {
   const origin = new URL(base).origin
@@ -73,7 +95,8 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
       if (parsed.success) items.push(parsed.data)
     }
     reportUnreadable(schema, endpoint, json.length - items.length)
-    const next = continuation(nextLink(headers.link), url, endpoint)
+    const link = headers.link === undefined ? linkAfter(json, url) : nextLink(headers.link)
+    const next = continuation(link, url, endpoint)
     const at = servedAt(headers)
     return { items, ...(next !== undefined && { next }), ...(at !== undefined && { servedAt: at }) }
   }
@@ -104,8 +127,14 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     pages: async function* (path, schema, options, query = {}) {
       let next: string | undefined = options.from
       let url = next === undefined ? addressOf(path, { per_page: perPage, ...query }) : continued(next)
+      let before: string | undefined
       for (;;) {
-        const page = pageOf(await requester.get(url, options), schema)
+        const answer = await requester.get(url, options)
+        // A platform that ignores the number of the page answers the first one for ever.
+        const first = answer.headers.link === undefined ? JSON.stringify(firstOf(answer.json)) : undefined
+        if (before !== undefined && first === before) return
+        before = first
+        const page = pageOf(answer, schema)
         yield page
         next = page.next
         if (next === undefined) return

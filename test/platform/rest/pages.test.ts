@@ -43,6 +43,57 @@ describe('a list', () => {
     expect(platform.asked[1]!.url).toBe('/api/v4/projects/4711/pipelines?page=2&odd=%2B,;x')
   })
 
+  describe('whose pages have no Link header', () => {
+    const all = Array.from({ length: 250 }, (_, at) => ({
+      ...item,
+      ...{ id: at + 1, name: 'p', path_with_namespace: `a/p${at + 1}` },
+      created_at: new Date(Date.UTC(2025, 2, 11) - at * 60_000).toISOString(),
+    }))
+    const ids = (found: readonly { readonly id: number }[]) => [...new Set(found.map(({ id }) => id))]
+
+    it('goes on by number', async () => {
+      await using platform = await startPlatform((asked, response) => {
+        const page = Number(asked.query.get('page') ?? 1)
+        json(all.slice((page - 1) * 100, page * 100))(asked, response)
+      })
+      await using test = clientOf(platform.url)
+      expect(ids(await allOf(test.client.projectPipelines(4711, {}, poll)))).toHaveLength(250)
+      expect(platform.asked).toHaveLength(3)
+    })
+
+    it('goes on after the last id of a keyset', async () => {
+      await using platform = await startPlatform((asked, response) => {
+        const after = Number(asked.query.get('id_after') ?? 0)
+        json(all.filter(({ id }) => id > after).slice(0, 100))(asked, response)
+      })
+      await using test = clientOf(platform.url)
+      expect(ids(await allOf(test.client.projects({ maintained: false }, poll)))).toHaveLength(250)
+    })
+
+    it('goes on before the last creation of the cross-project list', async () => {
+      await using platform = await startPlatform((asked, response) => {
+        const before = asked.query.get('created_before') ?? '9'
+        json(all.filter(({ created_at: at }) => at <= before).slice(0, 100))(asked, response)
+      })
+      await using test = clientOf(platform.url)
+      expect(ids(await allOf(test.client.ownPipelines({}, poll)))).toHaveLength(250)
+    })
+
+    it('ends with an empty page, also where its address does not say how many items a page has', async () => {
+      await using platform = await startPlatform(json([]))
+      await using test = clientOf(platform.url)
+      expect(await allOf(test.client.ownPipelines({}, { ...poll, from: '/api/v4/pipelines?cursor=b' }))).toEqual([])
+      expect(platform.asked).toHaveLength(1)
+    })
+
+    it('ends where a platform answers the same page again', async () => {
+      await using platform = await startPlatform(json(all.slice(0, 100)))
+      await using test = clientOf(platform.url)
+      expect(await allOf(test.client.projectPipelines(4711, {}, poll))).toHaveLength(100)
+      expect(platform.asked).toHaveLength(2)
+    })
+  })
+
   it('asks for a page only when the one before has been dealt with', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
