@@ -279,6 +279,21 @@ describe('with webhooks beside', () => {
   })
 })
 
+describe('a project in which nothing is running any more', () => {
+  it('is looked at in every fifth round', async () => {
+    const projects = [project(1)]
+    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
+    world.lifecycle.create(plan(projects[0]!))
+    await world.pass(3 * hour, minute)
+    expect(await world.sent()).toHaveLength(1)
+    world.api.asked.length = 0
+    await world.pass(20 * minute, minute)
+    const lists = world.api.asked.filter(({ path }) => path === '/projects/1/pipelines')
+    // Four times in twenty rounds: its list, and that of its child pipelines.
+    expect(lists).toHaveLength(8)
+  })
+})
+
 describe('a project that a webhook points to', () => {
   it('is looked at in the next round if it is in one of the groups; one outside of them is not', async () => {
     const inside = project(1)
@@ -468,6 +483,22 @@ describe('bad answers', () => {
       expect(world.api.asked.length).toBeLessThanOrEqual(8)
       await world.pass(minute, minute)
     }
+  })
+
+  it('a project that rests after failures is asked for at once if somebody asks for it, or for all', async () => {
+    await using world = await openPolledWorld({ projects: [project(1), project(2)], poll: { projects: ['1', '2'] } })
+    world.api.misbehave = () => restFaults.broken()
+    await world.pass(20 * minute, minute)
+    const askedFor = async (): Promise<string[]> => {
+      world.api.asked.length = 0
+      await world.pass(minute, minute)
+      return [...new Set(world.api.asked.map(({ path }) => path.split('/')[2] ?? ''))].sort()
+    }
+    expect(await askedFor()).toEqual([])
+    world.poller.hurry('2')
+    expect(await askedFor()).toEqual(['2'])
+    world.poller.hurry(undefined)
+    expect(await askedFor()).toEqual(['1', '2'])
   })
 
   it('a project that vanished is reported once; the others are looked at as before; it recovers', async () => {

@@ -104,6 +104,13 @@ describe('a log', () => {
     expect(own?.estimated).toBeUndefined()
   })
 
+  it('that may not be written to its end is read once more; that of a canceled job is not', async () => {
+    platform.reply = answer(200, 'compiling\n')
+    const read = async (status: JobSnapshot['status']): Promise<string> =>
+      (await readingOf().read({ ...asked, tries: 0 }, { ...job, status }, { priority: 'inside' })).as
+    expect([await read('success'), await read('failed'), await read('canceled')]).toEqual(['early', 'early', 'read'])
+  })
+
   it('that shows the variables of its job sends no line; its sections are spans all the same', async () => {
     const log = `section_start:${t0 / 1_000}:step_script${erase}\nexport CI_JOB_ID=1\nexport CI_JOB_TOKEN=x\nexport CI_COMMIT_SHA=y\nsecret\n`
     const reading = readingOf({ sections: ['all'] })

@@ -247,6 +247,18 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests.map(({ status }) => status)).toEqual([429, 200])
   })
 
+  it('is tried again at once if somebody asks for it; where nothing waits, nothing is tried', async () => {
+    await run(pipeline(1))
+    receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
+    const flush = start()
+    await expect.poll(() => flush.status()).toMatchObject([{ state: 'open' }])
+    expect(flush.tryNow('another')).toBe(0)
+    expect(flush.tryNow('default')).toBe(1)
+    await flushed(flush)
+    expect(receiver.requests.map(({ status }) => status)).toEqual([429, 200])
+    expect(flush.tryNow()).toBe(0)
+  })
+
   it('serves every destination for itself', async () => {
     await run(pipeline(1))
     start({ destinations: [destination('down', 'cumulative', 'http://127.0.0.1:1'), destination('default')] })

@@ -6,6 +6,7 @@ import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { observation } from './arbitraries.ts'
 import { restoreJob, restoreMark, restorableOf, type Restorable } from '../../src/model/restore.ts'
+import { rememberedJob, rememberedSnapshot } from '../../src/model/tombstone.ts'
 import type { JobSnapshot } from '../../src/model/chunk.ts'
 import type { Job } from '../../src/model/job.ts'
 import type { JobFacts, Observation } from '../../src/model/observation.ts'
@@ -51,7 +52,10 @@ describe('a span of a snapshot', () => {
           const restorable = restorableOf(one, span)
           seen[restorable] += 1
           if (restorable !== 'nothing') expect(restoreMark(span, attempt)).toEqual(one.snapshot)
-          if (restorable === 'job') expect(canonical(restoreJob(span, attempt))).toBe(canonical(one))
+          if (restorable !== 'job') continue
+          expect(canonical(restoreJob(span, attempt))).toBe(canonical(one))
+          // A tombstone remembers the same of both.
+          expect(rememberedSnapshot(span, attempt)).toEqual(rememberedJob(one))
         }
       }),
     )

@@ -94,6 +94,10 @@ describe('the intake', () => {
   const known = async (pipelineId: number): Promise<boolean> =>
     (await store.runs.get({ instance, pipelineId })) !== undefined
 
+  it('has counted nothing before it has taken anything', () => {
+    expect(new Set(Object.values(intake.counters))).toEqual(new Set([0]))
+  })
+
   it.each([new DataError('It does not fit.', 'Please report it.'), new TypeError('It does not fit.')])(
     'moves a delivery that is itself to blame (%o) out of the way of the others, with its reason',
     async error => {
