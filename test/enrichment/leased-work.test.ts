@@ -56,10 +56,10 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
 
 it('items that take long give their places to others, as many as may', async () => {
   let now = 0
-  const clock = { now: () => now, sleep: systemClock.sleep }
+  const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
   const due = ['slow 1', 'slow 2', 'next 1', 'next 2', 'beyond']
   const begun: string[] = []
-  const ends = Promise.withResolvers<void>()
+  const ends = Promise.withResolvers<undefined>()
   const work = createLeasedWork<string>({
     ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
     queues: [{ places: 2, slow: { afterMs: 5_000, extra: 2 }, take: async limit => due.splice(0, limit) }],
@@ -77,10 +77,10 @@ it('items that take long give their places to others, as many as may', async () 
     await expect.poll(() => begun).toEqual(['slow 1', 'slow 2', 'next 1', 'next 2'])
     now = 20_000
     work.wake()
-    ends.resolve()
+    ends.resolve(undefined)
     await expect.poll(() => begun).toContain('beyond')
   } finally {
-    ends.resolve()
+    ends.resolve(undefined)
     await work.stop()
   }
 })
