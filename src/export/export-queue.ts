@@ -145,6 +145,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
       if (isProbe && (lease === undefined || isEmpty(lease))) breaker.probed()
     }
     if (!isEmpty(lease)) {
+      stats.count('repeated', lease.repeated)
       send({ lease, leaseEnd, leaseEndOfDay, isProbe })
       return 0
     }

@@ -10,7 +10,7 @@ import type { Verdict } from './verdict.ts'
 /** Outbox entries since start, except for `partiallyRejected`, which are spans, points or records. */
 export interface ExportCounters {
   delivered: number
-  /** Sent without an answer: they are sent again with the same ids, as the backend may not have received them. */
+  /** Sent, or leased by a process that was killed, without an answer: they are sent again with the same ids, as the backend may not have received them. */
   repeated: number
   /** Dead letters. */
   rejected: number

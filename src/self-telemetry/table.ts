@@ -146,7 +146,7 @@ export const observedMetrics = [
     description: '1 for the current state of the circuit breaker of a destination and signal, 0 for the others: `closed` (healthy), `open` (tripped), `half-open` (probing); `unserved`: exports are pending, but the destination is no longer configured.',
     points: ({ queues }) => queues.flatMap(one => breakerStates.map(state => ({ value: Number(one.state === state), attributes: { ...queueOf(one), state } }))) },
   { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...queue, 'outcome'],
-    description: 'Exports by outcome: delivered, postponed, rejected (dead letters), repeated because the outcome was unknown, taken over by another replica.',
+    description: 'Exports by outcome: delivered, postponed, rejected (dead letters), repeated because the outcome was unknown (no answer, or the process was killed before it), taken over by another replica.',
     points: ({ queues }) => queues.flatMap(one => {
       const { delivered, later, rejected, repeated, lost } = one.counters
       return entries({ delivered, later, rejected, repeated, lost }, outcome => ({ ...queueOf(one), outcome }))

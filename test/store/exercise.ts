@@ -347,6 +347,16 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(exportQueue)).toBeUndefined()
       })
 
+      it('says how many are leased again that were not settled, as they may have been sent', async () => {
+        await oweExports(3)
+        const { token, items, repeated } = await store.outbox.lease(exportQueue, 10, 1_000)
+        expect([items.length, repeated]).toEqual([3, 0])
+        await store.outbox.settle(token, [{ id: items[0]!.id, as: 'unsent' }])
+        here.move(1_000)
+        const again = await store.outbox.lease(exportQueue, 10, 1_000)
+        expect([again.items.length, again.repeated]).toEqual([3, 2])
+      })
+
       it('keeps pending, for later, what could not be sent, and counts its tries where asked to', async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)

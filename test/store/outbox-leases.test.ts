@@ -60,6 +60,27 @@ it('a process that dies gives back by dying: the next one leases the same at onc
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual(items)
 })
 
+it('what a dead process had leased counts as repeated once, however many die before it is leased again', async () => {
+  const { token, items } = await store.outbox.lease(exportQueue, 4, minute)
+  const [delivered, later, unsent] = items.map(({ id }) => id)
+  await store.outbox.settle(token, [
+    { id: delivered!, as: 'delivered' },
+    { id: later!, as: 'later', forMs: 0, error: 'HTTP 503', counted: true },
+    { id: unsent!, as: 'unsent' },
+  ])
+  const next = async (limit: number): Promise<[number, number]> => {
+    await store.close()
+    store = open()
+    const lease = await store.outbox.lease(exportQueue, limit, minute)
+    const settled = lease.items.map(({ id }) => ({ id, as: 'unsent' as const }))
+    await store.outbox.settle(lease.token, settled)
+    return [lease.items.length, lease.repeated]
+  }
+  expect(await next(1)).toEqual([1, 0])
+  expect(await next(10)).toEqual([4, 1])
+  expect(await next(10)).toEqual([4, 0])
+})
+
 it('what a dead process had leased in the rows, as earlier versions did, is given back at the start', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)

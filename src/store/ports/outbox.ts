@@ -24,6 +24,8 @@ export interface OutboxLease {
   readonly items: readonly OutboxEntry[]
   /** Leased too, to be settled as rejected. */
   readonly damaged: readonly DamagedItem[]
+  /** How many of `items` were leased before and not settled, as that process died or was too late: they may have been sent already. */
+  readonly repeated: number
 }
 
 /** What becomes of one leased item. */

@@ -48,7 +48,7 @@ async function lease(
 ): Promise<Omit<OutboxLease, 'token'>> {
   const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
     session.query(
-      `SELECT e.id, octet_length(c.content) AS size FROM outbox e JOIN chunks c ON c.id = e.chunk_id
+      `SELECT e.id, octet_length(c.content) AS size, e.lease IS NOT NULL AS is_again FROM outbox e JOIN chunks c ON c.id = e.chunk_id
        WHERE e.state = 'pending' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
        ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
       [queue.destination, queue.signal, now, limit],
@@ -56,6 +56,8 @@ async function lease(
   const oldest = await due('ASC')
   const newest = oldest.length < limit ? oldest.toReversed() : await due('DESC')
   const sizes = new Map([...oldest, ...newest].map(row => [idOf(row), sizeOf(row)]))
+  // A lease that has expired: whoever settles an entry ends its lease.
+  const again = new Set([...oldest, ...newest].filter(({ is_again: isAgain }) => isAgain === true).map(idOf))
   const chosen: number[] = []
   let bytes = 0
   for (const id of bothEnds(oldest.map(idOf), newest.map(idOf), limit)) {
@@ -63,7 +65,7 @@ async function lease(
     bytes += sizes.get(id) ?? 0
     chosen.push(id)
   }
-  if (chosen.length === 0) return { items: [], damaged: [] }
+  if (chosen.length === 0) return { items: [], damaged: [], repeated: 0 }
   // A lease is a due time in the future, so that it expires if the replica dies.
   const rows = await session.query(
     `UPDATE outbox e SET lease = $1, due_at = $2::bigint FROM chunks c
@@ -78,7 +80,7 @@ async function lease(
     if (chunk === undefined) damaged.push({ id })
     else items.push({ id, chunk, ...entryOf(row) })
   }
-  return { items, damaged }
+  return { items, damaged, repeated: items.filter(({ id }) => again.has(id)).length }
 }
 
 /** Returns how many were settled: the leases of all others were lost. */

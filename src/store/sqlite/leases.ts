@@ -14,7 +14,8 @@ export interface Leases {
   expire(now: number): void
   /** The earliest end of a lease; undefined without any. */
   nextFree(): number | undefined
-  /** How many are not forgotten, including those that have ended. */
+  /** Those that are not forgotten, including those that have ended. */
+  ids(): number[]
   readonly size: number
 }
 
@@ -36,6 +37,7 @@ export function createLeases(): Leases {
       const [first, ...others] = leases.values()
       return first && others.reduce((earliest, { until }) => Math.min(earliest, until), first.until)
     },
+    ids: () => [...leases.keys()],
     get size() {
       return leases.size
     },

@@ -91,7 +91,7 @@ export function openSqliteShared(file: string, options: StoreOptions): SharedSto
   const size = (): number => db.size() + walBytes(folder)
   const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), wal: undefined }
   return {
-    ...rooms(waiting, options, size).store,
+    ...rooms(waiting, options, size, undefined).store,
     inbox: sqliteSharedInbox(waiting, {
       ...{ size, maxSize: options.maxSize },
       walState: () => walState(readCheckpoint(db), folder),
@@ -118,7 +118,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   const wal = own && openWal(db, keys, own, options)
   const waiting = { db, leases: createLeases(), keys, wal }
   const size = (): number => db.size() + (own === undefined ? 0 : walBytes(own.folder))
-  const { store, listings, deploymentLists } = rooms(waiting, options, size)
+  const { store, listings, deploymentLists } = rooms(waiting, options, size, own && `${own.file}-sending`)
   const erase = async (): Promise<void> => {
     if (own === undefined) return
     await db.settled()
@@ -172,8 +172,8 @@ interface Rooms {
   readonly deploymentLists: DeploymentLists
 }
 
-/** The part of the store that is the same for its server and for commands. */
-function rooms(waiting: Waiting, options: StoreOptions, size: () => number): Rooms {
+/** The part of the store that is the same for its server and for commands. `sending`: the file of the outbox's note. */
+function rooms(waiting: Waiting, options: StoreOptions, size: () => number, sending: string | undefined): Rooms {
   const { db } = waiting
   const sql = sqliteStatements(db)
   const recent = createRecentChunks(db.elapsed)
@@ -184,7 +184,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number): Roo
     // Some milliseconds, so that other work on the thread gets its turn (decision 37).
     runsPerTransaction: 32,
     runs: sqliteRuns({ waiting, recent, listings, deploymentLists }),
-    outbox: sqliteOutbox(db, recent),
+    outbox: sqliteOutbox(db, recent, sending),
     enrichment: enrichmentQueue(sql),
     jobReads: jobReads(sql),
     ...sqliteRepositories(db),

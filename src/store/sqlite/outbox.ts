@@ -1,24 +1,34 @@
-// The outbox on SQLite. Leases are in memory, so that leasing writes nothing.
+// The outbox on SQLite. Leases are in memory, so that leasing commits nothing. What is leased is noted in a small file, so that the next process
+// can count what is sent again.
 import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
 import { bothEnds } from '../sql/both-ends.ts'
 import { countBacklog } from './backlog.ts'
 import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
 import { createLeases, type Leases } from './leases.ts'
 import { number, record, text } from '../sql/columns.ts'
+import { openReadingNote, type ReadingNote } from './reading-note.ts'
 import { sqliteStatements } from './statements.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue } from '../ports/outbox.ts'
 
-export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
+/** `noteFile`: undefined for a store in memory, and for commands. */
+export function sqliteOutbox(db: Database, recent: RecentChunks, noteFile: string | undefined): Outbox {
   const leases = createLeases()
+  let note: ReadingNote<number> | undefined
   const sql = sqliteStatements(db)
   return {
     lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       const { items, damaged } = freeItems(db, recent, leases, queue, { now: db.now(), limit, maxBytes })
+      if (items.length + damaged.length === 0) return { token, items, damaged, repeated: 0 }
+      note ??= openReadingNote({ file: noteFile, id: z.number(), stillWaits: isPending(db) })
+      const again = items.filter(({ id }) => leases.until(id) > 0 || note?.deaths(id) !== undefined)
       for (const { id } of [...items, ...damaged]) leases.lease(id, db.elapsed() + leaseMs, token)
-      return { token, items, damaged }
+      note.begin(leases.ids())
+      for (const { id } of again) note.forget(id)
+      return { token, items, damaged, repeated: again.length }
     },
     settle: async (token, settlements) => {
       const own = settlements.filter(({ id }) => leases.isOf(id, token))
@@ -31,6 +41,7 @@ export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
       })
       // After the commit: if it fails, the same lease can settle them again.
       for (const { id } of own) leases.forget(id)
+      note?.begin(leases.ids())
       return { lost: settlements.length - settled, at: now }
     },
     dueIn: async queue => {
@@ -53,6 +64,11 @@ const settleEntry = `
   UPDATE outbox SET state = ?, due_at = coalesce(?, due_at), error = ?, tries = tries + ?, answer_status = ?, settled_at = ?
   WHERE id = ? AND state = 'pending'`
 
+const isPending =
+  (db: Database) =>
+  (id: number): boolean =>
+    db.prepare(`SELECT 1 FROM outbox WHERE id = ? AND state = 'pending'`).get(id) !== undefined
+
 const idOf = number('id')
 const chunkId = number('chunk_id')
 const contentOf = text('content')
@@ -64,7 +80,7 @@ function freeItems(
   leases: Leases,
   queue: ExportQueue,
   { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
-): Omit<OutboxLease, 'token'> {
+): Pick<OutboxLease, 'items' | 'damaged'> {
   const at = db.elapsed()
   const ids = (order: 'ASC' | 'DESC'): number[] =>
     db
