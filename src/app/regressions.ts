@@ -11,7 +11,7 @@ import type { ExportParts } from './export.ts'
 import type { Rule } from '../regressions/rule.ts'
 import type { Selection } from '../processing/selection.ts'
 
-export function ruleOf({ regressions }: Pick<Config, 'regressions'>): Rule {
+function ruleOf({ regressions }: Pick<Config, 'regressions'>): Rule {
   const { slower, slowerBy, failing } = regressions
   return { slower: slower / 100, slowerBy, failing: failing / 100 }
 }

@@ -11,7 +11,7 @@ const prices = `costs:
     - { name: small, per_minute: 0.008 }
 `
 /** The group of all its projects. */
-export const company = 'brightwater'
+const company = 'brightwater'
 /** Queries whose results are exported as gauges: a count, and the durations of pipelines by branch. */
 const queries = `queries:
   - { metric: brightwater.merge_requests.open, query: type = MergeRequest and state = opened, group: ${company}, every: 1m }

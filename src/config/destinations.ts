@@ -8,7 +8,7 @@ import type { Config } from './options.ts'
 import type { LiveSecret } from './live-secret.ts'
 import type { Headers } from './pair-kinds.ts'
 
-export const defaultDestination = 'default'
+const defaultDestination = 'default'
 
 /** The default of the OpenTelemetry specification for OTLP over HTTP. */
 const defaultEndpoint = 'http://localhost:4318'

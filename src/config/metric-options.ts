@@ -6,7 +6,7 @@ import { setting } from './option.ts'
 import type { Kind } from './kind.ts'
 
 /** Upper bounds of histogram buckets, seconds, ascending. */
-export const bounds: Kind<readonly number[]> = {
+const bounds: Kind<readonly number[]> = {
   noun: 'a list of bounds',
   secret: false,
   schema: listSchema({ type: 'number', exclusiveMinimum: 0 }),

@@ -14,7 +14,7 @@ const unzip = promisify(gunzip)
 const protobufType = 'application/x-protobuf'
 
 /** The content of one request. */
-export interface Received {
+interface Received {
   readonly spans: readonly ReceivedSpan[]
   readonly logs: readonly ReceivedLogRecord[]
 }

@@ -12,7 +12,7 @@ export interface ProjectList {
   readonly has: (project: PlatformProject) => boolean
 }
 
-export const memberProjects = "the token's projects"
+const memberProjects = "the token's projects"
 
 /** `members`: also the projects that the token's user is a member of. A webhook or a pipeline may then name any project that the token can read. */
 export function projectListsOf(client: PlatformClient, groups: readonly string[], members: boolean): ProjectList[] {

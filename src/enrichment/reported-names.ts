@@ -4,7 +4,7 @@ import type { ReportedMetric } from '../model/job-reports.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 /** Names of one project. */
-export const mostReportedNames = 50
+const mostReportedNames = 50
 
 /** The metrics whose name is known, or for which there is still room. */
 export async function namesWithin(

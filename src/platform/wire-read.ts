@@ -11,11 +11,11 @@ export const longestText = 1_024
 /** Longer commit messages are cut. */
 export const longestMessage = 65_536
 /** Longer URLs are dropped: cut, they would lead elsewhere. */
-export const longestUrl = 4_096
+const longestUrl = 4_096
 /** Most stages, tags and the like of one list. */
 export const longestList = 1_000
 /** Some 30,000 years: longer durations are errors and do not fit into milliseconds. */
-export const longestSeconds = 1e12
+const longestSeconds = 1e12
 
 /** A positive safe integer, also given as digits. */
 export const readId: Read<number> = value => {

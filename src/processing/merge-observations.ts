@@ -97,7 +97,7 @@ function lateReadsOf(
  * When the run is due next. A finished run, or one with news after its last attempt, is due after the settle delay; `settle.ts` then decides with all
  * its jobs. A running one is only due when it was silent for too long and the platform did not answer either.
  */
-export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
+function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
   if (run.pipeline === undefined) return { changedAt: now }
   if (isAtEnd(run)) {
     const settled = now + rules.settle

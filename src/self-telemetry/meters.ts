@@ -10,8 +10,6 @@ export interface OwnMeters {
   record(metric: Recorded, value: number, attributes?: Attributes): void
 }
 
-export const noMeters: OwnMeters = { record: () => undefined }
-
 /** `observe` is called once for each collection. If it fails, the observed metrics are left out. */
 export function createMeters(meter: Meter, observe: () => Promise<Observed>): OwnMeters {
   const write = Object.fromEntries(

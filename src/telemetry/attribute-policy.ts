@@ -36,7 +36,7 @@ export function attributePolicy(options: AttributePolicyOptions): AttributePolic
  * The first 16 bytes of the SHA-256 of the value's string form, as hex: equal values stay equal, so they can still be
  * counted. An array's string form is its JSON.
  */
-export function digestOf(value: AttributeValue): string {
+function digestOf(value: AttributeValue): string {
   const text = isList(value) ? JSON.stringify(value) : String(value)
   return createHash('sha256').update(text).digest().toString('hex', 0, 16)
 }

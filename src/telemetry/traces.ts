@@ -51,7 +51,7 @@ export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
 }
 
 /** `pipeline: {name or ref}`, or as in the conventions `RUN {name}`, and `RUN` for a pipeline without a name. */
-export function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['spanNames']): string {
+function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['spanNames']): string {
   const name = notBlank(pipeline.facts.name)
   if (style === 'legacy') return `pipeline: ${name ?? notBlank(pipeline.facts.ref) ?? key.pipelineId}`.toWellFormed()
   const action = CICD_PIPELINE_ACTION_NAME_VALUE_RUN

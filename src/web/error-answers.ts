@@ -9,7 +9,7 @@ const messages: Readonly<Record<number, string>> = {
 }
 
 /** Set on a catch-all route, so that its methods do not count as allowed on other paths. */
-export interface RouteForTheRest {
+interface RouteForTheRest {
   readonly isForTheRest?: boolean
 }
 

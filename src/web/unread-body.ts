@@ -28,7 +28,7 @@ export interface Lingering extends Patience {
 }
 
 /** Twice the largest body that is accepted, and the time that Node allows for a whole request. */
-export const usualLingering: Lingering = {
+const usualLingering: Lingering = {
   ...{ known: 16, strangers: 4 },
   ...{ bytes: 64 * 1024 * 1024, ms: 20_000, silentMs: 1_000 },
 }

@@ -24,7 +24,7 @@ export interface SetupJournal {
   note(step: string, state: Entry['state'], facts?: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-export const journalName = 'setup-journal.json'
+const journalName = 'setup-journal.json'
 
 /** Throws a ConfigError if the file is not a journal. */
 export async function openJournal(folder: string, now: () => Date): Promise<SetupJournal> {

@@ -165,7 +165,7 @@ export const scenarios = {
   }),
 } as const satisfies Record<string, Scenario>
 
-export type Scenario = (random: Random) => PipelinePlan
+type Scenario = (random: Random) => PipelinePlan
 export type ScenarioName = keyof typeof scenarios
 
 /** The order in which they are started. The first six make ten pipelines. */

@@ -39,7 +39,7 @@ export const users: readonly [SimUser, ...SimUser[]] = [
 /** The user who starts scheduled pipelines. */
 export const robot: SimUser = user(40, 'Release Robot', 'project_333_bot_9c41d2')
 
-export const runners: readonly [SimRunner, ...SimRunner[]] = [
+const runners: readonly [SimRunner, ...SimRunner[]] = [
   { id: 501, description: 'linux-small-1', type: 'instance_type', isShared: true, tags: ['linux', 'docker'] },
   { id: 502, description: 'linux-small-2', type: 'instance_type', isShared: true, tags: ['linux', 'docker'] },
   { id: 503, description: 'linux-large-1', type: 'group_type', isShared: false, tags: ['linux', 'docker', 'large'] },

@@ -42,7 +42,7 @@ const anyValue: z.ZodType<OwnValue> = z.union([scalar, textList, other])
 
 const attribute = z.object({ key: z.string().min(1).max(longestKey), value: anyValue })
 /** Attributes without a valid value are dropped. */
-export const attributes = z
+const attributes = z
   .array(z.unknown())
   .optional()
   .transform((list = []): OwnAttributes =>

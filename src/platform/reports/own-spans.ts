@@ -8,7 +8,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
 /** Limits: bytes of a file, spans of a job, and attributes, events and links of a span. */
-export const mostOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
+const mostOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
 /** Most items that are checked, valid or not: a file of only commas has a million. */
 const mostLookedAt = 5_000
 /** Attributes, events, links and spans that are checked before other work of this thread gets its turn. */

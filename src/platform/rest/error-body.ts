@@ -37,7 +37,7 @@ export function saidBy(body: string, contentType: string | undefined, secrets: r
   return { said: shorten(flat(said ?? json), secrets), code, isOfTheApi, keys: Object.keys(json), isPage: false }
 }
 
-export function isPage(body: string, contentType: string | undefined): boolean {
+function isPage(body: string, contentType: string | undefined): boolean {
   return /^text\/html\b/i.test(contentType ?? '') || /^\s*<[!?a-z]/i.test(body)
 }
 

@@ -4,7 +4,7 @@ import { pickJson } from './json-pick.ts'
 import type { Shape } from './wire-shape.ts'
 
 /** Larger bodies are parsed selectively. For smaller ones `JSON.parse` is quicker and needs a few MB at most. */
-export const largeBody = 256 * 1024
+const largeBody = 256 * 1024
 
 const decoder = new TextDecoder()
 

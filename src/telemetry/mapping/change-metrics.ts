@@ -13,7 +13,7 @@ import type { EventChunk } from '../../model/event.ts'
 import type { MetricHead } from './metrics.ts'
 
 /** The subject of a point's attributes. */
-export interface ChangeSubject {
+interface ChangeSubject {
   readonly chunk: Pick<EventChunk, 'key' | 'project'>
   /** The branches, folded as refs are in metrics. */
   readonly head: string

@@ -34,7 +34,7 @@ const delimited = 2
 const fixed32 = 5
 
 /** The tag of a field: its number and its wire type. */
-export function tagOf(field: number, wire: number): number {
+function tagOf(field: number, wire: number): number {
   return (field << 3) | wire
 }
 

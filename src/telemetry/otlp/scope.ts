@@ -6,10 +6,10 @@ import type { Scope } from './messages.ts'
 export const scope: Scope = { name: 'pipespan', version }
 
 /** For job logs and reports. */
-export const jobScope: Scope = { name: 'pipespan.job', version }
+const jobScope: Scope = { name: 'pipespan.job', version }
 
 /** For spans that a job made itself: whatever they are called, they are not ours. */
-export const ownScope: Scope = { name: 'pipespan.job.own', version }
+const ownScope: Scope = { name: 'pipespan.job.own', version }
 
 /** For events that are about no pipeline. */
 export const eventScope: Scope = { name: 'pipespan.events', version }
