@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, startPlatform, type Asked, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { isFull } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { repeated as junit } from '../platform/reports/junit-samples.ts'
+import { repeated } from '../platform/reports/junit-samples.ts'
 
 /** `tested`: jobs with a JUnit report, the last of them; `reporting`: the very last, with the other reports and spans of their own. */
 export const size = isFull
@@ -97,7 +97,9 @@ export function kindOf({ path }: Asked): keyof typeof requests | 'pipeline' {
 }
 
 const jobOf = ({ path }: Asked): number => Number(/jobs\/(\d+)/.exec(path)?.[1] ?? 0)
-const tests = gzipSync(junit)
+/** Each second case of a name says that it is a repetition. */
+let cases = 0
+const tests = gzipSync(repeated.replaceAll('<testcase ', () => `<testcase attempt="${1 + (cases++ % 2)}" `))
 
 function reportOf(asked: Asked): Buffer {
   const pipeline = Math.trunc(jobOf(asked) / 10_000)
