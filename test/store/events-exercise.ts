@@ -5,6 +5,8 @@ import type { Bench } from './benches.ts'
 import { day, hour, minute, second } from '../flow/world.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
 import { keyMemory } from '../../src/store/ports/inbox.ts'
+import { failed, observe, takeSnapshot } from './exported-run.ts'
+import { hour as oneHour } from '../../src/store/ports/trends.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'logs' } as const
@@ -130,6 +132,20 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       while ((await store.views.trends.readAhead(1)) === 'more');
       while ((await store.views.trends.takeIn(10)) > 0);
       expect(await store.runs.count()).toMatchObject({ runs: 0 })
+    })
+
+    it('gives its number to a run that is counted, also where it was read ahead before it was pruned', async () => {
+      await take(event('on'))
+      expect(await exported()).toHaveLength(1)
+      const { trends } = store.views
+      expect(await trends.readAhead(10)).toBe('all')
+      here.move(keyMemory + day)
+      expect(await store.pruning.events(here.now() - keyMemory, 10)).toBe(1)
+      await observe(store, failed())
+      await takeSnapshot(store)
+      expect(await trends.readAhead(10)).toBe('all')
+      while ((await trends.takeIn(10)) > 0);
+      expect(await trends.series({}, { step: oneHour, since: 0, until: here.now() + day })).toMatchObject([{ runs: 1 }])
     })
 
     it('goes after the retention, but not before it was sent; then it is known no more', async () => {
