@@ -1,6 +1,6 @@
 // Every text that a server or a payload provides passes here before it is logged, shown or stored: each secret that this process has ever
 // held is removed from it, however it is encoded. A `Secret` registers itself, so that none is forgotten; a replaced one stays known.
-import { viewsOf } from './decoded-views.ts'
+import { decodingsOf, withoutSpace } from './decoded-views.ts'
 
 /** Shorter values are no secrets, and may be part of many texts. */
 const minLength = 6
@@ -8,7 +8,10 @@ const minLength = 6
 const maxSecrets = 1_000
 
 /** What is searched for, by the secret's value; the least recently used first. */
-const known = new Map<string, readonly Buffer[]>()
+const known = new Map<string, readonly string[]>()
+
+/** In place of a text that contains a secret in an encoding: where it begins and ends there is not worth working out. */
+const withheld = '(left out as a whole, because it contains an encoded [secret])'
 
 /** From now on `redact` removes this value. */
 export function keepOut(value: string): void {
@@ -23,7 +26,7 @@ export function keepOut(value: string): void {
 }
 
 /**
- * The text with `[secret]` in place of every known secret and of those in `also`, in any encoding. Only its first `longest`
+ * The text with `[secret]` in place of every known secret and of those in `also`; another text if one is in it in an encoding. Only its first `longest`
  * characters are read and returned: a text may have been written to keep the daemon busy.
  */
 export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
@@ -34,15 +37,24 @@ export function redact(text: string, also: readonly string[] = [], longest = 8_1
     if (secret !== '' && secret.length < minLength) clean = clean.replaceAll(secret, '[secret]')
   const needles = [...known.values(), ...also.map(formsOf)].flat()
   if (needles.length === 0) return clean
-  const bytes = Buffer.from(clean)
-  const hidden = new Uint8Array(bytes.length)
-  for (const { bytes: seen, begins, ends } of viewsOf(bytes)) {
-    const haystack = folded(seen)
-    for (const needle of needles) {
-      for (const [from, to] of placesOf(needle, haystack, isCut)) hidden.fill(1, begins[from], ends[to - 1])
-    }
+  const shown = withoutPlain(clean, needles, isCut)
+  for (const decoding of decodingsOf(withoutSpace(Buffer.from(shown).toString('latin1')))) {
+    const haystack = decoding.toLowerCase()
+    if (needles.some(needle => placesOf(needle, haystack, isCut).next().done === false)) return withheld
   }
-  return hidden.includes(1) ? withoutHidden(bytes, hidden) : clean
+  return shown
+}
+
+/** With `[secret]` in place of those that are there as they are, in any case and broken by white space or not. */
+function withoutPlain(text: string, needles: readonly string[], isCut: boolean): string {
+  const bytes = Buffer.from(text)
+  const kept = [...bytes.keys()].filter(at => (bytes[at] ?? 0) > 0x20)
+  const haystack = folded(bytes)
+  const hidden = new Uint8Array(bytes.length)
+  for (const needle of needles) {
+    for (const [from, to] of placesOf(needle, haystack, isCut)) hidden.fill(1, kept[from], (kept[to - 1] ?? 0) + 1)
+  }
+  return hidden.includes(1) ? withoutHidden(bytes, hidden) : text
 }
 
 /** A foreign text as one line, redacted, at most `longest` characters of it; undefined when nothing is left. */
@@ -60,14 +72,14 @@ const [maxScanned, maxDecoded] = [65_536, 2_048]
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
 /** Where the needle stands; in a text that was cut also where only its beginning stands, at the very end. */
-function* placesOf(needle: Buffer, haystack: Buffer, isCut: boolean): Generator<readonly [from: number, to: number]> {
+function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]
   if (!isCut) return
-  const beginning = needle.subarray(0, minLength)
+  const beginning = needle.slice(0, minLength)
   const from = Math.max(0, haystack.length - needle.length)
   for (let at = haystack.indexOf(beginning, from); at !== -1; at = haystack.indexOf(beginning, at + 1)) {
-    if (needle.subarray(0, haystack.length - at).equals(haystack.subarray(at))) yield [at, haystack.length]
+    if (needle.startsWith(haystack.slice(at))) yield [at, haystack.length]
   }
 }
 
@@ -87,11 +99,9 @@ function withoutHidden(bytes: Buffer, hidden: Uint8Array): string {
  * The parts of a value that must not be seen. Of `https://user:password@host`: user and password, and the password alone. Of anything
  * else: the value, what follows the scheme of an authorization header, both parts of basic authentication, the key of a signing token.
  */
-function formsOf(value: string): Buffer[] {
-  const forms = (/^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? partsOfAddress(value) : partsOf(value)).map(form =>
-    Buffer.from(form),
-  )
-  return forms.map(form => folded(form.filter(byte => byte > 0x20))).filter(form => form.length >= minLength)
+function formsOf(value: string): string[] {
+  const parts = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? partsOfAddress(value) : partsOf(value)
+  return parts.map(part => folded(Buffer.from(part))).filter(form => form.length >= minLength)
 }
 
 function partsOfAddress(value: string): string[] {
@@ -114,7 +124,7 @@ function decoded(text: string): string {
   }
 }
 
-/** In lower case: a server may repeat a secret in another case. */
-function folded(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.map(byte => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte)))
+/** The bytes without white space and in lower case, a character for each: a server may repeat a secret in another case. */
+function folded(bytes: Buffer): string {
+  return withoutSpace(bytes.toString('latin1')).toLowerCase()
 }

@@ -32,6 +32,9 @@ const encodings: Readonly<Record<string, (text: string) => string>> = {
   'broken into lines': lines,
 }
 
+/** In these the rest of the text stays; where a secret is encoded, the whole text is left out. */
+const plain = ['as it is', 'in capitals', 'broken into lines']
+
 function everyByte(text: string, write: (hex: string) => string): string {
   return [...Buffer.from(text)].map(byte => write(byte.toString(16).padStart(2, '0'))).join('')
 }
@@ -56,9 +59,7 @@ describe('what others say', () => {
         const words = redact(`{"error": "not allowed: ${encode(text)}; try again"}`)
         expect(words).toContain('[secret]')
         expect(recovered(words, text)).toBe(false)
-        // The letter beside it goes with it where the two together look like a secret in base64.
-        expect(words).toMatch(/^\{"error": "not /)
-        expect(words).toMatch(/ again"\}$/)
+        if (plain.includes(name)) expect(words).toMatch(/^\{"error": "not allowed: \[secret\]\s*; try again"\}$/)
       }),
       { numRuns: 25 },
     )
@@ -113,7 +114,10 @@ describe('a secret', () => {
   it('that was replaced stays known', () => {
     new Secret('the-token-of-yesterday')
     new Secret('the-token-of-today')
-    expect(redact('was dGhlLXRva2VuLW9mLXllc3RlcmRheQ, is the-token-of-today')).toBe('was [secret], is [secret]')
+    expect(redact('was the-token-of-yesterday, is the-token-of-today')).toBe('was [secret], is [secret]')
+    expect(redact('was dGhlLXRva2VuLW9mLXllc3RlcmRheQ')).toBe(
+      '(left out as a whole, because it contains an encoded [secret])',
+    )
   })
 
   it.each([
