@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { eventWords } from '../../src/platform/webhook/event-selection.ts'
 import { headerOf } from '../../src/platform/vendor.ts'
+import { maxQueryBytes, queryText } from '../../src/platform/inventory/query.ts'
 import { profiles } from '../../src/platform/profile.ts'
 
 const { generic, gitlab } = profiles
@@ -45,6 +46,8 @@ describe('the vendor table', () => {
         headerPrefix: 'X-Service-',
         events: eventWords,
         inventory: collectors,
+        maxQueryBytes,
+        queryText,
         variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
       },
       gitlab: {
@@ -54,6 +57,8 @@ describe('the vendor table', () => {
         headerPrefix: 'X-Gitlab-',
         events: eventWords,
         inventory: collectors,
+        maxQueryBytes,
+        queryText,
         variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
       },
     })

@@ -121,6 +121,7 @@ describe('hooks', () => {
         alertStatus: 'disabled',
         disabledUntil: Date.parse('2025-03-11T10:00:00.000Z'),
         hasTemplate: false,
+        urlVariables: [],
       },
     ]
     await expect(allOf(test.client.hooks({ project: 4711 }, poll))).resolves.toEqual(expected)
