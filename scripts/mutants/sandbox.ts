@@ -12,8 +12,12 @@ export type Verdict =
 
 /** Ends the process group $group, and by its id each process whose command names a file of the folder $0: daemons have groups of their own. */
 const sweep = `
+  running() { ps -A -o pid= -o args= | grep -F -- "$0/" | awk '{ print $1 }'; }
+  # PostgreSQL gives its shared memory back only when it is asked to stop.
+  for id in $(running); do kill -s QUIT "$id" 2>/dev/null && asked=1; done
+  [ -z "$asked" ] || sleep 1
   [ -z "$group" ] || kill -s KILL -- "-$group" 2>/dev/null
-  for id in $(ps -A -o pid= -o args= | grep -F -- "$0/" | awk '{ print $1 }'); do kill -s KILL "$id" 2>/dev/null; done`
+  for id in $(running); do kill -s KILL "$id" 2>/dev/null; done`
 const watch = `while read -r line; do group=$line; done ${sweep}
   rm -rf "$0" || { sleep 1; rm -rf "$0"; }`
 

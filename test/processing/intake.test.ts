@@ -14,6 +14,10 @@ import { everything, instance, rules, t0 } from '../flow/world.ts'
 let store: Store
 let intake: Intake
 
+/** How often in a row a process died while it read what is leased. */
+let deaths: number
+let redact: (body: Uint8Array) => Uint8Array
+
 /** Deliveries of each transaction. */
 let taken: number[]
 
@@ -27,6 +31,8 @@ const afterTheLease = 20_000
 
 beforeEach(() => {
   failure = () => undefined
+  deaths = 0
+  redact = body => body
   now = t0
   taken = []
   store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
@@ -40,7 +46,13 @@ beforeEach(() => {
     },
   }
   intake = createIntake({
-    inbox: store.inbox,
+    inbox: {
+      ...store.inbox,
+      lease: async (...limits) => {
+        const lease = await store.inbox.lease(...limits)
+        return { ...lease, items: lease.items.map(item => ({ ...item, ...(deaths > 0 && { deaths }) })) }
+      },
+    },
     runs,
     runsPerTransaction: store.runsPerTransaction,
     rules,
@@ -52,7 +64,7 @@ beforeEach(() => {
     }),
     selection: everything,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
-    redact: body => body,
+    redact: body => redact(body),
     version: '1.0.0',
     onChange: () => undefined,
     clock: { now: () => t0, sleep: async () => undefined },
@@ -115,6 +127,20 @@ describe('the intake', () => {
       expect(await known(2)).toBe(true)
     },
   )
+
+  it.each([
+    [3, 'redacted'],
+    [4, 'cut to its beginning, as redacting it may be what kills'],
+  ])('keeps a delivery whose reader died %i times in a row aside, %s', async (times, how) => {
+    deaths = times
+    redact = () => Buffer.from('redacted')
+    await postWith('x'.repeat(10_000), 'success', 1)
+    await intake.drain()
+    const [{ id } = { id: 0 }] = await store.inbox.listQuarantined(1)
+    const body = Buffer.from((await store.inbox.showQuarantined(id))!.body).toString()
+    if (how === 'redacted') expect(body).toBe('redacted')
+    else expect([body.startsWith('{'), body.length <= 4_096]).toEqual([true, true])
+  })
 
   it('moves what is itself to blame out of the way when it comes alone, too', async () => {
     failure = () => new RangeError('It does not fit.')
