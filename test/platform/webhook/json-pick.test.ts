@@ -56,6 +56,17 @@ describe('a large body', () => {
     )
   })
 
+  it.each(['null', '[]', '{"a":1}', '"yes"', '1', 'true'])(
+    'has the same protected ref as a small one if it is %s',
+    flag => {
+      const body = bytes(
+        `{"object_kind":"pipeline","project":{"id":1},"object_attributes":{"id":7,"status":"failed","protected_ref":${flag}}}`,
+      )
+      expect(read(body, Infinity).outcome).toBe('observation')
+      expect(read(body, 0)).toEqual(read(body, Infinity))
+    },
+  )
+
   it('is taken as JSON exactly where it is JSON, and kept without any variables', () => {
     fc.assert(
       fc.property(damaged, ({ body }) => {
