@@ -1,7 +1,7 @@
-// A copy of the checkout in which mutants are tried, with the packages of the checkout: nothing that a mutant does reaches the checkout.
+// A copy of the checkout in which mutants are tried, with its packages: nothing that a mutant does reaches the checkout.
 // A shell watches over it: however this process ends, it ends what still runs in the copy, and removes it.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -42,11 +42,12 @@ export class Sandbox {
     })
     for (const file of listed.split('\0').filter(one => one !== '' && existsSync(path.join(root, one))))
       cpSync(path.join(root, file), path.join(this.#checkout, file), { preserveTimestamps: true })
-    const packages = path.join(this.#checkout, 'node_modules')
-    mkdirSync(packages)
-    // Caches are not shared.
-    for (const name of readdirSync(path.join(root, 'node_modules')).filter(one => !/^\.(?!bin$)/.test(one)))
-      symlinkSync(path.join(root, 'node_modules', name), path.join(packages, name))
+    // Not linked: the bundle names its packages by their real paths. Caches are not shared.
+    const packages = path.join(root, 'node_modules')
+    cpSync(packages, path.join(this.#checkout, 'node_modules'), {
+      ...{ recursive: true, verbatimSymlinks: true, preserveTimestamps: true },
+      filter: name => !/^node_modules[/\\]\.(?!bin\b)/.test(path.relative(root, name)),
+    })
   }
 
   write(file: string, text: string): void {
