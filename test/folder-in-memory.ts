@@ -4,13 +4,14 @@ import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writ
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** Where Linux has a file system in memory; where temporary files are in a folder of it already, that folder. */
-const memory = tmpdir().startsWith('/dev/shm/') ? tmpdir() : '/dev/shm'
+/** Where Linux has a file system in memory. */
+const memory = '/dev/shm'
 /** Bytes. */
 const enough = 4 * 2 ** 30
 
-/** A new folder; undefined where the machine has no such file system, little room in it, or starts no programs from it. */
+/** A new folder; undefined where temporary files are in memory already, or the machine has no such file system, little room in it, or starts no programs from it. */
 export function folderInMemory(): string | undefined {
+  if (tmpdir().startsWith(`${memory}/`)) return undefined
   let folder: string | undefined
   try {
     const { bavail, bsize } = statfsSync(memory)
