@@ -36,7 +36,7 @@ const garbage = `
 function mebibytes(program: string, ...args: string[]): number {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    ['--no-warnings', '--no-maglev', '--input-type=module', '-e', program, '--', ...args],
+    ['--no-warnings', '--no-maglev', '--single-threaded-gc', '--input-type=module', '-e', program, '--', ...args],
     { cwd: path.join(import.meta.dirname, '../..'), encoding: 'utf8' },
   )
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
