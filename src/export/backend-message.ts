@@ -5,7 +5,7 @@ import { briefly } from '../lib/redaction.ts'
 /** Longer messages are cut. */
 const longest = 300
 /** Characters of a page that are searched. */
-const longestPage = 16 * 1024
+const maxPageLength = 16 * 1024
 
 /** The message in a body; undefined when there is none. */
 export function messageOf(body: Uint8Array, contentType: string | undefined): string | undefined {
@@ -65,7 +65,7 @@ function textMessage(text: string, contentType: string | undefined): string {
 
 /** The title, which is where proxies put their reason; else the page without its tags. */
 function pageMessage(text: string): string {
-  const page = text.slice(0, longestPage)
+  const page = text.slice(0, maxPageLength)
   const title = /<title[^<>]*>([^<]*)</i.exec(page)?.[1]?.trim()
   if (title !== undefined && title !== '') return title
   return page.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^<>]*>/g, ' ')

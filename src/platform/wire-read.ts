@@ -11,11 +11,11 @@ export const longestText = 1_024
 /** Longer commit messages are cut. */
 export const longestMessage = 65_536
 /** Longer URLs are dropped: cut, they would lead elsewhere. */
-const longestUrl = 4_096
+const maxUrlLength = 4_096
 /** Most stages, tags and the like of one list. */
 export const longestList = 1_000
 /** Some 30,000 years: longer durations are errors and do not fit into milliseconds. */
-const longestSeconds = 1e12
+const maxSeconds = 1e12
 
 /** A positive safe integer, also given as digits. */
 export const readId: Read<number> = value => {
@@ -33,7 +33,9 @@ export const readMessage: Read<string> = value => textUpTo(longestMessage, value
 
 /** An http(s) URL. Others are dropped, as URLs become links on pages. */
 export const readUrl: Read<string> = value =>
-  typeof value === 'string' && value.length <= longestUrl && /^https?:\/\/[^\s"'<>]+$/i.test(value) ? value : undefined
+  typeof value === 'string' && value.length <= maxUrlLength && /^https?:\/\/[^\s"'<>]+$/i.test(value)
+    ? value
+    : undefined
 
 /** A status, also one that is not known to this version. */
 export const readStatus: Read<string> = value => {
@@ -47,7 +49,7 @@ export const readFlag: Read<boolean> = value => (typeof value === 'boolean' ? va
 
 /** Seconds, with fractions. */
 export const readSeconds: Read<number> = value =>
-  typeof value === 'number' && value >= 0 && value <= longestSeconds ? value : undefined
+  typeof value === 'number' && value >= 0 && value <= maxSeconds ? value : undefined
 
 /** Percent, as a number or as digits. */
 export const readPercent: Read<number> = value => {

@@ -28,7 +28,7 @@ export interface Lingering extends Patience {
 }
 
 /** Twice the largest body that is accepted, and the time that Node allows for a whole request. */
-const usualLingering: Lingering = {
+const defaultLingering: Lingering = {
   ...{ known: 16, strangers: 4 },
   ...{ bytes: 64 * 1024 * 1024, ms: 20_000, silentMs: 1_000 },
 }
@@ -42,7 +42,7 @@ export interface UnreadBodies {
   stop(): void
 }
 
-export function createUnreadBodies(peers: ProvenPeers, lingering: Lingering = usualLingering): UnreadBodies {
+export function createUnreadBodies(peers: ProvenPeers, lingering: Lingering = defaultLingering): UnreadBodies {
   const taken = { known: 0, strangers: 0 }
   const stopping = new AbortController()
 

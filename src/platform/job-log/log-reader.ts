@@ -32,7 +32,7 @@ export interface LogSink {
 /** Characters of a raw line that are held. */
 const mostHeld = 32 * 1024
 /** Characters of a raw title that are held. */
-const mostTitle = 4 * 1024
+const maxTitle = 4 * 1024
 
 export class LogReader {
   readonly #sink: LogSink
@@ -133,7 +133,7 @@ export class LogReader {
 
   /** Takes text between markers. */
   #take(text: string): void {
-    if (this.#title !== undefined && this.#title.length < mostTitle) this.#title += text.slice(0, mostTitle)
+    if (this.#title !== undefined && this.#title.length < maxTitle) this.#title += text.slice(0, maxTitle)
     const end = endBeforeReturns(text)
     if (end > 0) {
       const last = text.lastIndexOf('\r', end - 1)
@@ -147,7 +147,7 @@ export class LogReader {
 
   #endTitle(): void {
     if (this.#title === undefined) return
-    const title = plain(afterLastReturn(withoutCutEnd(this.#title, mostTitle))).trim()
+    const title = plain(afterLastReturn(withoutCutEnd(this.#title, maxTitle))).trim()
     this.#title = undefined
     if (title !== '') this.#sink.title(title)
   }

@@ -33,7 +33,7 @@ const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
 /** Characters of a stack trace that are exported at most; more are kept until it is redacted. */
 export const maxWords = 65_536
-const longestWords = maxWords + maxSecret
+const maxWordsLength = maxWords + maxSecret
 
 export interface JunitCases extends ElementSink {
   /** Whether any suite was found. */
@@ -120,8 +120,8 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
       if (kind === 'case') openCase = { attributes, result: 'pass', reruns: false, type: '', message: '', stack: '' }
     },
     text: text => {
-      if (stack.at(-1)?.kind === 'words' && openCase !== undefined && openCase.stack.length < longestWords) {
-        openCase.stack += text.slice(0, longestWords - openCase.stack.length)
+      if (stack.at(-1)?.kind === 'words' && openCase !== undefined && openCase.stack.length < maxWordsLength) {
+        openCase.stack += text.slice(0, maxWordsLength - openCase.stack.length)
       }
     },
     close: name => {

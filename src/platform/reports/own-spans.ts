@@ -8,7 +8,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
 /** Limits: bytes of a file, spans of a job, and attributes, events and links of a span. */
-const mostOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
+const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
 /** Most items that are checked, valid or not: a file of only commas has a million. */
 const mostLookedAt = 5_000
 /** Attributes, events, links and spans that are checked before other work of this thread gets its turn. */
@@ -83,7 +83,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
       for (const scope of listIn(resource, 'scopeSpans') ?? []) {
         const spans = listIn(scope, 'spans') ?? []
         for (const [index, item] of spans.entries()) {
-          if (found.size >= mostOfSpans.spans || lookedAt >= mostLookedAt) {
+          if (found.size >= maxOfSpans.spans || lookedAt >= mostLookedAt) {
             counts.beyond += spans.length - index
             break
           }
@@ -99,8 +99,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     read: async (source, isLines) =>
       faultOf(async () => {
         let text = ''
-        for await (const part of textOf(source, { packed: mostOfSpans.bytes, unpacked: mostOfSpans.bytes }))
-          text += part
+        for await (const part of textOf(source, { packed: maxOfSpans.bytes, unpacked: maxOfSpans.bytes })) text += part
         if (!isLines) {
           await takeRequest(text)
           return
@@ -138,9 +137,9 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
 }
 
 const lists = [
-  ['attributes', 'droppedAttributesCount', mostOfSpans.attributes],
-  ['events', 'droppedEventsCount', mostOfSpans.events],
-  ['links', 'droppedLinksCount', mostOfSpans.links],
+  ['attributes', 'droppedAttributesCount', maxOfSpans.attributes],
+  ['events', 'droppedEventsCount', maxOfSpans.events],
+  ['links', 'droppedLinksCount', maxOfSpans.links],
 ] as const
 
 /** Limits the lists of a span before it is checked, because checking is slow. What is cut counts as dropped, as in the protocol. */
@@ -168,7 +167,7 @@ function partsOf(item: unknown): number {
 
 function attributesOf(item: unknown): number {
   const { attributes } = (item ?? {}) as { attributes?: unknown }
-  return Array.isArray(attributes) ? Math.min(attributes.length, mostOfSpans.attributes) : 0
+  return Array.isArray(attributes) ? Math.min(attributes.length, maxOfSpans.attributes) : 0
 }
 
 /** Without a zod shape, which takes a second for a list of a million. */

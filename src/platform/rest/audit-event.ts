@@ -8,7 +8,7 @@ import { readId, readObject, readText, readTime, type WireObject } from '../wire
 import type { EventValue, PlatformEvent } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import { segmentOf, type ResourceId } from './query.ts'
+import { segmentOf, type Query, type ResourceId } from './query.ts'
 
 /** Audit events of the whole instance, of one group with its projects, or of one project. */
 export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }
@@ -17,6 +17,26 @@ export function auditPath(source: AuditSource): string {
   if (source === 'instance') return '/audit_events'
   const owner = 'group' in source ? `groups/${segmentOf(source.group)}` : `projects/${segmentOf(source.project)}`
   return `/${owner}/audit_events`
+}
+
+/** Newest first, paged by keyset. The bounds are rounded outwards to whole seconds. */
+export function auditQuery(period: {
+  readonly createdAfter: Millis
+  readonly createdBefore?: Millis | undefined
+}): Query {
+  const { createdAfter, createdBefore } = period
+  return {
+    created_after: wholeSeconds(Math.floor(createdAfter / 1_000)),
+    created_before: createdBefore === undefined ? undefined : wholeSeconds(Math.ceil(createdBefore / 1_000)),
+    pagination: 'keyset',
+    order_by: 'id',
+    sort: 'desc',
+  }
+}
+
+/** Without fractions, as the REST document writes them for audit events. */
+function wholeSeconds(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
 export interface RestAuditEvent {

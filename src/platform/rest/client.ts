@@ -13,7 +13,7 @@ import { hooksPath, wireHook, type HookOwner, type HookWish } from './hook-wish.
 import { segmentOf, type ResourceId } from './query.ts'
 import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
-import { auditPath, restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
+import { auditPath, auditQuery, restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
 import { restIssue, type RestIssue } from './issues.ts'
 import { restCommit, type RestCommit } from './commits.ts'
@@ -250,14 +250,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
     hookDeliveries: (owner, hookId, { status }, call) =>
       pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
-    auditEvents: (source, { createdAfter, createdBefore }, call) =>
-      pages(auditPath(source), restAuditEvent, call, {
-        created_after: wholeSeconds(Math.floor(createdAfter / 1_000)),
-        created_before: createdBefore === undefined ? undefined : wholeSeconds(Math.ceil(createdBefore / 1_000)),
-        pagination: 'keyset',
-        order_by: 'id',
-        sort: 'desc',
-      }),
+    auditEvents: (source, period, call) => pages(auditPath(source), restAuditEvent, call, auditQuery(period)),
     incidents: ({ updatedAfter }, call) =>
       pages('/issues', restIssue, call, {
         scope: 'all',
@@ -293,11 +286,6 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
 
 function pipelinePath(project: ResourceId, pipelineId: number): string {
   return `/projects/${segmentOf(project)}/pipelines/${segmentOf(pipelineId)}`
-}
-
-/** Without fractions, as the REST document writes them for audit events. */
-function wholeSeconds(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
 function iso(at: Millis | undefined): string | undefined {
