@@ -101,6 +101,32 @@ describe('an SQLite file', () => {
     expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
   })
 
+  it('takes nothing in for figures over time where no snapshot is new, even while a command writes', async () => {
+    const store = openSqlite(file, options)
+    const command = new DatabaseSync(file)
+    command.exec('BEGIN IMMEDIATE')
+    expect(await store.views.trends.takeIn(100)).toBe(0)
+    command.close()
+    await store.close()
+  })
+
+  it.runIf(process.platform === 'linux')('syncs at its start what a killed process may not have synced', async () => {
+    await openSqlite(file, options).close()
+    const synced: string[] = []
+    const { fsyncSync } = fs
+    fs.fsyncSync = descriptor => {
+      synced.push(readlinkSync(`/proc/self/fd/${descriptor}`))
+      fsyncSync(descriptor)
+    }
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      fs.fsyncSync = fsyncSync
+      syncBuiltinESMExports()
+    })
+    await openSqlite(file, options).close()
+    expect(synced).toContain(`${file}-wal`)
+  })
+
   it('gives back at once what a dead process had leased', async () => {
     const dead = openSqlite(file, options)
     await dead.inbox.put([delivery('a')])

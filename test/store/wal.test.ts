@@ -126,7 +126,7 @@ describe('a write-ahead log', () => {
   function begin(processed = 0): WalWriter {
     positions = walPositions()
     positions.moveEnd(endOfWal(folder).position ?? { seq: 0, bytes: 0 })
-    positions.moveSpent(processed)
+    positions.moveProcessed(processed)
     return writer()
   }
 
@@ -224,11 +224,11 @@ describe('a write-ahead log', () => {
     const wal = writer()
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await wal.append([delivery(name, large)], 5)
     const [first, second] = listSegments(folder)
-    positions.moveSpent(second!.first - 1)
+    positions.moveProcessed(second!.first - 1)
     await expect.poll(() => listSegments(folder).map(({ file }) => file)).toEqual([second!.file])
     expect(first!.file).not.toBe(second!.file)
     await expect.poll(() => wal.size).toBe(walBytes(folder))
-    positions.moveSpent(8)
+    positions.moveProcessed(8)
     await expect.poll(() => wal.size).toBe(0)
     await wal.append([delivery('i')], 6)
     expect(keys(all(8))).toEqual(['i'])
@@ -236,7 +236,7 @@ describe('a write-ahead log', () => {
 
   it('does not take for spent what a dead process had made and this one goes on with', async () => {
     await writer().append([delivery('a')], 1)
-    positions.moveSpent(1)
+    positions.moveProcessed(1)
     // What it has goes to the next file, which is empty when the process dies.
     await expect.poll(() => listSegments(folder).map(({ first }) => first)).toEqual([2])
     await open.pop()?.close()
@@ -264,7 +264,7 @@ describe('a write-ahead log', () => {
   it.each(['its file', 'its folder'])('writes again what waits when somebody takes away %s', async what => {
     const wal = writer()
     await wal.append([delivery('a'), delivery('b')], 1)
-    positions.moveSpent(1)
+    positions.moveProcessed(1)
     rmSync(what === 'its file' ? listSegments(folder)[0]!.file : folder, { recursive: true })
     await wal.append([delivery('c')], 2)
     expect(keys(all())).toEqual(['a', 'b', 'c'])
@@ -340,7 +340,7 @@ describe('a write-ahead log', () => {
     // By then it has been tidied, too.
     await expect.poll(() => positions.looks).toBeGreaterThan(2)
     expect(keys(all())).toEqual(['a', 'b', 'c'])
-    positions.moveSpent(3)
+    positions.moveProcessed(3)
     await expect.poll(() => listSegments(folder).map(({ first }) => first)).toEqual([4])
   })
 
@@ -426,7 +426,7 @@ describe('a write-ahead log', () => {
     await open.pop()?.close()
     const next = begin()
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await next.append([delivery(name, large)], 5)
-    positions.moveSpent(7)
+    positions.moveProcessed(7)
     expect(wal).not.toBe(next)
     await expect.poll(() => listSegments(folder).length).toBe(2)
     await expect.poll(() => said).toContain('old files of the write-ahead log cannot be removed')

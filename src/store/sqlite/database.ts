@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder } from './folder.ts'
-import { createLaterSync, type LaterSync } from './later-sync.ts'
 import { makePrivateFile } from './private-place.ts'
 import { openFault, schemaFault } from './faults.ts'
 import { StoreError } from '../../lib/fault.ts'
@@ -20,8 +19,6 @@ type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 export interface Database extends Transactions {
   /** A prepared statement, cached by its text. */
   readonly prepare: (sql: string) => StatementSync
-  /** Resolves once everything that was committed is on the disk. */
-  readonly settled: () => Promise<void>
   readonly now: () => number
   readonly wasAhead: () => number
   /** Monotonic ms, for what is in memory. */
@@ -66,27 +63,7 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
     return new DatabaseSync(file)
   })
   const ready = setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection))
-  try {
-    return databaseOf(
-      ready,
-      busyTimeout.daemon,
-      surroundings,
-      inMemory ? undefined : opening(file, () => laterSync(file, ready)),
-    )
-  } catch (error) {
-    connection.close()
-    throw error
-  }
-}
-
-/** No other process may write SQLite's WAL meanwhile. */
-function laterSync(file: string, connection: DatabaseSync): LaterSync {
-  connection.exec('BEGIN IMMEDIATE')
-  try {
-    return createLaterSync(`${file}-wal`)
-  } finally {
-    connection.exec('ROLLBACK')
-  }
+  return databaseOf(ready, busyTimeout.daemon, surroundings)
 }
 
 /** Opens an existing file with a supported schema; never creates or migrates it. Throws StoreError with a remedy. */
@@ -161,13 +138,7 @@ function prepared(connection: DatabaseSync, sql: string): StatementSync {
   }
 }
 
-/** Without `later`, every transaction waits for the disk. */
-function databaseOf(
-  connection: DatabaseSync,
-  patience: number,
-  { now, elapsed = now, log }: Surroundings,
-  later?: LaterSync,
-): Database {
+function databaseOf(connection: DatabaseSync, patience: number, { now, elapsed = now, log }: Surroundings): Database {
   setBusyTimeout(connection, patience)
   const clock = followedClock()
   const statements = new Map<string, StatementSync>()
@@ -225,13 +196,11 @@ function databaseOf(
       if (left <= kept) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
       return page * (before - left)
     },
-    ...createTransactions(connection, later, patience),
-    settled: async () => later?.settled(),
+    ...createTransactions(connection, patience),
     scrub,
     close: () => {
       if (!connection.isOpen) return
       scrubbing?.stop()
-      later?.close()
       statements.clear()
       connection.close()
     },

@@ -44,7 +44,7 @@ export function sqliteDeploymentLists(db: Database): DeploymentLists {
     },
     catchUp: () => {
       const isBehind = db.prepare('SELECT 1 FROM deployments WHERE recent = 1 AND listed = 0 LIMIT 1').get()
-      while (isBehind !== undefined && db.transactionSyncedLater(list) === listedAtOnce);
+      while (isBehind !== undefined && db.transaction(list) === listedAtOnce);
     },
   }
 }

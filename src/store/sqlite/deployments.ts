@@ -29,7 +29,7 @@ import type { WrittenEvent } from '../sql/waiting-events.ts'
 export function sqliteDeployments(db: Database, recent: RecentChunks, lists: DeploymentLists): Deployments {
   const statements = sqliteStatements(db)
   const count = (select: (now: Millis) => StepOf, decide: Parameters<Deployments['count']>[1]): Decided[] =>
-    db.transactionSyncedLater(() => {
+    db.transaction(() => {
       const now = db.now()
       const [sql, values] = select(now)
       const rows = db.prepare(sql).all(...values)

@@ -81,7 +81,7 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
     catchUp: () => {
       // Other processes write runs, too, and leave listing them to the next reader.
       const isBehind = db.prepare('SELECT 1 FROM unlisted_runs LIMIT 1').get() !== undefined
-      while (isBehind && db.transactionSyncedLater(list) === many);
+      while (isBehind && db.transaction(list) === many);
     },
   }
 }

@@ -1,6 +1,6 @@
 // The embedded store: one SQLite file on one connection, with the write-ahead log (WAL) of deliveries beside it. Opened by the process that
 // serves it, or shared by commands, which get only what they may do.
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
 import { enrichmentQueue } from '../sql/enrichment-queue.ts'
@@ -39,7 +39,6 @@ import { sqliteViews } from './views.ts'
 import { mayHaveUnread } from './unread-deliveries.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
-import type { Totals } from '../ports/totals.ts'
 
 /**
  * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.
@@ -121,7 +120,6 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   const { store, listings, deploymentLists } = rooms(waiting, options, size, own && `${own.file}-sending`)
   const erase = async (): Promise<void> => {
     if (own === undefined) return
-    await db.settled()
     await removeAllSpent(own.folder, own.positions, mayHaveUnread(db))
   }
   return {
@@ -190,7 +188,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
     ...sqliteRepositories(db),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
-    totals: syncedTotals(db, totals(sql)),
+    totals: totals(sql),
     deployments: sqliteDeployments(db, recent, deploymentLists),
     changes: sqliteChanges(db, recent),
     incidents: sqliteIncidents(db, recent),
@@ -205,21 +203,24 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
   return { store, listings, deploymentLists }
 }
 
-/** What was sent of totals cannot be taken back: after a power failure they would have gone down. */
-function syncedTotals(db: Database, stored: Totals): Totals {
-  return {
-    ...stored,
-    read: async (limit, from) => {
-      const page = await stored.read(limit, from)
-      await db.settled()
-      return page
-    },
-  }
-}
-
 function openWal(db: Database, keys: DeliveryKeys, own: OwnWal, { log }: StoreOptions): WalInbox {
+  syncCommits(`${own.file}-wal`)
   beginWal({ db, ...own, log })
   return walInbox({ db, keys, ...own, log })
+}
+
+/** A killed process may have written a commit without its sync: it is synced before deliveries are erased because of it. */
+function syncCommits(sqliteWal: string): void {
+  try {
+    const descriptor = openSync(sqliteWal, 'r+')
+    try {
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    throw walFault(error)
+  }
 }
 
 async function proveWal(folder: string): Promise<void> {

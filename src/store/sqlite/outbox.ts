@@ -34,7 +34,7 @@ export function sqliteOutbox(db: Database, recent: RecentChunks, noteFile: strin
       const own = settlements.filter(({ id }) => leases.isOf(id, token))
       // The same time for all, so that entries that were sent together are due together again.
       const now = db.now()
-      const settled = db.transactionSyncedLater(() => {
+      const settled = db.transaction(() => {
         const settle = db.prepare(settleEntry)
         // The row of an unsent entry is unchanged.
         return own.filter(one => one.as === 'unsent' || settle.run(...settledValues(one, now)).changes === 1).length

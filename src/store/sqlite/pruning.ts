@@ -37,11 +37,11 @@ export function sqlitePruning(
     ...shared,
     runs: async (before, limit, from) => {
       if (mayPruneNewest(before)) trends.writeAhead()
-      return db.transactionSyncedLater(() => pruneRuns(db, recent, before, limit, from))
+      return db.transaction(() => pruneRuns(db, recent, before, limit, from))
     },
     events: async (before, limit) => {
       if (mayPruneNewest(before)) trends.writeAhead()
-      return db.transactionSyncedLater(() => {
+      return db.transaction(() => {
         const gone = Number(db.prepare(pruneEvents).run(before, limit, db.now()).changes)
         if (gone > 0) moveBack(db, recent)
         return gone

@@ -44,7 +44,7 @@ export function sqliteRuns(beside: Beside): Runs {
   const leased = createLeases()
   return {
     transact: async (work, processed) => {
-      return db.transactionSyncedLater(() => {
+      return db.transaction(() => {
         const written = transact(beside, work, processed)
         db.afterCommit(() => {
           for (const id of written?.runs ?? []) leased.forget(id)

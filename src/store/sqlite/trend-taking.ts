@@ -47,7 +47,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   }
 
   function take(limit: number): number {
-    const count = db.transactionSyncedLater(() => {
+    const count = db.transaction(() => {
       const from = reached(db)
       // Should somebody else have taken in what was read, it is read anew.
       const own = ahead?.from === from ? ahead : startAt(from)
@@ -59,7 +59,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
     return count
   }
 
-  /** Asked first, so that an idle daemon begins no transactions, which would be synced. */
+  /** Asked first, so that an idle daemon begins no transaction, which would wait for a command that writes. */
   function isAnyNew(): boolean {
     const from = reached(db)
     const last = ahead?.from === from ? ahead.last : from

@@ -99,8 +99,6 @@ export function beginWal({ db, folder, positions, log }: BeginWalOptions): void 
   }
   positions.moveEnd({ seq, bytes })
   positions.moveProcessed(checkpoint.to.seq)
-  // What an earlier process had committed was synced when the database was opened.
-  positions.moveSpent(checkpoint.to.seq)
 }
 
 /** For a process that only reads. */

@@ -87,12 +87,6 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     skipUnread(db, { gaps, unread, next }, log)
     checkpoint = next
     positions.moveProcessed(next.to.seq)
-    moveSpent(next.to.seq)
-  }
-
-  /** From then on the files of these deliveries may be removed. A sync that ends later may be of an earlier commit. */
-  function moveSpent(to: number): void {
-    positions.moveSpent(Math.max(to, positions.spent))
   }
 
   /** Bytes of the unprocessed deliveries after `from`, up to `to`. */
@@ -213,7 +207,6 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
         for (const { from } of finished) seen.delete(from)
         positions.moveProcessed(next.to.seq)
       })
-      db.afterSync(() => moveSpent(next.to.seq))
     },
     item,
     tryUnread: () => setAside.tryAgain(),

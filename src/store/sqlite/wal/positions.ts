@@ -13,24 +13,21 @@ export interface WalPositions {
   readonly shared: SharedArrayBuffer
   /** The last delivery that is durable: nothing beyond it may be read. */
   readonly end: Position
-  /** All deliveries up to this one are processed, and the store has recorded it. */
+  /** All deliveries up to this one are processed, and the store has recorded it on the disk: they are not needed any more, whatever happens. */
   readonly processed: number
-  /** Up to this one the record is on the disk, too: the deliveries are not needed any more, whatever happens. */
-  readonly spent: number
   /** Since when deliveries are pending and none can be read, `process.hrtime` in ms; 0: all is well. */
   readonly stuckSince: number
   /** How often the writer has checked that all of its files are in place, after writing again those that were not. */
   readonly looks: number
   moveEnd(to: Position): void
   moveProcessed(to: number): void
-  moveSpent(to: number): void
   noteStuck(since: number): void
   noteLook(): void
 }
 
-const place = { endSeq: 0, endBytes: 1, processed: 2, stuckSince: 3, looks: 4, spent: 5 }
+const place = { endSeq: 0, endBytes: 1, processed: 2, stuckSince: 3, looks: 4 }
 
-export function walPositions(shared = new SharedArrayBuffer(6 * BigInt64Array.BYTES_PER_ELEMENT)): WalPositions {
+export function walPositions(shared = new SharedArrayBuffer(5 * BigInt64Array.BYTES_PER_ELEMENT)): WalPositions {
   const places = new BigInt64Array(shared)
   const read = (at: number): number => Number(Atomics.load(places, at))
   const write = (at: number, value: number): void => void Atomics.store(places, at, BigInt(value))
@@ -41,9 +38,6 @@ export function walPositions(shared = new SharedArrayBuffer(6 * BigInt64Array.BY
     },
     get processed() {
       return read(place.processed)
-    },
-    get spent() {
-      return read(place.spent)
     },
     get stuckSince() {
       return read(place.stuckSince)
@@ -56,7 +50,6 @@ export function walPositions(shared = new SharedArrayBuffer(6 * BigInt64Array.BY
       write(place.endSeq, to.seq)
     },
     moveProcessed: to => write(place.processed, to),
-    moveSpent: to => write(place.spent, to),
     noteStuck: since => write(place.stuckSince, since),
     noteLook: () => void Atomics.add(places, place.looks, 1n),
   }

@@ -181,10 +181,10 @@ export async function removeSpent(segment: SpentSegment<Segment>, mayHaveUnread:
 /** Only while nobody writes the WAL. */
 export async function removeAllSpent(
   folder: string,
-  { end, spent }: WalPositions,
+  { end, processed }: WalPositions,
   mayHaveUnread: MayHaveUnread,
 ): Promise<void> {
-  for (const one of spentSegments(listSegments(folder), end.seq + 1, spent)) await removeSpent(one, mayHaveUnread)
+  for (const one of spentSegments(listSegments(folder), end.seq + 1, processed)) await removeSpent(one, mayHaveUnread)
 }
 
 /** A disk counts as not full if it has room for a large delivery, bytes. */

@@ -139,7 +139,7 @@ export function openWalWriter(
 
   /** Writes removed files again, in order. Only when all files are in place may the reader give up what it does not find (`missed.ts`). */
   function look(): void {
-    const spent = new Set(spentSegments(full, current.first, positions.spent).map(({ file }) => file))
+    const spent = new Set(spentSegments(full, current.first, positions.processed).map(({ file }) => file))
     // `full` is updated after each, so that nothing is lost if the next one cannot be written.
     for (const one of full) {
       if (one.descriptor === undefined || isThere(one.file, one.descriptor)) continue
@@ -153,7 +153,7 @@ export function openWalWriter(
 
   function replaceCurrent(): void {
     const before = current
-    if (positions.spent >= positions.end.seq) {
+    if (positions.processed >= positions.end.seq) {
       current = { ...createSegment(folder, positions.end.seq + 1), length: 0 }
       closeSync(before.descriptor)
       log?.warn({ file: before.file }, 'a file of the write-ahead log was removed; it had no pending deliveries')
@@ -196,7 +196,7 @@ export function openWalWriter(
     if (!isAppending) {
       look()
       const isQuiet = performance.now() - appendedAt >= tidyEvery
-      if (isQuiet && current.length > 0 && positions.spent >= positions.end.seq) roll()
+      if (isQuiet && current.length > 0 && positions.processed >= positions.end.seq) roll()
     }
     await eraseSpent()
     if (isUntidy) log?.info('old files of the write-ahead log can be removed again')
@@ -211,7 +211,7 @@ export function openWalWriter(
 
   async function eraseSpent(): Promise<void> {
     const errors: unknown[] = []
-    for (const segment of spentSegments(full, current.first, positions.spent)) {
+    for (const segment of spentSegments(full, current.first, positions.processed)) {
       try {
         await removeSpent(segment, mayHaveUnread)
       } catch (error) {
@@ -241,7 +241,7 @@ export function openWalWriter(
       await erasing?.catch(() => undefined)
       try {
         // Once the descriptors are closed, removed files cannot be written again.
-        if (positions.spent < positions.end.seq) look()
+        if (positions.processed < positions.end.seq) look()
       } catch (error) {
         cannotTidy(error)
       }
