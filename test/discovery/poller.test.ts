@@ -294,6 +294,20 @@ describe('a project in which nothing is running any more', () => {
   })
 })
 
+describe('a project that has never run a pipeline', () => {
+  it('costs one request a look: its child pipelines are asked for once it has run one', async () => {
+    const only = project(1)
+    await using world = await openPolledWorld({ projects: [only], poll: { projects: [only.path] } })
+    await world.pass(20 * minute, minute)
+    const children = () => world.api.asked.filter(({ query }) => query.get('source') === 'parent_pipeline')
+    expect(world.api.asked.length).toBeGreaterThan(15)
+    expect(children()).toEqual([])
+    world.lifecycle.create(plan(only))
+    await world.pass(2 * minute, minute)
+    expect(children()).not.toEqual([])
+  })
+})
+
 describe('a project that a webhook points to', () => {
   it('is looked at in the next round if it is in one of the groups; one outside of them is not', async () => {
     const inside = project(1)

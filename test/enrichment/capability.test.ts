@@ -1,0 +1,48 @@
+// What is remembered, on both databases, of an endpoint that the platform refuses in one project after another.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createCapabilities, type Asked } from '../../src/enrichment/capability.ts'
+import { day, hour, instance } from '../flow/world.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { PlatformError } from '../../src/platform/rest/platform-error.ts'
+import { postgresBenches, sqliteBench, type Bench } from '../store/benches.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const notFound = new PlatformError({
+  ...{ kind: 'not-found', status: 404, said: '404 Project Not Found' },
+  ...{ what: 'The project is not there.', remedy: 'Make the token a member of it.' },
+})
+
+describe.each([
+  ['SQLite', sqliteBench],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+])('an endpoint that is refused on %s', (_, bench) => {
+  let here: Bench
+  let store: Store
+  beforeEach(async () => {
+    here = await bench()
+    store = await here.open()
+  })
+  afterEach(async () => {
+    await store.close()
+    await here.dispose()
+  })
+
+  it('by four projects is asked for elsewhere; by five it is asked for nowhere for a day, then in each again', async () => {
+    const capabilities = createCapabilities(store.repositories.refusedEndpoints, instance)
+    const of = (project: number): Asked => ({ what: 'log', project, path: `acme/p${project}` })
+    /** Projects in which it is worth asking. */
+    const open = async (): Promise<number[]> => {
+      const asked = [1, 2, 3, 4, 5, 6].map(async project => ((await capabilities.mayAsk(of(project))) ? [project] : []))
+      return (await Promise.all(asked)).flat()
+    }
+    for (const project of [1, 2, 3, 4]) await capabilities.refused(of(project), notFound)
+    expect(await open()).toEqual([5, 6])
+    await capabilities.refused(of(5), notFound)
+    expect(await open()).toEqual([])
+    expect(await capabilities.mayAsk({ ...of(6), what: 'tests' })).toBe(true)
+    here.move(day - hour)
+    expect(await open()).toEqual([])
+    here.move(hour)
+    expect(await open()).toEqual([1, 2, 3, 4, 5, 6])
+  })
+})

@@ -1,0 +1,85 @@
+// Events on both databases, where a destination takes log records and where none does.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createIntake } from '../../src/processing/intake.ts'
+import { createSelection } from '../../src/processing/selection.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { event as observed } from '../store/events-exercise.ts'
+import { eventFiles } from '../fixtures/event-files.ts'
+import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
+import { everything, instance, rules } from '../flow/world.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
+import { postgresBenches, sqliteBench, type Bench } from '../store/benches.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { takeEvents } from '../../src/processing/take-events.ts'
+import type { EventRules } from '../../src/processing/process-deliveries.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const logs = { destination: 'default', signal: 'logs' } as const
+const flag = eventFiles.find(({ event }) => event === 'Feature Flag Hook')!
+const withoutShop = createSelection({
+  ...{ projectsInclude: [], projectsExclude: ['team/shop'] },
+  ...{ refsInclude: [], refsExclude: [], sourcesExclude: [] },
+})
+
+describe.each([
+  ['SQLite', sqliteBench],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+])('an event on %s', (_, bench) => {
+  let here: Bench
+  let store: Store
+  let wakes: number
+  beforeEach(async () => {
+    here = await bench()
+    store = await here.open()
+    wakes = 0
+  })
+  afterEach(async () => {
+    await store.close()
+    await here.dispose()
+  })
+  const rulesFor = (to: EventRules['to']): EventRules => ({
+    ...{ to, profile: 'generic', wait: 0 },
+    onTaken: () => (wakes += 1),
+  })
+  const rowsOf = async (name: string): Promise<number> => {
+    const table = (await store.tables.list()).find(one => one.name === name)
+    if (table === undefined) throw new Error(`There is no table ${name}.`)
+    return (await store.tables.read(table, undefined, 10)).length
+  }
+
+  it.each([
+    ['is stored and wakes the exporter where a destination takes log records', [logs], 1],
+    ['is counted and not stored where no destination takes log records', [], 0],
+  ])('that a webhook reported %s', async (_promise, to, stored) => {
+    const intake = createIntake({
+      ...{ inbox: store.inbox, runs: store.runs, runsPerTransaction: store.runsPerTransaction, rules },
+      ...{ events: rulesFor(to), selection: everything, version: '1.0.0', onChange: () => undefined },
+      snapshotter: createSnapshotter({
+        ...{ rules, selection: everything, to: [], onSnapshot: () => undefined },
+        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      }),
+      parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false, events: everyEvent }),
+      redact: body => body,
+      ...{ clock: { now: () => here.now(), sleep: async () => undefined }, log: silentLog() },
+    })
+    await store.inbox.put([
+      { key: 'a', event: flag.event, instance, source: 'webhook' as const, body: Buffer.from(flag.text) },
+    ])
+    await intake.drain()
+    expect(intake.counters).toMatchObject({ processed: 1, events: 1, unclaimedEvents: 1 - stored, unparseable: 0 })
+    expect([await rowsOf('chunks'), await rowsOf('outbox'), wakes]).toEqual([stored, stored, stored])
+    expect((await store.inbox.state()).waiting).toBe(0)
+  })
+
+  it.each([
+    ['is stored and wakes the exporter where a destination takes log records', [logs], everything, 1],
+    ['is not stored where no destination takes log records', [], everything, 0],
+    ['is not stored if it is of a project that is left out', [logs], withoutShop, 0],
+  ])('that the API reported %s', async (_promise, to, selection, stored) => {
+    const taking = { runs: store.runs, selection, rules: rulesFor(to), now: () => here.now() }
+    await takeEvents([observed('on', { key: 'flag 6 on' })], taking)
+    expect([await rowsOf('chunks'), await rowsOf('outbox'), wakes]).toEqual([stored, stored, stored])
+  })
+})

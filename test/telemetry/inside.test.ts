@@ -1,0 +1,36 @@
+// How the inside of a job looks as spans and log records.
+import { describe, expect, it } from 'vitest'
+import { insideRecords, insideSpans } from '../../src/telemetry/inside.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { stories } from './stories.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import type { InsideJob, Section } from '../../src/model/inside.ts'
+import type { OwnSpan } from '../../src/model/own-span.ts'
+
+const settings = telemetrySettings({ profiles })
+const [chunk] = stories.success!
+const t0 = chunk!.pipeline.start!
+const job: InsideJob = { ...{ id: 1, kind: 'job', name: 'unit' }, start: t0, end: t0 + 9 }
+/** Before 1970, after what 64 bits of nanoseconds can hold, and no number. */
+const impossible = [-1, 1e16, NaN]
+
+describe('the inside of a job', () => {
+  it('is exported without sections, own spans and lines that have an impossible time, whichever time it is', () => {
+    const section = (name: string, start: number, end: number): Section => ({
+      ...{ ordinal: 1, name, kind: 'script', clock: 'line', start, end },
+    })
+    const own = (name: string, start: number, end: number): OwnSpan => ({
+      ...{ id: '0123456789abcdef', name, kind: 1, start, end, attributes: [], status: 0 },
+      dropped: { attributes: 0, events: 0, links: 0 },
+    })
+    const times = [[t0, t0 + 9] as const, ...impossible.flatMap(at => [[t0, at] as const, [at, t0 + 9] as const])]
+    const sections = times.map(([start, end], at) => section(`part-${at}`, start, end))
+    const ownSpans = times.map(([start, end], at) => own(`part-${at}`, start, end))
+    const lines = [t0, ...impossible].map((at, number) => ({ number, at, text: `line ${number}` }))
+    for (const inside of [{ sections }, { ownSpans }]) {
+      const spans = insideSpans(chunk!, { job, ...inside }, settings)
+      expect(spans.map(({ name }) => name)).toEqual([expect.stringContaining('part-0')])
+    }
+    expect(insideRecords(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
+  })
+})
