@@ -5,7 +5,7 @@ import { load } from './load.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Question } from './question.ts'
 
-/** MiB: as under full load. */
+/** MiB. */
 const asked = 200
 const open = 1_000
 

@@ -59,7 +59,7 @@ export function markdown(results: Results | undefined): string {
   const terms = answers.map(one => {
     const [rounds, seen] =
       'failed' in one ? ['', ''] : [` Rounds: ${one.rounds}.`, one.seen ? ` Seen: ${one.seen}.` : '']
-    return `- **${one.id}**: ${one.terms}${rounds}${seen}`
+    return `- **${one.id}** (${one.measuredAt.slice(0, 10)}): ${one.terms}${rounds}${seen}`
   })
   return [
     '',
