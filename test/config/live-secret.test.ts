@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import path from 'node:path'
 import { LiveSecret } from '../../src/config/live-secret.ts'
 import { folder } from './given.ts'
+import { quoted } from '../../src/config/config-fault.ts'
 import { secret } from '../../src/config/secret-kinds.ts'
 import type { Secret } from '../../src/lib/secret.ts'
 
@@ -38,7 +39,7 @@ describe('a secret in a file', () => {
     expect(value()).toBe('first')
     wait(1)
     expect(value()).toBe('second')
-    expect(news).toEqual([`The secret file "${file}" has changed and was read again.`])
+    expect(news).toEqual([`The secret file ${quoted(file)} has changed and was read again.`])
   })
 
   it('is read again at once when asked', () => {
@@ -78,7 +79,7 @@ describe('a secret in a file', () => {
       expect(value()).toBe('first')
     }
     expect(news).toEqual([
-      `The secret file "${file}" cannot be read (ENOENT). The previous value stays in use. ` +
+      `The secret file ${quoted(file)} cannot be read (ENOENT). The previous value stays in use. ` +
         'Use a file that this process can read.',
     ])
     writeFileSync(file, 'second')
@@ -108,7 +109,7 @@ describe('a secret in a file', () => {
     const missing = path.join(folder(), 'token')
     expect(LiveSecret.fromFile({ path: missing, parse: text => secret.parse(text) })).toEqual({
       wrong: {
-        what: `The secret file "${missing}" cannot be read (ENOENT).`,
+        what: `The secret file ${quoted(missing)} cannot be read (ENOENT).`,
         remedy: 'Use a file that this process can read.',
       },
     })

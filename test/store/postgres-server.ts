@@ -78,7 +78,8 @@ export async function startPostgres({ durable = false, connections = 60 } = {}):
       ...(durable ? [] : hasty),
       `max_connections=${connections}`,
       'listen_addresses=127.0.0.1',
-      `unix_socket_directories=${data}`,
+      // None: the path of a socket may have about 100 characters, and that of the temporary folder may be longer.
+      'unix_socket_directories=',
     ]
     const flags = settings.flatMap(setting => ['-c', setting])
     server = spawn(path.join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {

@@ -9,7 +9,7 @@ import type { OwnSpan } from '../../src/model/own-span.ts'
 
 const settings = telemetrySettings({ profiles })
 const [chunk] = stories.success!
-const t0 = chunk!.pipeline.start!
+const t0 = chunk!.pipeline.start
 const job: InsideJob = { ...{ id: 1, kind: 'job', name: 'unit' }, start: t0, end: t0 + 9 }
 /** Before 1970, after what 64 bits of nanoseconds can hold, and no number. */
 const impossible = [-1, 1e16, NaN]
