@@ -21,7 +21,7 @@ LABEL org.opencontainers.image.title="Pipespan" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.description="Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry" \
       org.opencontainers.image.licenses="Apache-2.0"
-# Two arenas of the allocator, not one for each thread: 20 to 35 MiB less under load (docs/decisions/0065).
+# Two arenas of the allocator, not one for each thread: 20 to 35 MiB less under load (decision 65).
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \
     PIPESPAN_LISTEN=[::]:8080 \

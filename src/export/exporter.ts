@@ -73,7 +73,7 @@ const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
   // In memory a lease takes three times as much, its request three times as much again, and each queue may have several in flight. Some forty chunks
-  // of twenty jobs fit: with a hundred, a request costs a pipeline no less (decision 65).
+  // of twenty jobs fit: with a hundred, a request costs a pipeline no less.
   leaseBytes: 256 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },

@@ -37,7 +37,7 @@ const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
  * The rules, in order:
  * - No secret is configured: open. (The daemon allows that on loopback addresses only.)
  * - A signature decides alone, whatever the token is: a wrong one is a forgery or a wrong secret, and both must be noticed. A right token
- *   beside it only says whose body is read first (decision 67).
+ *   beside it only says whose body is read first (decision 24).
  * - Except if no signing secret is configured here: then the token decides, as it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
  *

@@ -11,7 +11,7 @@ const small = 384 * 2 ** 20
  * To be called once the program is up, when the semi-spaces of the young generation have reached some 4 MiB. From then on they hardly
  * grow, and the old generation is collected when it has doubled. V8 reads these flags whenever it needs them; a later V8 that does
  * not know them ignores them. `limit`: of the container, bytes; undefined: none. In a small one the old generation is collected when it has grown by two
- * fifths. Maglev, the third of V8's four compilers, is left out there: the allocator keeps what it needs for a moment. Decision 78 has what both give and cost.
+ * fifths. Maglev, the third of V8's four compilers, is left out there: the allocator keeps what it needs for a moment. Decision 65 has what both give and cost.
  */
 export function keepHeapsSmall(limit: number | undefined): void {
   const isSmall = limit !== undefined && limit < small
@@ -23,7 +23,7 @@ export function keepHeapsSmall(limit: number | undefined): void {
 /**
  * To be called once all is loaded, and before the first request is sent: one answer is enough, and it is too late. V8 compiles WebAssembly a second time
  * where it is hot. Here that is the parser of the HTTP client: one function, a state machine, which takes the compiler 22 MiB, and the allocator keeps
- * them (decision 78). No function has the index in the filter, so none is compiled again.
+ * them. No function has the index in the filter, so none is compiled again.
  */
 export function compileWebAssemblyOnce(): void {
   setFlagsFromString('--wasm-tier-up-filter=1000000')

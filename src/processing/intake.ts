@@ -34,7 +34,7 @@ export interface Intake extends Loop {
 
 /**
  * The lease lasts many times longer than processing takes. A process that dies delays its deliveries by no more than this. Its bytes are those of one
- * transaction: what is decoded for a later one outlives collections of the young generation (decision 71).
+ * transaction: what is decoded for a later one outlives collections of the young generation.
  */
 const batch = { deliveries: 256, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */

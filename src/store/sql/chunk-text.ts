@@ -1,5 +1,5 @@
 // How a chunk is stored: as JSON in which each job is a row of values without names, and runners, people and tags that recur are written once. It
-// takes half of the bytes of JSON with names, so a page of SQLite has two chunks of twenty jobs (decision 72).
+// takes half of the bytes of JSON with names, so a page of SQLite has two chunks of twenty jobs (decision 12).
 import type { Chunk, JobSnapshot, SnapshotOutline } from '../../model/chunk.ts'
 import type { Person, Runner } from '../../model/observation.ts'
 

@@ -81,7 +81,7 @@ export function jobsOf(
 
 /**
  * What is remembered of the jobs of one run, from its rows and its chunks, in no order. `chunks`: in the order of their numbers. As if
- * `jobsOf` had restored them, for a quarter of the time (decision 76).
+ * `jobsOf` had restored them, for a quarter of the time.
  */
 export function rememberedJobsOf(rows: Iterable<Row>, chunks: readonly ChunkOutline[]): RememberedJob[] {
   const jobs = new Map<number, RememberedJob>()

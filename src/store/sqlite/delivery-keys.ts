@@ -1,6 +1,7 @@
 // Idempotency keys of deliveries on SQLite. Keys are random, so each insertion into a large table would change another page. Therefore new keys
 // first go to a small table in the order of the write-ahead log (WAL), and many of them are gathered in a table of medium size, sorted. From there
-// neighbours join the others: what joins at once has few pages in common with what joined before, and many with itself (decision 77).
+// neighbours join the others: what joins at once has few pages in common with what joined before, and many with itself (docs/internals/performance.md has
+// the figures).
 import { keyMemory } from '../ports/inbox.ts'
 import { number, optional, record, text, type Row } from '../sql/columns.ts'
 import type { Database } from './database.ts'

@@ -179,7 +179,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
   const deploymentLists = sqliteDeploymentLists(db)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
-    // Some milliseconds, so that other work on the thread gets its turn (decision 37).
+    // Some milliseconds, so that other work on the thread gets its turn; docs/internals/performance.md has other sizes.
     runsPerTransaction: 32,
     runs: sqliteRuns({ waiting, recent, listings, deploymentLists }),
     outbox: sqliteOutbox(db, recent, sending),
