@@ -37,11 +37,25 @@ describe('the commands of the documentation', () => {
 })
 
 describe('the links of the documentation', () => {
-  it.each([...new Set(blocks.map(({ page }) => page))])('%s leads nowhere but to files that are there', page => {
+  const pages = [...filesOf('.', '.md'), ...filesOf('docs', '.md', true)]
+
+  it.each(pages)('%s leads nowhere but to files that are there', page => {
     const text = readFileSync(path.join(repository, page), 'utf8')
     const targets = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(([, target]) => target ?? '')
     const missing = targets.filter(target => !existsSync(path.join(repository, path.dirname(page), target)))
     expect(missing).toEqual([])
+  })
+
+  it('has a record for every decision that the documentation and the code name', () => {
+    const files = [...pages.filter(page => !page.includes('decisions')), ...filesOf('src', '.ts', true)]
+    const named = files.flatMap(file =>
+      [...readFileSync(path.join(repository, file), 'utf8').matchAll(/\bdecision (\d+)/gi)].map(([, number = '']) =>
+        number.padStart(4, '0'),
+      ),
+    )
+    const records = filesOf('docs/decisions', '.md').map(file => path.basename(file).slice(0, 4))
+    expect(named.length).toBeGreaterThan(10)
+    expect(named.filter(number => !records.includes(number))).toEqual([])
   })
 })
 
@@ -75,6 +89,11 @@ describe('the migration page', () => {
       expect([...metrics], name).toContain(name.replace(/_bucket$/, '').replace(/(?<=count)_total$/, ''))
   })
 })
+
+function filesOf(folder: string, ending: string, recursive = false): string[] {
+  const names = readdirSync(path.join(repository, folder), { recursive, encoding: 'utf8' })
+  return names.filter(name => name.endsWith(ending)).map(name => path.join(folder, name))
+}
 
 /** As the Prometheus format spells a name. */
 function underscored(name: string): string {
