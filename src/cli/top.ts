@@ -6,7 +6,7 @@ import { exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import { liveView, type LiveState } from '../terminal/live-view.ts'
 import { localAddress } from './local-address.ts'
-import { overview } from '../pages/api/api-shapes.ts'
+import { overviewShape } from '../pages/overview/overview-shape.ts'
 import { whoAnswers } from './doctor/who-answers.ts'
 import type { Config } from '../config/options.ts'
 
@@ -120,7 +120,7 @@ function endsBy({ stdin }: Terminal, end: () => void): () => void {
 /** Throws Unanswered, which says who answers there instead. */
 async function overviewAt(from: string, headers: Record<string, string>, dispatcher: Agent): Promise<LiveState> {
   const answer = await answerOf(`${from}/api/overview`, headers, dispatcher)
-  const read = overview.safeParse(jsonOf(answer?.text))
+  const read = overviewShape.safeParse(jsonOf(answer?.text))
   if (answer?.status === 200 && read.success) return read.data
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: patience, bodyTimeout: patience })
   if (answerer.is === 'nobody') {

@@ -1,5 +1,10 @@
 // What the pages need from the rest of the daemon. `app/` passes it in.
-import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
+import type { ExportedSpan } from './pipelines/exported-span.ts'
+import type { ExportQueueStatus } from './exports/queue-shape.ts'
+import type { Flow } from './overview/flow.ts'
+import type { LastHour } from './overview/last-hour.ts'
+import type { Setup } from './sources/setup-shape.ts'
+import type { Outbox } from '../store/ports/outbox.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Changes } from '../store/ports/changes.ts'
 import type { Deployments } from '../store/ports/deployments.ts'
@@ -126,23 +131,6 @@ export type ReadLog =
   | { readonly as: 'traced' }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
-export interface HourCounts {
-  readonly received: number
-  readonly accepted: number
-  readonly duplicate: number
-  readonly ignored: number
-  readonly refused: number
-  /** Attempts whose snapshot was taken. */
-  readonly settled: number
-  /** Exports that a backend has accepted. */
-  readonly delivered: number
-}
-
-export interface LastHour extends HourCounts {
-  /** An hour ago, or the start of the process if that is later. */
-  readonly since: Millis
-}
-
 /** The sources with what is cached or sampled from them. */
 export interface PagesParts extends PagesSources {
   readonly usuals: Usuals
@@ -179,81 +167,9 @@ export interface PagesSettings {
   readonly isHidden?: ((path: string) => boolean) | undefined
 }
 
-/** Counts since the daemon's start. */
-export interface Flow {
-  readonly startedAt: Millis
-  readonly received: number
-  readonly accepted: number
-  readonly duplicate: number
-  /** By event. */
-  readonly ignored: Readonly<Record<string, number>>
-  /** By reason, with a sentence for people. */
-  readonly refused: readonly { readonly reason: string; readonly message: string; readonly count: number }[]
-  readonly lastAccepted?: Millis | undefined
-  readonly processed: number
-  readonly unparseable: number
-  readonly excluded: number
-  readonly attempts: number
-  readonly supplements: number
-  /** The counters of each client of the platform's API, by name. */
-  readonly apiClients: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** Why the platform's API cannot be used now. */
-  readonly platformError?: { readonly what: string; readonly remedy: string } | undefined
-}
-
 export interface TriedNow {
   /** Exports that waited for their next try, and are due now. */
   readonly due: number
   /** Queues whose open circuit breaker is half-open now. */
   readonly probes: number
-}
-
-/** The state of an export queue: see the circuit breaker in the export room for `state` and `cause`. */
-export interface ExportQueueStatus extends ExportQueue {
-  readonly state: 'closed' | 'open' | 'half-open' | 'unserved'
-  /** Why the circuit breaker is not closed. */
-  readonly cause?: 'unavailable' | 'unauthorized' | 'unacceptable' | undefined
-  readonly pending: number
-  readonly oldest?: Millis | undefined
-  readonly dead: number
-  /** Pending ones whose last try failed, and that wait for the next. */
-  readonly putOff: number
-  readonly nextTry?: Millis | undefined
-  readonly lastSuccess?: Millis | undefined
-  readonly lastError?:
-    { readonly message: string; readonly status?: number | undefined; readonly at: Millis } | undefined
-  readonly counters: { readonly delivered: number; readonly repeated: number; readonly partiallyRejected: number }
-}
-
-export interface ExportedSpan {
-  readonly attempt: number
-  readonly name: string
-  readonly kind: 'pipeline' | 'job'
-  readonly jobId?: number | undefined
-  readonly traceId: string
-  readonly spanId: string
-  readonly start: Millis
-  readonly end: Millis
-  readonly attributes: Readonly<Record<string, unknown>>
-  readonly resource: Readonly<Record<string, unknown>>
-}
-
-/** What is configured, without secrets. */
-export interface Setup {
-  /** The webhook URL. */
-  readonly webhooks: string
-  readonly platform?: string | undefined
-  readonly hasPlatformToken: boolean
-  readonly hasWebhookSecret: boolean
-  readonly destinations: readonly {
-    readonly name: string
-    readonly endpoints: readonly { readonly signal: string; readonly url: string }[]
-    /** The start of the token's SHA-256; undefined without a token. */
-    readonly fingerprint?: string | undefined
-    /** Where the token is read from: the path of its file, or that it is a fixed value. */
-    readonly tokenFrom?: string | undefined
-  }[]
-  readonly observabilityUrl?: string | undefined
-  /** Whether that instance drops telemetry without a valid token; undefined if it is not asked. */
-  readonly enforcement?: 'on' | 'off' | 'unknown' | undefined
 }

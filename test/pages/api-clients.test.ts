@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { apiFacts, apiTables, type DiscoveryView } from '../../src/pages/sources/api-clients.ts'
 import { html } from '../../src/pages/layout/html.ts'
-import type { Flow } from '../../src/pages/ports.ts'
+import type { Flow } from '../../src/pages/overview/flow.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const instance = 'https://git.example.com'

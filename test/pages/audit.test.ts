@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
-import { audit } from '../../src/pages/api/api-shapes.ts'
+import { auditShape as audit } from '../../src/pages/sources/audit.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'

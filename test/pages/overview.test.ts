@@ -3,7 +3,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { createHourWatch } from '../../src/pages/overview/last-hour.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until } from './house.ts'
-import type { ExportQueueStatus, Flow } from '../../src/pages/ports.ts'
+import type { ExportQueueStatus } from '../../src/pages/exports/queue-shape.ts'
+import type { Flow } from '../../src/pages/overview/flow.ts'
 
 it('says that all is refused where all is, and that nothing waits beside what is kept', async () => {
   const house = await openHouse()

@@ -9,7 +9,7 @@ import { payload } from '../e2e/mixed-events.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { timeline as shape } from '../../src/pages/api/api-timeline-shapes.ts'
+import { timelineShape as shape } from '../../src/pages/changes/timeline-figures.ts'
 import type { Timeline } from '../../src/pages/changes/timeline-figures.ts'
 
 const token = 'an-admin-token-of-32-characters-x'

@@ -1,11 +1,17 @@
 // The routes of the JSON API about exports: what is pending, dead letters, and the actions on both.
 import { chosen, exportsQuery, tried, wholeNumber } from './api-queries.ts'
-import { deadLetterDetail } from '../exports/dead-letter-detail.ts'
-import { exportsView, perform } from '../exports/exports.ts'
+import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter-detail.ts'
+import { exportsShape, exportsView, perform } from '../exports/exports.ts'
 import { z } from 'zod'
-import * as shapes from './api-export-shapes.ts'
 import type { ApiRoute } from './api-route.ts'
-import type { PagesParts } from '../ports.ts'
+import type { PagesParts, TriedNow } from '../ports.ts'
+
+const count = z.object({ count: z.number() })
+
+const triedNow = z.object({
+  due: z.number().describe('Number of exports that waited for their next try.'),
+  probes: z.number().describe('Number of queues whose circuit breaker was open.'),
+}) satisfies z.ZodType<TriedNow>
 
 export function exportRoutes(parts: PagesParts): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
@@ -18,7 +24,7 @@ export function exportRoutes(parts: PagesParts): readonly ApiRoute[] {
       path: '/exports',
       says: 'The backlog of each destination and signal, and the newest dead letters.',
       query: exportsQuery,
-      answer: shapes.exports,
+      answer: exportsShape,
       handle: async ({ query }) => exportsView(parts, exportsQuery.parse(query).sort),
     },
     {
@@ -26,7 +32,7 @@ export function exportRoutes(parts: PagesParts): readonly ApiRoute[] {
       path: '/exports/dead-letters/:deadLetterId',
       says: 'One dead letter with the spans or the record that the backend refused.',
       params: z.object({ deadLetterId: wholeNumber }),
-      answer: shapes.deadLetterDetail,
+      answer: deadLetterDetailShape,
       handle: async ({ params }) => deadLetterDetail(parts, params.deadLetterId as number),
     },
     {
@@ -34,7 +40,7 @@ export function exportRoutes(parts: PagesParts): readonly ApiRoute[] {
       path: '/exports/try',
       says: 'Retries pending exports now, and lets open circuit breakers probe at once, for one destination or all.',
       body: tried,
-      answer: shapes.triedNow,
+      answer: triedNow,
       handle: async ({ body }) => parts.tryNow(tried.parse(body).destination),
     },
     {
@@ -42,7 +48,7 @@ export function exportRoutes(parts: PagesParts): readonly ApiRoute[] {
       path: '/dead-letters/retry',
       says: 'Sends the named dead letters again, or all of them.',
       body: chosen,
-      answer: shapes.count,
+      answer: count,
       handle: async ({ body }) => changed('retry', body),
     },
     {
@@ -50,7 +56,7 @@ export function exportRoutes(parts: PagesParts): readonly ApiRoute[] {
       path: '/dead-letters/drop',
       says: 'Drops the named dead letters for good, or all of them.',
       body: chosen,
-      answer: shapes.count,
+      answer: count,
       handle: async ({ body }) => changed('drop', body),
     },
   ]

@@ -1,25 +1,31 @@
 // The JSON API: one table of routes. Both the routes and their OpenAPI description are made from it.
 import { z } from 'zod'
 import type { ApiRoute } from './api-route.ts'
-import { auditView } from '../sources/audit.ts'
-import { environmentsOf } from '../environments/environment-figures.ts'
+import { auditView, auditShape } from '../sources/audit.ts'
+import { environmentsOf, environmentsShape } from '../environments/environment-figures.ts'
 import { exportRoutes } from './api-export-routes.ts'
-import { pipelineList } from '../pipelines/pipelines.ts'
-import { jobDetail } from '../jobs/job-detail.ts'
-import { jobLogView } from '../jobs/job-log-detail.ts'
+import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
+import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
+import { jobLogView, jobLogShape } from '../jobs/job-log-detail.ts'
 import { overviewOf } from '../overview/overview.ts'
-import { pipelineDetail } from '../pipelines/pipeline-detail.ts'
-import { defaultRegressions, previewOf, regressionsOf } from '../trends/regression-figures.ts'
-import { sourcesView } from '../sources/sources.ts'
-import { comparedRuns } from '../pipelines/compared-with.ts'
-import { costsView } from '../cost/cost-figures.ts'
-import { behindOf } from '../environments/behind.ts'
-import { changesOf } from '../changes/change-figures.ts'
-import { timeline } from './api-timeline-shapes.ts'
-import { timelineOf } from '../changes/timeline-figures.ts'
-import { trendsOf } from '../trends/trend-figures.ts'
-import { costlyTests, flakyTests } from '../tests/test-figures.ts'
-import { tokensView } from '../sources/tokens.ts'
+import { overviewShape } from '../overview/overview-shape.ts'
+import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detail.ts'
+import {
+  defaultRegressions,
+  previewOf,
+  previewShape,
+  regressionsOf,
+  regressionsShape,
+} from '../trends/regression-figures.ts'
+import { sourcesView, sourcesShape } from '../sources/sources.ts'
+import { comparedRuns, comparedRunsShape } from '../pipelines/compared-with.ts'
+import { costsView, costsShape } from '../cost/cost-figures.ts'
+import { behindOf, behindShape } from '../environments/behind.ts'
+import { changesOf, changesShape } from '../changes/change-figures.ts'
+import { timelineOf, timelineShape } from '../changes/timeline-figures.ts'
+import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
+import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
+import { tokensView, tokensShape } from '../sources/tokens.ts'
 import {
   auditQuery,
   behindQuery,
@@ -37,15 +43,6 @@ import {
   trendQuery,
   wholeNumber,
 } from './api-queries.ts'
-import * as changeShapes from './api-change-shapes.ts'
-import * as compareShapes from './api-compare-shapes.ts'
-import * as costShapes from './api-cost-shapes.ts'
-import * as deploymentShapes from './api-deployment-shapes.ts'
-import * as logShapes from './api-log-shapes.ts'
-import * as runShapes from './api-run-shapes.ts'
-import * as regressionShapes from './api-regression-shapes.ts'
-import * as testShapes from './api-test-shapes.ts'
-import * as shapes from './api-shapes.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 
 export function apiRoutes(
@@ -57,7 +54,7 @@ export function apiRoutes(
       method: 'GET',
       path: '/overview',
       says: 'What needs attention, the flow from webhook to backend, running and recently finished pipelines.',
-      answer: shapes.overview,
+      answer: overviewShape,
       handle: async () => overviewOf(parts, parts.now()),
     },
     {
@@ -65,7 +62,7 @@ export function apiRoutes(
       path: '/pipelines',
       says: 'Pipelines, newest first, filtered and paginated.',
       query: filters,
-      answer: runShapes.pipelineList,
+      answer: pipelineListShape,
       handle: async ({ query }) => {
         const { limit, ...rest } = query
         return pipelineList(parts, rest, limit as number)
@@ -77,7 +74,7 @@ export function apiRoutes(
       says: 'One pipeline with its family, its exports and every span sent for it.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
-      answer: runShapes.pipelineDetail,
+      answer: pipelineDetailShape,
       handle: async ({ params, query }) =>
         pipelineDetail(parts, settings, {
           projectId: params.projectId as number,
@@ -91,7 +88,7 @@ export function apiRoutes(
       says: 'One pipeline compared with another run: jobs joined by stage and name, and what explains the difference in duration.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber }),
       query: compareQuery,
-      answer: compareShapes.comparedRuns,
+      answer: comparedRunsShape,
       handle: async ({ params, query }) => {
         const { projectId, pipelineId } = params as { projectId: number; pipelineId: number }
         return comparedRuns(parts, { projectId, pipelineId, ...compareQuery.parse(query) })
@@ -103,7 +100,7 @@ export function apiRoutes(
       says: 'One job with its sections, tests, usual duration, recent runs and every span sent for it.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber, jobId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
-      answer: runShapes.jobDetail,
+      answer: jobDetailShape,
       handle: async ({ params, query }) =>
         jobDetail(parts, settings, {
           projectId: params.projectId as number,
@@ -118,7 +115,7 @@ export function apiRoutes(
       says: 'The log of a job, fetched from the platform and redacted; only where `PIPESPAN_PAGES_LOGS` is on and an admin token is set.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber, jobId: wholeNumber }),
       query: logQuery,
-      answer: logShapes.jobLog,
+      answer: jobLogShape,
       handle: async ({ params, query }) => {
         const { projectId, pipelineId, jobId } = params as { projectId: number; pipelineId: number; jobId: number }
         const { instance, find } = logQuery.parse(query)
@@ -130,7 +127,7 @@ export function apiRoutes(
       path: '/trends',
       says: 'Durations, queue times and failures over time, for all projects, one project or one job, compared with the previous period.',
       query: trendQuery,
-      answer: shapes.trends,
+      answer: trendsShape,
       handle: async ({ query }) => {
         const { project, name, ...rest } = trendQuery.parse(query)
         return trendsOf(parts, { ...rest, projectId: project, pipelineName: name }, parts.now())
@@ -141,7 +138,7 @@ export function apiRoutes(
       path: '/trends/regressions',
       says: 'Pipelines and jobs that became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one.',
       query: regressionQuery,
-      answer: regressionShapes.regressions,
+      answer: regressionsShape,
       handle: async ({ query }) => {
         const { project, job } = regressionQuery.parse(query)
         return { regressions: await regressionsOf(parts, { projectId: project, job }) }
@@ -153,7 +150,7 @@ export function apiRoutes(
       says: 'What a rule would have flagged in a project, by its stored pipelines. Changes nothing.',
       params: z.object({ projectId: wholeNumber }),
       query: previewQuery,
-      answer: regressionShapes.preview,
+      answer: previewShape,
       handle: async ({ params, query }) => {
         const { slower, slower_by: slowerBy, failing } = previewQuery.parse(query)
         const { rule } = settings.regressions ?? defaultRegressions
@@ -170,7 +167,7 @@ export function apiRoutes(
       path: '/cost',
       says: 'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; and by exact branch and runner, over the pipelines that are stored.',
       query: costQuery,
-      answer: costShapes.costs,
+      answer: costsShape,
       handle: async ({ query }) => {
         const { project, span } = costQuery.parse(query)
         return costsView(parts, settings, { span, projectId: project })
@@ -181,7 +178,7 @@ export function apiRoutes(
       path: '/tests',
       says: 'Flaky tests, most expensive first, for all projects or one.',
       query: testQuery,
-      answer: testShapes.flakyTests,
+      answer: flakyTestsShape,
       handle: async ({ query }) => flakyTests(parts, testQuery.parse(query), parts.now()),
     },
     {
@@ -189,7 +186,7 @@ export function apiRoutes(
       path: '/tests/costly',
       says: 'The most failing and the slowest tests, most expensive first, for all projects or one.',
       query: testQuery,
-      answer: testShapes.costlyTests,
+      answer: costlyTestsShape,
       handle: async ({ query }) => costlyTests(parts, testQuery.parse(query), parts.now()),
     },
     {
@@ -197,7 +194,7 @@ export function apiRoutes(
       path: '/environments',
       says: 'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
       query: scopedQuery,
-      answer: deploymentShapes.environments,
+      answer: environmentsShape,
       handle: async ({ query }) => environmentsOf(parts, scopedQuery.parse(query), parts.now()),
     },
     {
@@ -206,7 +203,7 @@ export function apiRoutes(
       says: 'How many commits the deployed revision is behind the default branch. Sends one request to the platform; requires the platform API to be configured.',
       params: z.object({ projectId: wholeNumber }),
       query: behindQuery,
-      answer: deploymentShapes.behind,
+      answer: behindShape,
       handle: async ({ params, query }) =>
         behindOf(parts, { ...(params as { projectId: number }), ...behindQuery.parse(query) }),
     },
@@ -215,7 +212,7 @@ export function apiRoutes(
       path: '/changes',
       says: 'Changes (merge requests): times to merge, to first approval and to first pipeline, and the latest changes, for all projects or one.',
       query: changesQuery,
-      answer: changeShapes.changes,
+      answer: changesShape,
       handle: async ({ query }) => changesOf(parts, changesQuery.parse(query), parts.now()),
     },
     {
@@ -223,7 +220,7 @@ export function apiRoutes(
       path: '/timeline',
       says: 'Deployments, merges, releases, flags, incidents and audit events, newest first, and the newest pipelines, for all projects or one. Audit events require an admin token to be configured.',
       query: timelineQuery,
-      answer: timeline,
+      answer: timelineShape,
       handle: async ({ query }) => {
         const { kind = [], ...asked } = timelineQuery.parse(query)
         return timelineOf(parts, settings, { ...asked, kinds: [kind].flat() }, parts.now())
@@ -233,7 +230,7 @@ export function apiRoutes(
       method: 'GET',
       path: '/sources',
       says: 'Webhooks, poller and redelivery: what each reported, what was refused, and how far each has read.',
-      answer: shapes.sources,
+      answer: sourcesShape,
       handle: async () => sourcesView(parts),
     },
     {
@@ -241,7 +238,7 @@ export function apiRoutes(
       path: '/audit',
       says: 'Exported audit events, newest first, paginated, and how far they have been read. Requires an admin token to be configured.',
       query: auditQuery,
-      answer: shapes.audit,
+      answer: auditShape,
       handle: async ({ query }) => {
         const { after, limit } = auditQuery.parse(query)
         return auditView(parts, settings, after, limit)
@@ -253,7 +250,7 @@ export function apiRoutes(
       path: '/tokens',
       says: 'Ingest tokens in use, by name and fingerprint, and recorded rotations.',
       query: tokensQuery,
-      answer: shapes.tokens,
+      answer: tokensShape,
       handle: async ({ query }) => tokensView(parts, tokensQuery.parse(query).sort),
     },
   ]

@@ -1,10 +1,12 @@
 // Figures about changes (merge requests), for the pages and the JSON API: how many are open or merged, and how long that took.
+import { z } from 'zod'
 import { day } from '../../store/ports/trends.ts'
 import { median } from '../layout/median.ts'
 import { ordered, type Keys } from '../layout/sorting.ts'
-import { spans, type Span } from '../layout/trend-spans.ts'
+import { millis, ms, span, type Shaped } from '../layout/shape.ts'
+import { spans } from '../layout/trend-spans.ts'
 import type { ChangeMeasure } from '../../model/change-figures.ts'
-import type { ChangeView } from '../../model/change.ts'
+import { changeStates, type ChangeView } from '../../model/change.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSources } from '../ports.ts'
 import type { ProjectChanges, ShownChange } from '../../store/ports/changes.ts'
@@ -17,45 +19,56 @@ export interface AskedChanges extends Scope {
   readonly sort?: string | null | undefined
 }
 
-/** Medians over the period, ms; undefined if nothing was counted. */
-export interface ChangeTimes {
-  readonly merged: number
-  readonly timeToMerge?: Millis | undefined
-  readonly timeToApproval?: Millis | undefined
-  readonly timeToFirstPipeline?: Millis | undefined
-}
+const timesShape = z.object({
+  merged: z.number().describe('Merged in this period.'),
+  timeToMerge: ms.optional().describe('Median from creation to merge, in ms.'),
+  timeToApproval: ms.optional().describe('Median from creation to first approval, in ms.'),
+  timeToFirstPipeline: ms
+    .optional()
+    .describe('Median from creation to the creation of the first merge request pipeline, in ms.'),
+})
+/** Medians over the period. */
+export type ChangeTimes = Shaped<typeof timesShape>
 
-export interface ProjectChangeFigures extends ChangeTimes {
-  readonly instance: string
-  readonly projectId: number
-  readonly project: string
-  /** Open now, including drafts. */
-  readonly open: number
-}
+const place = { instance: z.string(), projectId: z.number(), project: z.string() }
+const open = z.number().describe('Open now, including drafts.')
 
+const projectShape = z.object({ ...place, open, ...timesShape.shape })
+export type ProjectChangeFigures = Shaped<typeof projectShape>
+
+const changeShape = z.object({
+  ...place,
+  iid: z.number(),
+  url: z.string().optional(),
+  at: millis.describe('When it last changed.'),
+  state: z.enum(changeStates),
+  title: z.string().optional(),
+  head: z.string().optional().describe('The source branch.'),
+  base: z.string().optional().describe('The target branch.'),
+  createdAt: millis.optional(),
+  stateAt: millis.optional().describe('When it was last opened, closed, reopened or merged.'),
+  approvedAt: millis.optional().describe('Its first approval.'),
+  mergedAt: millis.optional(),
+  pipeline: z
+    .object({ id: z.number(), projectId: z.number(), createdAt: millis })
+    .optional()
+    .describe('Its first pipeline.'),
+}) satisfies z.ZodType<ChangeView>
 /** A change in the list. */
-export interface ListedChange extends ChangeView {
-  readonly instance: string
-  readonly projectId: number
-  readonly project: string
-  readonly iid: number
-  readonly url?: string | undefined
-  /** When it last changed. */
-  readonly at: Millis
-}
+export type ListedChange = Shaped<typeof changeShape>
 
-export interface ChangesShown {
-  readonly span: Span
-  readonly since: Millis
-  readonly project?: string | undefined
-  readonly total: ChangeTimes & { readonly open: number }
-  /** Most merges first. */
-  readonly projects: readonly ProjectChangeFigures[]
-  /** Days in UTC, without those that have no merge. */
-  readonly days: readonly { readonly at: Millis; readonly merged: number; readonly timeToMerge?: Millis | undefined }[]
-  /** Newest first. */
-  readonly changes: readonly ListedChange[]
-}
+export const changesShape = z.object({
+  span,
+  since: millis,
+  project: z.string().optional(),
+  total: z.object({ open, ...timesShape.shape }),
+  projects: z.array(projectShape).describe('Most merges first.'),
+  days: z
+    .array(z.object({ at: millis, merged: z.number(), timeToMerge: ms.optional() }))
+    .describe('Days in UTC, without days that have no merge.'),
+  changes: z.array(changeShape).describe('Newest first.'),
+})
+export type ChangesShown = Shaped<typeof changesShape>
 
 export const projectKeys = {
   project: ({ project }) => project,
@@ -85,10 +98,10 @@ const mostCounted = 5_000
 
 export async function changesOf(
   { changes }: Pick<PagesSources, 'changes'>,
-  { span, project, limit, sort }: AskedChanges,
+  { span: asked, project, limit, sort }: AskedChanges,
   now: Millis,
 ): Promise<ChangesShown> {
-  const since = now - spans[span].length
+  const since = now - spans[asked].length
   const [known, recent] = await Promise.all([
     changes.states(),
     changes.list({ project, since, until: now + 1, limit: mostCounted }),
@@ -108,7 +121,7 @@ export async function changesOf(
     timeToMerge: median(own.map(({ took }) => took)),
   }))
   return {
-    ...{ span, since, project },
+    ...{ span: asked, since, project },
     total: { open: states.reduce((sum, one) => sum + openOf(one), 0), ...timesOf(recent, since) },
     projects: ordered(projectKeys, projects.slice(0, limit), sort),
     days: days.sort((a, b) => a.at - b.at),

@@ -1,8 +1,10 @@
 // The timeline, for the pages and the JSON API: deployments and events around pipelines, in chronological order.
+import { z } from 'zod'
 import { runCard } from '../pipelines/run-card.ts'
 import { pipelineTitle } from '../pipelines/run-rows.ts'
 import { shownKinds, type ShownKind } from '../../model/shown-event.ts'
 import { ordered, type Keys } from '../layout/sorting.ts'
+import { millis, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spanOf, spans, type Span } from '../layout/trend-spans.ts'
 import type { EventChunk, EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -11,6 +13,7 @@ import type { ShownDeployment } from '../../store/ports/deployments.ts'
 
 export const timelineKinds = ['deployment', ...shownKinds] as const
 export type TimelineKind = (typeof timelineKinds)[number]
+const kindShape = z.enum(timelineKinds)
 
 export interface AskedTimeline {
   readonly span: Span
@@ -25,46 +28,40 @@ export interface AskedTimeline {
   readonly sort?: string | null | undefined
 }
 
-export interface TimelineItem {
-  readonly kind: TimelineKind
-  readonly at: Millis
-  /** One line. */
-  readonly title: string
-  readonly instance: string
-  /** The path of the project, or of the group. */
-  readonly project?: string | undefined
-  readonly user?: string | undefined
-  /** Something failed, or an incident began. */
-  readonly isBad: boolean
-  /** For a deployment whose job is known. */
-  readonly projectId?: number | undefined
-  readonly pipelineId?: number | undefined
-  readonly jobId?: number | undefined
-}
+const itemShape = z.object({
+  kind: kindShape,
+  at: millis,
+  title: z.string(),
+  instance: z.string(),
+  project: z.string().optional().describe('Full path of the project, or of the group.'),
+  user: z.string().optional(),
+  isBad: z.boolean().describe('Something failed, or an incident began.'),
+  projectId: z.number().optional().describe('For deployments; also `pipelineId` and `jobId`.'),
+  pipelineId: z.number().optional(),
+  jobId: z.number().optional(),
+})
+export type TimelineItem = Shaped<typeof itemShape>
 
-interface TimelinePipeline {
-  readonly at: Millis
-  readonly projectId: number
-  readonly pipelineId: number
-  readonly project: string
-  readonly title: string
-  readonly status: string
-}
+const pipelineShape = z.object({
+  at: millis,
+  projectId: z.number(),
+  pipelineId: z.number(),
+  project: z.string(),
+  title: z.string(),
+  status: z.string(),
+})
 
-export interface Timeline {
-  readonly span: Span
-  readonly since: Millis
-  readonly until: Millis
-  readonly project?: string | undefined
-  /** The requested kinds that may be shown. */
-  readonly kinds: readonly TimelineKind[]
-  /** Newest first. */
-  readonly items: readonly TimelineItem[]
-  /** True if older ones of the period are left out. */
-  readonly isCut: boolean
-  /** The newest that were created in the period. */
-  readonly pipelines: readonly TimelinePipeline[]
-}
+export const timelineShape = z.object({
+  span: spanShape,
+  since: millis,
+  until: millis.describe('A little later than now, because it is rounded up.'),
+  project: z.string().optional(),
+  kinds: z.array(kindShape).describe('The requested kinds that may be shown.'),
+  items: z.array(itemShape).describe('Newest first.'),
+  isCut: z.boolean().describe('True if older ones of the period are left out.'),
+  pipelines: z.array(pipelineShape).describe('The newest that were created in this period.'),
+})
+export type Timeline = Shaped<typeof timelineShape>
 
 export const timelineKeys = {
   when: ({ at }) => at,

@@ -1,4 +1,6 @@
 // How many commits an environment is behind the default branch. The platform is asked only when somebody opens the page.
+import { z } from 'zod'
+import { millis, type Shaped } from '../layout/shape.ts'
 import { card, empty, type Page, type Reader } from '../layout/frame.ts'
 import { counted, shortSha, since } from '../layout/format.ts'
 import { html, safeUrl, type Content } from '../layout/html.ts'
@@ -12,17 +14,27 @@ export interface AskedBehind {
   readonly environment: string
 }
 
-export interface EnvironmentBehind {
-  readonly project: string
-  readonly environment: string
-  readonly revision?: string | undefined
-  readonly deployedAt?: number | undefined
-  /** The default branch. */
-  readonly branch?: string | undefined
-  /** Where the platform shows the commits. */
-  readonly url?: string | undefined
-  readonly answer: Behind
-}
+export const behindShape = z.object({
+  project: z.string(),
+  environment: z.string(),
+  revision: z.string().optional(),
+  deployedAt: millis.optional(),
+  branch: z.string().optional().describe('The default branch.'),
+  url: z.string().optional().describe('Where the platform shows the commits.'),
+  answer: z.discriminatedUnion('as', [
+    z.strictObject({
+      as: z.literal('counted'),
+      commits: z.number().describe('Commits of the branch that the deployed revision does not have.'),
+      isAll: z.boolean().describe('False if there are more.'),
+    }),
+    z.strictObject({
+      as: z.literal('refused').describe('The platform did not say.'),
+      what: z.string(),
+      remedy: z.string(),
+    }),
+  ]) satisfies z.ZodType<Behind>,
+})
+export type EnvironmentBehind = Shaped<typeof behindShape>
 
 /** How many environments are searched. */
 const most = 2_000

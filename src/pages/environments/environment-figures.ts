@@ -1,7 +1,9 @@
 // Figures about environments, for the page and the JSON API: what is deployed, and the four key metrics of deployments.
-import { incidentsOf, type IncidentSummary } from './incident-figures.ts'
+import { z } from 'zod'
+import { incidentShape, incidentsOf } from './incident-figures.ts'
 import { median } from '../layout/median.ts'
-import { spans, type Span } from '../layout/trend-spans.ts'
+import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { spans } from '../layout/trend-spans.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { DeploymentView } from '../../model/deployment.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -14,56 +16,62 @@ export interface AskedEnvironments extends Scope {
   readonly limit: number
 }
 
+const place = {
+  instance: z.string(),
+  projectId: z.number(),
+  project: z.string(),
+  tier: z.string().optional(),
+}
+
+const deploymentShape = z.object({
+  ...place,
+  environment: z.string().optional(),
+  status: z.string().describe('As the platform reports it.'),
+  outcome: z.enum(['succeeded', 'failed']).optional(),
+  at: millis,
+  startedAt: millis.optional(),
+  finishedAt: millis.optional(),
+  revision: z.string().optional(),
+  committedAt: millis.optional(),
+  ref: z.string().optional(),
+  user: z.string().optional(),
+  deploymentId: z.number().optional(),
+  jobId: z.number().optional(),
+  pipelineId: z.number().optional(),
+  isRollback: z.literal(true).optional(),
+  recovery: ms.optional(),
+}) satisfies z.ZodType<DeploymentView>
 /** A deployment in the list. */
-export interface ListedDeployment extends DeploymentView {
-  readonly instance: string
-  readonly projectId: number
-  readonly project: string
-  readonly at: Millis
-  readonly deploymentId?: number | undefined
-  readonly jobId?: number | undefined
-  /** Undefined if its job is not known. */
-  readonly pipelineId?: number | undefined
-  readonly isRollback?: true | undefined
-  readonly recovery?: Millis | undefined
-}
+export type ListedDeployment = Shaped<typeof deploymentShape>
 
-/** Of the deployments of one environment in the period; undefined if nothing is known. */
-export interface FourKeys {
-  readonly deployments: number
-  readonly failed: number
-  readonly rollbacks: number
-  /** Successful deployments per day. */
-  readonly perDay: number
-  /** Median over commits, in ms. */
-  readonly leadTime?: Millis | undefined
-  /** Failed or rolled back, as a share of all deployments. */
-  readonly failureRate?: number | undefined
-  /** Median, in ms. */
-  readonly recovery?: Millis | undefined
-}
+const keysShape = z.object({
+  deployments: z.number().describe('Deployments that ended in this period.'),
+  failed: z.number(),
+  rollbacks: z.number(),
+  perDay: z.number().describe('Successful deployments per day.'),
+  leadTime: ms.optional().describe('Median over commits, in ms.'),
+  failureRate: z.number().optional().describe('Failed or rolled back, as a share of all deployments.'),
+  recovery: ms.optional().describe('Median, in ms.'),
+})
+export type FourKeys = Shaped<typeof keysShape>
 
-export interface EnvironmentFigures {
-  readonly environment: string
-  readonly tier?: string | undefined
-  readonly instance: string
-  readonly projectId: number
-  readonly project: string
-  /** The last successful deployment. */
-  readonly current?: ListedDeployment | undefined
-  readonly keys: FourKeys
-}
+const environmentShape = z.object({
+  ...place,
+  environment: z.string(),
+  current: deploymentShape.optional().describe('The last successful deployment.'),
+  keys: keysShape,
+})
+export type EnvironmentFigures = Shaped<typeof environmentShape>
 
-export interface Environments {
-  readonly span: Span
-  readonly since: Millis
-  readonly project?: string | undefined
-  readonly environments: readonly EnvironmentFigures[]
-  /** By project, those with open incidents first. */
-  readonly incidents: readonly IncidentSummary[]
-  /** Newest first, of all environments. */
-  readonly deployments: readonly ListedDeployment[]
-}
+export const environmentsShape = z.object({
+  span: spanShape,
+  since: millis,
+  project: z.string().optional(),
+  environments: z.array(environmentShape),
+  incidents: z.array(incidentShape).describe('By project.'),
+  deployments: z.array(deploymentShape).describe('Newest first.'),
+})
+export type Environments = Shaped<typeof environmentsShape>
 
 /** Figures are made from the latest ones, up to this number. */
 const mostCounted = 5_000

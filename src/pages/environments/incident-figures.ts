@@ -1,4 +1,6 @@
 // Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
+import { z } from 'zod'
+import { ms, type Shaped } from '../layout/shape.ts'
 import { isProduction } from '../../model/deployment.ts'
 import { median } from '../layout/median.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -6,19 +8,16 @@ import type { PagesSources } from '../ports.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'
 import type { ShownIncident } from '../../store/ports/incidents.ts'
 
-export interface IncidentSummary {
-  readonly instance: string
-  readonly projectId: number
-  readonly project: string
-  /** Opened in the period. */
-  readonly opened: number
-  /** Open now, whenever they were opened. */
-  readonly open: number
-  /** Median from opening to closing, of those opened in the period, in ms. */
-  readonly restored?: Millis | undefined
-  /** Incidents opened per successful deployment to production; undefined if there was none. */
-  readonly perDeployment?: number | undefined
-}
+export const incidentShape = z.object({
+  instance: z.string(),
+  projectId: z.number(),
+  project: z.string(),
+  opened: z.number().describe('Opened in this period.'),
+  open: z.number().describe('Open now, whenever they were opened.'),
+  restored: ms.optional().describe('Median from opening to closing, of those opened in this period, in ms.'),
+  perDeployment: z.number().optional().describe('Incidents opened per successful deployment to production.'),
+})
+export type IncidentSummary = Shaped<typeof incidentShape>
 
 /** Figures are made from the latest ones, up to this number. */
 const mostCounted = 5_000

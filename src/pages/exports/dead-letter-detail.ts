@@ -1,20 +1,37 @@
 // Everything about one dead letter, for its page and the JSON API: the backend's answer, and what was refused.
+import { z } from 'zod'
+import { millis, type Shaped } from '../layout/shape.ts'
 import { isEvent } from '../../model/event.ts'
 import type { DeadLetter } from '../../store/ports/outbox.ts'
+import type { Signal } from '../../store/ports/runs.ts'
 import type { PagesSources } from '../ports.ts'
 
-export interface DeadLetterDetail {
-  readonly letter: DeadLetter
-  /** Of its pipeline, if that is known. */
-  readonly projectId?: number | undefined
-  /** The spans, or the log record of an event. Undefined: the stored data is damaged. */
-  readonly contents?: readonly RefusedItem[] | undefined
-}
+export const deadLetterShape = z.object({
+  id: z.number(),
+  destination: z.string(),
+  signal: z.string<Signal>(),
+  instance: z.string(),
+  pipelineId: z.number().optional(),
+  event: z.string().optional(),
+  attempt: z.number(),
+  chunk: z.number(),
+  status: z.number(),
+  error: z.string(),
+  tries: z.number(),
+  pendingSince: millis,
+  settledAt: millis,
+}) satisfies z.ZodType<DeadLetter>
 
-interface RefusedItem {
-  readonly name: string
-  readonly attributes: Readonly<Record<string, unknown>>
-}
+export const deadLetterDetailShape = z.object({
+  letter: deadLetterShape,
+  projectId: z.number().optional(),
+  contents: z
+    .array(z.object({ name: z.string(), attributes: z.record(z.string(), z.unknown()) }))
+    .optional()
+    .describe('The spans, or the log record of an event. Absent: the stored data is damaged.'),
+})
+/** The project is that of its pipeline, if that is known. */
+export type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
 
 /** Undefined if there is no such dead letter. */
 export async function deadLetterDetail(

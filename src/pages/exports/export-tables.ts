@@ -5,7 +5,7 @@ import { html, type Content } from '../layout/html.ts'
 import { queueBadge } from '../overview/overview.ts'
 import { sortedTable, type Keys } from '../layout/sorting.ts'
 import type { DeadLetter } from '../../store/ports/outbox.ts'
-import type { ExportQueueStatus } from '../ports.ts'
+import type { ExportQueueStatus } from './queue-shape.ts'
 import type { Millis } from '../../model/instant.ts'
 
 export const queueKeys = {

@@ -1,12 +1,17 @@
 // The page of exports: what is pending for each destination, dead letters with the reasons, and their actions.
+import { z } from 'zod'
 import { card, region, type Page, type Reader } from '../layout/frame.ts'
 import { counted, number } from '../layout/format.ts'
 import { deadLetterKeys, deadTable, queueKeys, queuesTable } from './export-tables.ts'
 import { html, type Html } from '../layout/html.ts'
 import { ordered } from '../layout/sorting.ts'
+import { deadLetterShape } from './dead-letter-detail.ts'
+import { queueShape, type ExportQueueStatus } from './queue-shape.ts'
 import { saysTried, tryNowForm } from './try-now.ts'
 import type { DeadLetter } from '../../store/ports/outbox.ts'
-import type { ExportQueueStatus, PagesSources } from '../ports.ts'
+import type { PagesSources } from '../ports.ts'
+
+export const exportsShape = z.object({ queues: z.array(queueShape), deadLetters: z.array(deadLetterShape) })
 
 export interface ExportsView {
   readonly queues: readonly ExportQueueStatus[]

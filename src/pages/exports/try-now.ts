@@ -1,7 +1,7 @@
 // The action "Try now", for a backend that was just repaired: its button, and its result.
 import { counted } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import type { ExportQueueStatus } from '../ports.ts'
+import type { ExportQueueStatus } from './queue-shape.ts'
 import type { Reader } from '../layout/frame.ts'
 
 /** Whether something waits for its next try: exports, or an open circuit breaker. */

@@ -1,28 +1,27 @@
 // Everything about one job, for its page and the JSON API: facts, cost, sections, tests, usual duration, recent runs, exported spans.
-import { aboutOf } from './job-facts.ts'
-import { historyOf, type JobHistory } from './job-history.ts'
-import { runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
-import { sectionsOf, type JobSections } from './job-sections.ts'
-import { reportOf, type JobReport } from './job-tests.ts'
-import type { Usual } from '../pipelines/usual.ts'
-import type { ExportedSpan, PagesParts, PagesSettings } from '../ports.ts'
-import type { JobAbout } from './job-facts.ts'
+import { z } from 'zod'
+import { aboutOf, aboutShape } from './job-facts.ts'
+import { historyOf, historyShape } from './job-history.ts'
+import { jobCardShape, runCard, runCardShape } from '../pipelines/run-card.ts'
+import { jobSectionsShape, sectionsOf } from './job-sections.ts'
+import { jobReportShape, reportOf } from './job-tests.ts'
+import { exportedSpanShape } from '../pipelines/exported-span.ts'
+import { usualShape } from '../pipelines/usual.ts'
+import type { Shaped } from '../layout/shape.ts'
+import type { PagesParts, PagesSettings } from '../ports.ts'
 
-export interface JobDetail {
-  /** Without its jobs. */
-  readonly pipeline: Omit<RunCard, 'jobs' | 'failures'>
-  readonly job: JobCard
-  readonly about: JobAbout
-  /** Undefined if its log was not read. */
-  readonly sections?: JobSections | undefined
-  /** Undefined if no report was read. */
-  readonly tests?: JobReport | undefined
-  /** Undefined if none of its runs has been counted. */
-  readonly usual?: Usual | undefined
-  readonly history: JobHistory
-  /** Its spans that were exported or are pending. */
-  readonly spans: readonly ExportedSpan[]
-}
+export const jobDetailShape = z.object({
+  pipeline: runCardShape.omit({ jobs: true, failures: true }),
+  job: jobCardShape,
+  about: aboutShape,
+  sections: jobSectionsShape.optional(),
+  tests: jobReportShape.optional(),
+  usual: usualShape.optional(),
+  history: historyShape,
+  spans: z.array(exportedSpanShape),
+})
+/** What was not read, or not counted, is undefined. */
+export type JobDetail = Shaped<typeof jobDetailShape>
 
 export interface AskedJob {
   readonly projectId: number

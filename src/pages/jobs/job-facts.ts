@@ -1,24 +1,22 @@
 // Facts about a job that lists do not show: runner, cost, failure domain, slack.
+import { z } from 'zod'
+import { ms, type Shaped } from '../layout/shape.ts'
 import { viewJob, type Job } from '../../model/job.ts'
-import type { FailureDomain, PagesSettings, PagesSources } from '../ports.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 
-export interface JobAbout {
-  /** Who can fix its failure. */
-  readonly failureDomain?: FailureDomain | undefined
-  readonly startedBy?: string | undefined
-  readonly runnerType?: string | undefined
-  readonly tags?: readonly string[] | undefined
-  readonly environment?: string | undefined
-  /** Percent. */
-  readonly coverage?: number | undefined
-  /** Computed from the price table. */
-  readonly cost?: { readonly amount: number; readonly unit: string; readonly rate?: string | undefined } | undefined
-  /** Whether it is on the critical path of its attempt. */
-  readonly critical?: boolean | undefined
-  /** How much later it could have ended without delaying the pipeline's end, ms. */
-  readonly slackMs?: number | undefined
-}
+export const aboutShape = z.object({
+  failureDomain: z.enum(['user', 'platform', 'unknown']).optional().describe('Who can fix the failure.'),
+  startedBy: z.string().optional(),
+  runnerType: z.string().optional(),
+  tags: z.array(z.string()).optional(),
+  environment: z.string().optional(),
+  coverage: z.number().optional().describe('Percent.'),
+  cost: z.object({ amount: z.number(), unit: z.string(), rate: z.string().optional() }).optional(),
+  critical: z.boolean().optional(),
+  slackMs: ms.optional(),
+})
+export type JobAbout = Shaped<typeof aboutShape>
 
 interface Known {
   readonly known: Job

@@ -1,27 +1,30 @@
 // The recent runs of a job: jobs of the same name in the newest pipelines of the project.
+import { z } from 'zod'
+import type { Shaped } from '../layout/shape.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { counted, duration, shortSha, time } from '../layout/format.ts'
 import { empty, type Reader } from '../layout/frame.ts'
 import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
 import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
-import { runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
+import { jobCardShape, runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
 import type { PagesSources } from '../ports.ts'
 import type { RunCursor } from '../../store/ports/views.ts'
 
-export interface JobHistory {
-  /** Newest first. */
-  readonly runs: readonly PastRun[]
-  /** How many of the project's newest pipelines were searched. */
-  readonly pipelines: number
-}
+const pastRunShape = z.object({
+  pipelineId: z.number(),
+  ref: z.string().optional(),
+  sha: z.string().optional(),
+  job: jobCardShape,
+})
+export type PastRun = Shaped<typeof pastRunShape>
 
-export interface PastRun {
-  readonly pipelineId: number
-  readonly ref?: string | undefined
-  readonly sha?: string | undefined
-  readonly job: JobCard
-}
+export const historyShape = z.object({
+  runs: z.array(pastRunShape),
+  pipelines: z.number().describe('Number of newest pipelines of the project that were searched.'),
+})
+/** Newest first. */
+export type JobHistory = Shaped<typeof historyShape>
 
 const most = 12
 /** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */

@@ -1,4 +1,7 @@
 // A job's log, for its page and the JSON API: fetched from the platform on demand, redacted, never stored.
+import { z } from 'zod'
+import { sectionShape } from './job-sections.ts'
+import type { Shaped } from '../layout/shape.ts'
 import { needed, NotShown } from '../layout/not-shown.ts'
 import { runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
 import type { AskedJob } from './job-detail.ts'
@@ -16,6 +19,33 @@ export interface JobLog {
 export const longestFind = 200
 /** How many matching lines are shown. */
 const mostFound = 1_000
+
+/** The log in the JSON API. */
+export const jobLogShape = z.discriminatedUnion('as', [
+  z.strictObject({
+    as: z.literal('log'),
+    lines: z.array(
+      z.object({
+        number: z.number(),
+        text: z.string().describe('Redacted, without colours.'),
+        section: z.number().optional().describe('The ordinal of the innermost section.'),
+      }),
+    ),
+    found: z.number().describe('Number of matching lines; the first 1,000 are returned.'),
+    sections: z.array(sectionShape),
+    missing: z
+      .object({ lines: z.number(), bytes: z.number(), number: z.number() })
+      .optional()
+      .describe('What is left out in the middle; `number`: the first line that is left out.'),
+    isWhole: z.boolean().describe('False if the log is longer than what is read.'),
+  }),
+  z.strictObject({ as: z.literal('traced') }).describe('The log has the variables of its job, so none of it is shown.'),
+  z.strictObject({
+    as: z.literal('refused').describe('The platform did not return it.'),
+    what: z.string(),
+    remedy: z.string(),
+  }),
+])
 
 /** Undefined if there is no such job. */
 export async function jobLogOf(
@@ -76,7 +106,7 @@ export async function jobLogView(
   settings: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
   find: string,
-): Promise<unknown> {
+): Promise<Shaped<typeof jobLogShape> | NotShown | undefined> {
   const log = await jobLogOf(sources, settings, asked)
   if (log === undefined || log instanceof NotShown) return log
   if (log.read.as !== 'log') return log.read

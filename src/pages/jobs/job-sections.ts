@@ -1,16 +1,32 @@
 // The sections of a job as rows of a waterfall, nested. Pure.
+import { z } from 'zod'
+import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { duration, number } from '../layout/format.ts'
 import type { JobInside, Section } from '../../model/inside.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
-export interface JobSections {
-  readonly jobId: number
-  readonly start: number
-  readonly end: number
-  readonly sections: readonly Section[]
-  /** At least this many more sections were left out: 200 are kept for a job. */
-  readonly left: number
-}
+/** A section of a log. */
+export const sectionShape = z.object({
+  ordinal: z.number(),
+  parent: z.number().optional().describe('Ordinal of the enclosing section.'),
+  name: z.string(),
+  title: z.string().optional(),
+  kind: z.enum(['runner', 'script', 'custom']),
+  clock: z.enum(['line', 'marker']),
+  start: millis,
+  end: millis,
+  clockShift: ms.optional().describe("How far its times were shifted into its job's, in ms."),
+  failed: z.literal(true).optional().describe('The job failed in it.'),
+}) satisfies z.ZodType<Section>
+
+export const jobSectionsShape = z.object({
+  jobId: z.number(),
+  start: millis,
+  end: millis,
+  sections: z.array(sectionShape),
+  left: z.number().describe('At least this many more sections were left out.'),
+})
+export type JobSections = Shaped<typeof jobSectionsShape>
 
 /** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
 export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {

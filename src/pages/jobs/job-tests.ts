@@ -1,18 +1,45 @@
 // The test report on a job's page: totals, and failed tests with their messages.
+import { z } from 'zod'
 import { card } from '../layout/frame.ts'
 import { counted, duration, number } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import type { FlakyTest, TestSummary } from '../../model/job-tests.ts'
+import { reportFaultReasons, type ReportFaultReason, type TestFailure } from '../../model/test-report.ts'
+import type { Shaped } from '../layout/shape.ts'
+import type { FlakyTest } from '../../model/job-tests.ts'
 import type { JobInside } from '../../model/inside.ts'
-import type { TestFailure } from '../../model/test-report.ts'
 
-export interface JobReport extends Pick<TestSummary, 'totals' | 'fault'> {
-  /** With their messages; 100 are kept. */
-  readonly failures: readonly TestFailure[]
-  /** Number of further failed tests. */
-  readonly left: number
-  readonly flaky: readonly FlakyTest[]
-}
+/** `foreign` is never said of a test report. */
+const faultReason: z.ZodType<ReportFaultReason> = z.enum(reportFaultReasons)
+
+export const jobReportShape = z.object({
+  totals: z.object({
+    total: z.number(),
+    passed: z.number(),
+    failed: z.number(),
+    errored: z.number(),
+    skipped: z.number(),
+    flaky: z.number(),
+    seconds: z.number(),
+  }),
+  fault: z.object({ reason: faultReason, detail: z.string() }).optional(),
+  failures: z.array(
+    z.object({
+      suite: z.string(),
+      name: z.string(),
+      result: z.enum(['fail', 'error']),
+      file: z.string().optional(),
+      line: z.number().optional(),
+      seconds: z.number().optional(),
+      type: z.string().optional(),
+      message: z.string().optional(),
+      stack: z.string().optional(),
+    }),
+  ),
+  left: z.number().describe('Number of further failed tests.'),
+  flaky: z.array(z.object({ suite: z.string(), name: z.string(), within: z.enum(['report', 'revision']) })),
+})
+/** Up to 100 failures are kept, with their messages. */
+export type JobReport = Shaped<typeof jobReportShape>
 
 /** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
 export function reportOf(insides: readonly JobInside[]): JobReport | undefined {

@@ -2,7 +2,8 @@
 import { card, empty, table } from './frame.ts'
 import { counted, duration } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { ExportedSpan, PagesSources } from '../ports.ts'
+import type { PagesSources } from '../ports.ts'
+import type { ExportedSpan } from '../pipelines/exported-span.ts'
 
 type LegacyName = PagesSources['legacyName']
 

@@ -1,6 +1,26 @@
 // The counts of this process since its start, as the pages show them.
-import type { Flow } from '../ports.ts'
+import { z } from 'zod'
+import { counts, millis, type Shaped } from '../layout/shape.ts'
 import type { Millis } from '../../model/instant.ts'
+
+/** Counts since the daemon's start. `ignored`: by event; `refused`: by reason; `apiClients`: the counters of each client of the platform's API. */
+export const flowShape = z.object({
+  startedAt: millis,
+  received: z.number(),
+  accepted: z.number(),
+  duplicate: z.number(),
+  ignored: counts,
+  refused: z.array(z.object({ reason: z.string(), message: z.string(), count: z.number() })),
+  lastAccepted: millis.optional(),
+  processed: z.number(),
+  unparseable: z.number(),
+  excluded: z.number(),
+  attempts: z.number(),
+  supplements: z.number(),
+  apiClients: z.record(z.string(), counts),
+  platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
+})
+export type Flow = Shaped<typeof flowShape>
 
 /** Counters of one part of the daemon, by name. */
 type Counts = Readonly<Record<string, number>>

@@ -1,8 +1,25 @@
 // The counts of this process in the last hour. Counters only grow, so they are sampled every minute, and the sample of an hour ago is
 // subtracted.
+import { z } from 'zod'
 import { every, type Timer } from '../../lib/timer.ts'
-import type { ExportQueueStatus, Flow, HourCounts, LastHour } from '../ports.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import type { ExportQueueStatus } from '../exports/queue-shape.ts'
+import type { Flow } from './flow.ts'
 import type { Millis } from '../../model/instant.ts'
+
+/** `since`: an hour ago, or the start of the process if that is later. */
+export const lastHourShape = z.object({
+  since: millis,
+  received: z.number(),
+  accepted: z.number(),
+  duplicate: z.number(),
+  ignored: z.number(),
+  refused: z.number(),
+  settled: z.number(),
+  delivered: z.number(),
+})
+export type LastHour = Shaped<typeof lastHourShape>
+type HourCounts = Omit<LastHour, 'since'>
 
 export interface HourWatch {
   /** The counts of the last hour, to the minute. */

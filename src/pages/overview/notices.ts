@@ -1,16 +1,21 @@
 // What needs attention: each a sentence on what is wrong, and one on what to do. Pure.
+import { z } from 'zod'
+import type { Shaped } from '../layout/shape.ts'
 import { ago, counted, duration } from '../layout/format.ts'
-import type { Flow, ExportQueueStatus, Setup } from '../ports.ts'
+import type { Flow } from './flow.ts'
+import type { ExportQueueStatus } from '../exports/queue-shape.ts'
+import type { Setup } from '../sources/setup-shape.ts'
 import { earliest, type Millis } from '../../model/instant.ts'
 import type { InboxState } from '../../store/ports/inbox.ts'
 
-export interface Notice {
-  readonly level: 'problem' | 'hint'
-  readonly what: string
-  readonly remedy: string
-  /** The path of a page with more. */
-  readonly more?: string
-}
+export const noticeShape = z.object({
+  level: z.enum(['problem', 'hint']),
+  what: z.string(),
+  remedy: z.string(),
+  more: z.string().optional(),
+})
+/** `more`: the path of a page with more. */
+export type Notice = Shaped<typeof noticeShape>
 
 export interface Health {
   readonly flow: Flow

@@ -6,32 +6,18 @@ import { card, empty, region, type Page, type Reader } from '../layout/frame.ts'
 import { hooksOff } from '../sources/api-clients.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
+import type { Overview } from './overview-shape.ts'
+import type { ExportQueueStatus } from '../exports/queue-shape.ts'
 import { regressionRows } from '../trends/regression-list.ts'
-import { regressionsOf, type ShownRegression } from '../trends/regression-figures.ts'
+import { regressionsOf } from '../trends/regression-figures.ts'
 import { runCard } from '../pipelines/run-card.ts'
 import { runRows } from '../pipelines/run-rows.ts'
-import { withUsual, type ListedRun } from '../pipelines/run-usual.ts'
+import { withUsual } from '../pipelines/run-usual.ts'
 import { tryNowForm } from '../exports/try-now.ts'
-import type { ExportQueueStatus, LastHour, PagesParts } from '../ports.ts'
+import type { PagesParts } from '../ports.ts'
 import { timelineCard } from '../changes/timeline.ts'
 import type { Timeline } from '../changes/timeline-figures.ts'
 import type { Millis } from '../../model/instant.ts'
-
-export interface Overview extends Health {
-  readonly notices: readonly Notice[]
-  /** The newest running ones. */
-  readonly running: readonly ListedRun[]
-  /** How many are running in total. */
-  readonly active: number
-  /** Running ones without an event for long: the longest silent first, and how many. */
-  readonly silent: readonly ListedRun[]
-  readonly silentCount: number
-  readonly finished: readonly ListedRun[]
-  readonly lastHour: LastHour
-  /** Unresolved regressions, newest first, and how many. */
-  readonly regressions: readonly ShownRegression[]
-  readonly regressionCount: number
-}
 
 const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
 /** ms. A running pipeline has an event for each change of a job, so this long a silence is unusual. */

@@ -1,11 +1,13 @@
 // Finds what a pipeline is compared with: the previous run, the last one that passed, a run by its number, or the usual durations.
-import { compareRuns, compareUsual, type Comparison } from './comparison.ts'
+import { z } from 'zod'
+import { compareRuns, compareUsual, comparisonShape } from './comparison.ts'
 import { earliest } from '../../model/instant.ts'
-import { runCard, type RunCard } from './run-card.ts'
+import { runCard, runCardShape, type RunCard } from './run-card.ts'
 import { wholeNumber } from '../layout/whole-number.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunCursor } from '../../store/ports/views.ts'
-import type { Usual } from './usual.ts'
+import { usualShape } from './usual.ts'
+import type { Shaped } from '../layout/shape.ts'
 
 export const comparedNames = ['before', 'green', 'usual'] as const
 export type ComparedWith = (typeof comparedNames)[number] | number
@@ -15,16 +17,14 @@ export function comparedWith(text: string): ComparedWith | undefined {
   return comparedNames.find(name => name === text) ?? wholeNumber(text.replace(/^#/, ''))
 }
 
-export interface ComparedRuns {
-  readonly with: ComparedWith
-  readonly pipeline: RunCard
-  /** Undefined if there is none, or the comparison is with the usual. */
-  readonly other?: RunCard | undefined
-  /** Undefined if it is not known, or the comparison is with a run. */
-  readonly usual?: Usual | undefined
-  /** Undefined if there is nothing to compare with. */
-  readonly comparison?: Comparison | undefined
-}
+export const comparedRunsShape = z.object({
+  with: z.union([z.enum(comparedNames), z.number()]),
+  pipeline: runCardShape,
+  other: runCardShape.optional().describe('Absent: there is none, or it is compared with what is usual.'),
+  usual: usualShape.optional(),
+  comparison: comparisonShape.optional().describe('Absent: there is nothing to compare with.'),
+})
+export type ComparedRuns = Shaped<typeof comparedRunsShape>
 
 export interface AskedComparison {
   readonly projectId: number

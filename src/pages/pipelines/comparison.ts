@@ -1,5 +1,7 @@
 // Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference of their durations by their
 // critical paths. Pure.
+import { z } from 'zod'
+import { ms, type Shaped } from '../layout/shape.ts'
 import { criticalPath } from '../../model/critical-path.ts'
 import { earliest } from '../../model/instant.ts'
 import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
@@ -7,53 +9,54 @@ import { ranOf } from '../waterfall/waterfall-rows.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Usual } from './usual.ts'
 
-/** A job in one of the two runs: the newest of its name. */
-export interface ComparedSide {
-  /** Absent for the usual. */
-  readonly id?: number | undefined
-  readonly status?: string | undefined
-  /** How often it ran; above 1 it was retried. */
-  readonly tries: number
-  readonly ranMs?: number | undefined
-  readonly queuedMs?: number | undefined
-  readonly critical: boolean
-}
+/** A job in one of the two runs: the newest of its name. The usual has no id and no status. */
+const sideShape = z.object({
+  id: z.number().optional(),
+  status: z.string().optional(),
+  tries: z.number().describe('How often it ran; above 1 it was retried.'),
+  ranMs: ms.optional(),
+  queuedMs: ms.optional(),
+  critical: z.boolean(),
+})
+export type ComparedSide = Shaped<typeof sideShape>
 
 /** `none`: the same outcome, or nothing to compare with. */
 export const outcomeChanges = ['new', 'gone', 'failed', 'passed', 'other', 'none'] as const
 
-export interface ComparedJob {
-  readonly name: string
-  readonly stage: string
-  /** The job in this run; undefined: it has no such job. */
-  readonly here?: ComparedSide | undefined
-  /** The job in the other run. */
-  readonly there?: ComparedSide | undefined
-  readonly change: (typeof outcomeChanges)[number]
-  /** This run's minus the other's, ms; undefined if either is unknown. */
-  readonly ranDeltaMs?: number | undefined
-  readonly queuedDeltaMs?: number | undefined
-}
+const jobShape = z.object({
+  name: z.string(),
+  stage: z.string(),
+  here: sideShape.optional(),
+  there: sideShape.optional(),
+  change: z.enum(outcomeChanges),
+  ranDeltaMs: ms.optional(),
+  queuedDeltaMs: ms.optional(),
+})
+/** A job in both runs. The deltas are this run's minus the other's. */
+export type ComparedJob = Shaped<typeof jobShape>
 
+const partShape = z.object({
+  part: z.enum(['ran', 'waited', 'end']),
+  name: z.string().optional(),
+  stage: z.string().optional(),
+  hereMs: ms.optional(),
+  thereMs: ms.optional(),
+  deltaMs: ms,
+})
 /** A part of the critical paths: a job ran, the path waited for it to start, or waited for the end of the pipeline. */
-export interface TimePart {
-  readonly part: 'ran' | 'waited' | 'end'
-  readonly name?: string | undefined
-  readonly stage?: string | undefined
-  /** Undefined: it is not on this run's critical path. */
-  readonly hereMs?: number | undefined
-  readonly thereMs?: number | undefined
-  readonly deltaMs: number
-}
+export type TimePart = Shaped<typeof partShape>
 
-export interface Comparison {
-  readonly hereMs?: number | undefined
-  readonly thereMs?: number | undefined
-  readonly deltaMs?: number | undefined
-  readonly jobs: readonly ComparedJob[]
-  /** Their differences add up to `deltaMs`; greatest first. Empty if either run has no critical path. */
-  readonly parts: readonly TimePart[]
-}
+export const comparisonShape = z.object({
+  hereMs: ms.optional(),
+  thereMs: ms.optional(),
+  deltaMs: ms.optional(),
+  jobs: z.array(jobShape),
+  parts: z
+    .array(partShape)
+    .describe('How the parts of their critical paths differ. The differences add up to `deltaMs`.'),
+})
+/** The greatest difference comes first; no parts if either run has no critical path. */
+export type Comparison = Shaped<typeof comparisonShape>
 
 /** `now`: on our clock, not the platform's. */
 export function compareRuns(here: RunCard, there: RunCard, now: Millis): Comparison {

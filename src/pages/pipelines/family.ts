@@ -1,17 +1,22 @@
 // A pipeline's family: the root pipeline, and everything that it triggered, directly or indirectly.
+import { z } from 'zod'
 import { maxGenerations, parentOf } from '../../model/family.ts'
-import { runCard, type RunCard } from './run-card.ts'
+import { runCard, runCardShape } from './run-card.ts'
+import type { Shaped } from '../layout/shape.ts'
 import type { PagesSources } from '../ports.ts'
 import type { StoredRun } from '../../store/ports/runs.ts'
 
-export interface FamilyMember {
-  readonly card: RunCard
-  /** The job or bridge of the parent that triggered it, if known. */
-  readonly triggeredBy?: number | undefined
-  readonly children: readonly FamilyMember[]
-  /** How many triggered pipelines are left out, because the family is too large. */
-  readonly left: number
-}
+export const familyMemberShape = z
+  .object({
+    card: runCardShape,
+    triggeredBy: z.number().optional(),
+    get children() {
+      return z.array(familyMemberShape)
+    },
+    left: z.number(),
+  })
+  .meta({ id: 'FamilyMember' })
+export type FamilyMember = Shaped<typeof familyMemberShape>
 
 /** How many pipelines of a family are shown. */
 const most = 60

@@ -1,34 +1,42 @@
 // Everything about one pipeline, for its page and the JSON API: family, usual durations, exports, spans, origin.
-import { familyOf, type FamilyMember } from './family.ts'
-import { runCard, type RunCard } from './run-card.ts'
-import { sectionsOf, type JobSections } from '../jobs/job-sections.ts'
-import type { ExportedSpan, PagesParts, PagesSettings } from '../ports.ts'
-import type { Usual } from './usual.ts'
+import { z } from 'zod'
+import { exportedSpanShape } from './exported-span.ts'
+import { familyMemberShape, familyOf } from './family.ts'
+import { runCard, runCardShape } from './run-card.ts'
+import { jobSectionsShape, sectionsOf } from '../jobs/job-sections.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import { usualShape } from './usual.ts'
+import type { PagesParts, PagesSettings } from '../ports.ts'
 import type { ExportState } from '../../store/ports/views.ts'
-import type { Millis } from '../../model/instant.ts'
+import type { Signal } from '../../store/ports/runs.ts'
 
-export interface PipelineDetail {
-  readonly pipeline: RunCard
-  readonly family: FamilyMember
-  /** The usual durations of the pipeline, and of its jobs by name; absent if no run has been counted. */
-  readonly usual?: Usual | undefined
-  readonly jobUsuals: Readonly<Record<string, Usual>>
-  readonly firstSeenBy: readonly { readonly source: string; readonly at: Millis }[]
-  readonly attempts: readonly {
-    readonly attempt: number
-    readonly status: string
-    readonly finish: Millis
-    readonly incomplete: boolean
-  }[]
-  readonly exports: readonly ExportState[]
-  /** Spans that were exported or are pending. */
-  readonly spans: readonly ExportedSpan[]
-  /** The sections of jobs whose log was read. */
-  readonly inside: readonly JobSections[]
-  readonly traceId?: string | undefined
-  /** The URL of the trace in the user's backend. */
-  readonly traceUrl?: string | undefined
-}
+export const pipelineDetailShape = z.object({
+  pipeline: runCardShape,
+  family: familyMemberShape,
+  usual: usualShape.optional(),
+  jobUsuals: z.record(z.string(), usualShape).describe('Usual durations of its jobs, by job name.'),
+  firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
+  attempts: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
+  exports: z.array(
+    z.object({
+      id: z.number(),
+      attempt: z.number(),
+      chunk: z.number(),
+      signal: z.string<Signal>(),
+      destination: z.string(),
+      state: z.enum(['pending', 'delivered', 'dead', 'dropped']),
+      pendingSince: millis,
+      settledAt: millis.optional(),
+      tries: z.number(),
+      error: z.string().optional(),
+    }) satisfies z.ZodType<ExportState>,
+  ),
+  spans: z.array(exportedSpanShape),
+  inside: z.array(jobSectionsShape).describe('Sections of its jobs whose log was read.'),
+  traceId: z.string().optional(),
+  traceUrl: z.string().optional(),
+})
+export type PipelineDetail = Shaped<typeof pipelineDetailShape>
 
 /** Jobs whose sections are read for the waterfall. The pages of other jobs have theirs. */
 const mostReadings = 100

@@ -1,4 +1,5 @@
 // The page that lists pipelines, with its filters and pagination.
+import { z } from 'zod'
 import { card, type Page, type Reader } from '../layout/frame.ts'
 import { choice, sources } from '../layout/choice.ts'
 import { counted, number, utc } from '../layout/format.ts'
@@ -9,19 +10,21 @@ import { isTraceId, searchTrace, type FoundByIds } from './trace-search.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import type { Millis } from '../../model/instant.ts'
-import { withUsual, type ListedRun } from './run-usual.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import { listedRunShape, withUsual } from './run-usual.ts'
 import type { PagesParts } from '../ports.ts'
 import { mostCounted, type RunCursor, type RunQuery } from '../../store/ports/views.ts'
 
-export interface PipelineList {
-  readonly pipelines: readonly ListedRun[]
-  /** The value of `after` for the next page; undefined on the last. */
-  readonly next?: string | undefined
-  /** The number of all matches; undefined for searches by text or job, and if there are too many to count. */
-  readonly total?: number | undefined
-  /** Set if the search stopped early: older pipelines have not been searched yet. */
-  readonly searchedBackTo?: Millis | undefined
-}
+export const pipelineListShape = z.object({
+  pipelines: z.array(listedRunShape),
+  total: z
+    .number()
+    .optional()
+    .describe('Number of all matches; absent for searches by text or job, and if there are too many to count.'),
+  next: z.string().optional().describe('Pass it as `after` to get the next page.'),
+  searchedBackTo: millis.optional(),
+})
+export type PipelineList = Shaped<typeof pipelineListShape>
 
 const pageSize = 30
 /** How many projects are suggested in the form. */

@@ -1,5 +1,7 @@
 // A run as plain data, for lists on the pages and in the JSON API.
-import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
+import { z } from 'zod'
+import { millis, ms, type Shaped } from '../layout/shape.ts'
+import { branchClasses, branchClassOf } from '../../model/branch-class.ts'
 import { delayingJobs, hasActiveJobs, newestByName } from '../../model/attempt.ts'
 import { earliest, latest } from '../../model/instant.ts'
 import { isFinished, isTerminal } from '../../model/status.ts'
@@ -8,58 +10,51 @@ import { viewJob } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { StoredRun } from '../../store/ports/runs.ts'
 
-export interface JobCard {
-  readonly id: number
-  readonly kind: 'job' | 'bridge'
-  readonly name: string
-  readonly stage: string
-  readonly status: string
-  readonly allowFailure: boolean
-  /** Whether a newer job of the same name exists. */
-  readonly retried: boolean
-  readonly createdAt?: Millis | undefined
-  readonly startedAt?: Millis | undefined
-  readonly finishedAt?: Millis | undefined
-  /** Time in the queue, ms. */
-  readonly queuedMs?: number | undefined
-  readonly failureReason?: string | undefined
-  readonly url?: string | undefined
-  readonly runner?: string | undefined
-  readonly downstreamId?: number | undefined
-}
+export const jobCardShape = z.object({
+  id: z.number(),
+  kind: z.enum(['job', 'bridge']),
+  name: z.string(),
+  stage: z.string(),
+  status: z.string(),
+  allowFailure: z.boolean(),
+  retried: z.boolean(),
+  createdAt: millis.optional(),
+  startedAt: millis.optional(),
+  finishedAt: millis.optional(),
+  queuedMs: ms.optional(),
+  failureReason: z.string().optional(),
+  url: z.string().optional(),
+  runner: z.string().optional(),
+  downstreamId: z.number().optional(),
+})
+export type JobCard = Shaped<typeof jobCardShape>
 
-export interface RunCard {
-  readonly instance: string
-  readonly projectId: number
-  readonly pipelineId: number
-  /** Full path, else name, else id. */
-  readonly project: string
-  readonly iid?: number | undefined
-  readonly status: string
-  readonly name?: string | undefined
-  readonly ref?: string | undefined
-  /** The class of its ref. Usual durations are per class. */
-  readonly branchClass: BranchClass
-  /** Its name without the parts that change from run to run; empty without a name. */
-  readonly countedAs: string
-  readonly sha?: string | undefined
-  readonly source?: string | undefined
-  readonly user?: string | undefined
-  readonly commit?: string | undefined
-  readonly url?: string | undefined
-  readonly mergeRequest?: { readonly iid: number; readonly title?: string | undefined } | undefined
-  readonly createdAt?: Millis | undefined
-  readonly finishedAt?: Millis | undefined
-  readonly changedAt: Millis
-  /** How many attempts were exported. */
-  readonly attempts: number
-  /** By id. */
-  readonly jobs: readonly JobCard[]
-  /** Failed jobs that are not retried and not allowed to fail. */
-  readonly failures: readonly JobCard[]
-  /** Until when the export of an ended pipeline waits at most, for a job that still runs or for details from the platform. */
-  readonly waitsUntil?: Millis | undefined
-}
+export const runCardShape = z.object({
+  instance: z.string(),
+  projectId: z.number(),
+  pipelineId: z.number(),
+  project: z.string(),
+  iid: z.number().optional(),
+  status: z.string(),
+  name: z.string().optional(),
+  ref: z.string().optional(),
+  branchClass: z.enum(branchClasses),
+  countedAs: z.string().describe('Name without the parts that change from run to run.'),
+  sha: z.string().optional(),
+  source: z.string().optional(),
+  user: z.string().optional(),
+  commit: z.string().optional(),
+  url: z.string().optional(),
+  mergeRequest: z.object({ iid: z.number(), title: z.string().optional() }).optional(),
+  createdAt: millis.optional(),
+  finishedAt: millis.optional(),
+  changedAt: millis,
+  attempts: z.number(),
+  jobs: z.array(jobCardShape),
+  failures: z.array(jobCardShape),
+  waitsUntil: millis.optional(),
+})
+export type RunCard = Shaped<typeof runCardShape>
 
 export function runCard({ run, timing }: StoredRun): RunCard {
   const facts = run.pipeline?.record.facts

@@ -1,12 +1,11 @@
 // Adds usual durations to a list of pipelines.
 import type { PagesParts } from '../ports.ts'
-import type { RunCard } from './run-card.ts'
-import type { Usual } from './usual.ts'
+import { runCardShape, type RunCard } from './run-card.ts'
+import { usualShape } from './usual.ts'
+import type { Shaped } from '../layout/shape.ts'
 
-export interface ListedRun extends RunCard {
-  /** Undefined if no run of its project has been counted. */
-  readonly usual?: Usual | undefined
-}
+export const listedRunShape = runCardShape.extend({ usual: usualShape.optional() })
+export type ListedRun = Shaped<typeof listedRunShape>
 
 export async function withUsual(
   { usuals }: Pick<PagesParts, 'usuals'>,

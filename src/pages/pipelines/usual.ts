@@ -1,26 +1,28 @@
 // The usual duration of a pipeline or a job: its figures of the last 30 days for the same branch class; and how pages show it next to
 // the duration of a run.
-import type { BranchClass } from '../../model/branch-class.ts'
+import { z } from 'zod'
+import { branchClasses, type BranchClass } from '../../model/branch-class.ts'
+import { ms, type Shaped } from '../layout/shape.ts'
 import { duration, number } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { percentileOf, plusBins } from '../../lib/log-bins.ts'
 import { day, trendJob, type TrendFigures, type TrendViews } from '../../store/ports/trends.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Durations in ms; undefined if nothing was counted. */
-export interface Usual {
-  readonly days: number
-  /** The branch class; undefined: all, because the class has too few runs. */
-  readonly branch?: BranchClass | undefined
-  /** The pipeline name; undefined: all. */
-  readonly pipelineName?: string | undefined
-  readonly runs: number
-  readonly failed: number
-  readonly p50?: number | undefined
-  readonly p95?: number | undefined
-  readonly queueP50?: number | undefined
-  readonly queueP95?: number | undefined
-}
+export const usualShape = z
+  .object({
+    days: z.number(),
+    branch: z.enum(branchClasses).optional().describe('Branch class; absent means all branches.'),
+    pipelineName: z.string().optional().describe('Pipeline name; absent means all names.'),
+    runs: z.number(),
+    failed: z.number(),
+    p50: ms.optional(),
+    p95: ms.optional(),
+    queueP50: ms.optional(),
+    queueP95: ms.optional(),
+  })
+  .describe('Usual duration, for the same branch class where that has enough runs.')
+export type Usual = Shaped<typeof usualShape>
 
 /** The pipeline whose usual durations are wanted. */
 export interface UsualOf {

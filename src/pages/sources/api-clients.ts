@@ -1,19 +1,38 @@
 // The page of sources on the platform's API: its budget, what was found without a webhook, the poller's cursors, and the state of
 // the platform's hooks.
+import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region } from '../layout/frame.ts'
 import { counted, duration, number, since, utc } from '../layout/format.ts'
-import { isInForce, refusedFor, type RefusedEndpoint } from '../../store/ports/capability-documents.ts'
+import type { Shaped } from '../layout/shape.ts'
+import { isInForce, refusedEndpoint, refusedFor } from '../../store/ports/capability-documents.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
-import type { Backfill, PolledProject, Sweep, WatchedHook } from '../../store/ports/discovery-documents.ts'
+import {
+  apiBudget,
+  backfill,
+  ownPipelines,
+  polledProject,
+  sweep,
+  watchedHook,
+} from '../../store/ports/discovery-documents.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { DiscoveryRepositories, Flow, Setup } from '../ports.ts'
+import type { DiscoveryRepositories } from '../ports.ts'
+import type { Flow } from '../overview/flow.ts'
+import type { Setup } from './setup-shape.ts'
 
 /** The stored state of discovery. */
-export type DiscoveryView = {
-  readonly [Name in keyof DiscoveryRepositories]: Awaited<ReturnType<DiscoveryRepositories[Name]['all']>>
-}
+export const discoveryShape = z.object({
+  polledProjects: z.array(polledProject),
+  ownPipelines: z.array(ownPipelines),
+  sweeps: z.array(sweep),
+  hooks: z.array(watchedHook),
+  backfills: z.array(backfill),
+  budgets: z.array(apiBudget),
+  refusedEndpoints: z.array(refusedEndpoint),
+})
+export type DiscoveryView = Shaped<typeof discoveryShape>
+type One<Of extends keyof DiscoveryView> = DiscoveryView[Of][number]
 
 export async function discoveryView(stored: DiscoveryRepositories): Promise<DiscoveryView> {
   const [polledProjects, ownPipelines, sweeps, hooks, backfills, budgets, refusedEndpoints] = await Promise.all([
@@ -88,10 +107,10 @@ function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   const { now } = reader
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
   if (inForce.length === 0) return ''
-  const ofWhom = ({ path: known, project }: RefusedEndpoint): string =>
+  const ofWhom = ({ path: known, project }: One<'refusedEndpoints'>): string =>
     known ?? (project === 0 ? 'all projects' : `project ${project}`)
-  const again = ({ since: from = now }: RefusedEndpoint): Millis => from + refusedFor
-  const columns: Record<string, ShownColumn<RefusedEndpoint>> = {
+  const again = ({ since: from = now }: One<'refusedEndpoints'>): Millis => from + refusedFor
+  const columns: Record<string, ShownColumn<One<'refusedEndpoints'>>> = {
     owner: { head: 'Of', of: ofWhom, cell: one => pathText(ofWhom(one)) },
     endpoint: { head: 'What', of: ({ what }) => what, cell: ({ what }) => what },
     remedy: {
@@ -104,12 +123,12 @@ function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   return card('Not offered by the platform', sortedTable('Not offered by the platform', columns, inForce, reader))
 }
 
-function sweepWords({ done, count, startedAt }: Sweep): Content {
+function sweepWords({ done, count, startedAt }: One<'sweeps'>): Content {
   const looked = `${counted(count, 'project')} scanned`
   return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, in progress`
 }
 
-function pastWords({ since: from, until }: Backfill): Content {
+function pastWords({ since: from, until }: One<'backfills'>): Content {
   const day = (at: Millis): string => utc(at).slice(0, 10)
   return `from ${day(from)} to ${day(until)}, in progress`
 }
@@ -154,7 +173,7 @@ function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader):
         : 'None of the polled projects and groups has a webhook that points here.'
     return card('Webhooks on the platform', empty(why))
   }
-  const columns: Record<string, ShownColumn<WatchedHook>> = {
+  const columns: Record<string, ShownColumn<One<'hooks'>>> = {
     enabled: { head: 'State', of: ({ state }) => state, cell: hookState },
     hook: { head: 'Hook', of: hookName, cell: hookName },
     delivery: {
@@ -169,7 +188,7 @@ function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader):
   })
 }
 
-function hookState({ state, disabledUntil }: WatchedHook): Content {
+function hookState({ state, disabledUntil }: One<'hooks'>): Content {
   const [status, word] = hookStates[state ?? ''] ?? ['created', 'not known']
   return [
     badge(status, word),
@@ -177,16 +196,16 @@ function hookState({ state, disabledUntil }: WatchedHook): Content {
   ]
 }
 
-function hookName({ kind, id, owner }: WatchedHook): string {
+function hookName({ kind, id, owner }: One<'hooks'>): string {
   return `#${id} of ${kind} ${owner}`
 }
 
 /** Hooks that the platform has switched off, by name. */
-export function hooksOff(hooks: readonly WatchedHook[]): string[] {
+export function hooksOff(hooks: readonly One<'hooks'>[]): string[] {
   return hooks.filter(({ state }) => state !== undefined && state !== 'executable').map(hookName)
 }
 
-function answerWords({ answers }: WatchedHook): Content {
+function answerWords({ answers }: One<'hooks'>): Content {
   const counts = Object.entries(answers)
   if (counts.length === 0) return '–'
   return counts.map(([answer, count], index) => {
@@ -198,8 +217,8 @@ function answerWords({ answers }: WatchedHook): Content {
 function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: TableReader): Content {
   if (polledProjects.length === 0) return ''
   const at = (value: Millis): Content => (value > 0 ? html`<span class="whole">${utc(value)}</span>` : '–')
-  const nameOf = ({ project, path: known }: PolledProject): string => known ?? String(project)
-  const columns: Record<string, ShownColumn<PolledProject>> = {
+  const nameOf = ({ project, path: known }: One<'polledProjects'>): string => known ?? String(project)
+  const columns: Record<string, ShownColumn<One<'polledProjects'>>> = {
     polled: { head: 'Project', of: nameOf, cell: one => pathText(nameOf(one)) },
     seen: { head: 'Seen up to', of: ({ seen }) => seen, cell: ({ seen }) => at(seen) },
     children: {

@@ -1,38 +1,34 @@
 // The page of audit events: what was exported, and up to when each source was read. It needs an admin token: without one, every user of
 // this machine could read it.
+import { z } from 'zod'
 import { card, empty, facts, region, table, type Page, type Reader } from '../layout/frame.ts'
 import { counted, since, time, utc } from '../layout/format.ts'
 import { needed, NotShown } from '../layout/not-shown.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import type { AuditCursorPlace } from '../../store/ports/views.ts'
-import type { EventChunk, EventValue } from '../../model/event.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import type { EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
 
-export interface AuditView {
-  /** Newest first. */
-  readonly events: readonly AuditItem[]
-  /** The value of `after` for the next page; undefined on the last. */
-  readonly next?: string | undefined
-  /** Up to when each source was read. */
-  readonly sources: readonly {
-    readonly source: string
-    readonly since: Millis
-    readonly upTo: Millis
-    readonly readAt?: Millis | undefined
-  }[]
-  /** Backfills under way. */
-  readonly backfills: readonly { readonly since: Millis; readonly until: Millis; readonly upTo: Millis }[]
-}
+const itemShape = z.object({
+  at: millis,
+  observedAt: millis,
+  instance: z.string(),
+  body: z.string(),
+  attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+})
+/** Attributes are named as in docs/EVENTS.md. */
+type AuditItem = Shaped<typeof itemShape>
 
-interface AuditItem {
-  readonly at: Millis
-  readonly observedAt: Millis
-  readonly instance: string
-  readonly body: string
-  /** Named as in docs/EVENTS.md. */
-  readonly attributes: Readonly<Record<string, EventValue>>
-}
+export const auditShape = z.object({
+  events: z.array(itemShape),
+  next: z.string().optional(),
+  sources: z.array(z.object({ source: z.string(), since: millis, upTo: millis, readAt: millis.optional() })),
+  backfills: z.array(z.object({ since: millis, until: millis, upTo: millis })),
+})
+/** Newest first. `next`: the value of `after` for the next page; `upTo`: up to when it was read. */
+export type AuditView = Shaped<typeof auditShape>
 
 const pageSize = 50
 /** The format of `next`. */

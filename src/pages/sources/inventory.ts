@@ -1,25 +1,27 @@
 // The inventory on the page of sources: what was fetched when, what the platform refuses, and why.
+import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card } from '../layout/frame.ts'
 import { html, pathText, type Content } from '../layout/html.ts'
 import { since, utc } from '../layout/format.ts'
 import { sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import type { InventoryState } from '../../store/ports/inventory-documents.ts'
-import type { Millis } from '../../model/instant.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
 import type { PagesSources } from '../ports.ts'
 
-/** One kind of one project or group, or one query. */
-export interface InventoryLine {
-  /** `agents`, `feature_flags`, …, `query`. */
-  readonly kind: string
-  /** The project or group, or the name of the query. */
-  readonly of: string
-  readonly state: 'answered' | 'refused' | 'waiting'
-  readonly answeredAt?: Millis | undefined
-  readonly nextAt: Millis
-  /** Why it is refused, and what would help; or how much was left out. */
-  readonly message?: string | undefined
-}
+/**
+ * One kind (`agents`, `feature_flags`, …, `query`) of one project or group, or one query. `message`: why it is refused, and what would help; or how
+ * much was left out.
+ */
+export const inventoryShape = z.object({
+  kind: z.string(),
+  of: z.string(),
+  state: z.enum(['answered', 'refused', 'waiting']),
+  answeredAt: millis.optional(),
+  nextAt: millis,
+  message: z.string().optional(),
+})
+export type InventoryLine = Shaped<typeof inventoryShape>
 
 export async function inventoryLines({ repositories }: Pick<PagesSources, 'repositories'>): Promise<InventoryLine[]> {
   return (await repositories.inventoryStates.all()).map(state => ({

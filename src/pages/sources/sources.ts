@@ -1,37 +1,49 @@
 // The page of sources: webhooks, projects, the inbox, use of the platform's API, the inventory, quarantined deliveries.
-import { apiFacts, apiTables, discoveryView, type DiscoveryView } from './api-clients.ts'
+import { z } from 'zod'
+import { apiFacts, apiTables, discoveryShape, discoveryView } from './api-clients.ts'
+import { counts, millis, type Shaped } from '../layout/shape.ts'
+import { flowShape, type Flow } from '../overview/flow.ts'
+import { inboxShape } from '../overview/overview-shape.ts'
+import { setupShape, type Setup } from './setup-shape.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from '../layout/frame.ts'
 import { counted, number, since, size, time, utc } from '../layout/format.ts'
 import { foldedCounters } from '../../store/ports/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { inventoryCard, inventoryLines, type InventoryLine } from './inventory.ts'
+import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
 import { runCard } from '../pipelines/run-card.ts'
 import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
-import type { Flow, PagesSources, Setup } from '../ports.ts'
-import type { InboxState, QuarantinedDelivery } from '../../store/ports/inbox.ts'
+import type { PagesSources } from '../ports.ts'
+import type { QuarantinedDelivery } from '../../store/ports/inbox.ts'
 import type { Millis } from '../../model/instant.ts'
 
-export interface SourcesView {
-  readonly flow: Flow
-  readonly setup: Setup
-  readonly inbox: InboxState
-  readonly quarantined: readonly QuarantinedDelivery[]
-  /** Projects of the newest pipelines, with which source reported how many of them first. */
-  readonly projects: readonly ProjectSources[]
-  readonly discovery: DiscoveryView
-  readonly inventory: readonly InventoryLine[]
-  /** Counters that survive restarts, by name. */
-  readonly counters: Readonly<Record<string, number>>
-}
+/** `firstBy`: how many pipelines each source reported first. */
+const projectShape = z.object({ project: z.string(), lastObserved: millis, pipelines: z.number(), firstBy: counts })
+export type ProjectSources = Shaped<typeof projectShape>
 
-export interface ProjectSources {
-  readonly project: string
-  readonly lastObserved: Millis
-  readonly pipelines: number
-  /** How many pipelines each source reported first. */
-  readonly firstBy: Readonly<Record<string, number>>
-}
+export const sourcesShape = z.object({
+  flow: flowShape,
+  setup: setupShape,
+  inbox: inboxShape,
+  quarantined: z.array(
+    z.object({
+      id: z.number(),
+      event: z.string(),
+      instance: z.string().optional(),
+      source: z.string<QuarantinedDelivery['source']>(),
+      receivedAt: millis,
+      reason: z.string(),
+      version: z.string(),
+      size: z.number().describe('Bytes.'),
+    }) satisfies z.ZodType<QuarantinedDelivery>,
+  ),
+  projects: z.array(projectShape),
+  discovery: discoveryShape,
+  inventory: z.array(inventoryShape).describe('Inventory that is polled from the platform.'),
+  counters: counts,
+})
+/** `projects`: of the newest pipelines; `counters`: those that survive restarts. */
+export type SourcesView = Shaped<typeof sourcesShape>
 
 /** How many pipelines are counted. */
 const newest = 200

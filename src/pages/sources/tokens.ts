@@ -1,44 +1,43 @@
 // The page of ingest tokens: which ones are in use and how old they are, by name and fingerprint. It never has their values.
+import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, type Page, type Reader } from '../layout/frame.ts'
 import { duration, time } from '../layout/format.ts'
 import { html, type Content } from '../layout/html.ts'
 import { ordered, sortedTable, type Keys, type ShownColumn } from '../layout/sorting.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSources, Setup } from '../ports.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import { setupShape, type Setup } from './setup-shape.ts'
+import type { PagesSources } from '../ports.ts'
 
-export interface TokensView {
-  readonly setup: Setup
-  /** Targets of rotations that the store knows. */
-  readonly targets: readonly TokenTarget[]
-  /** Newest first. */
-  readonly rotations: readonly Rotation[]
-  readonly daemons: readonly {
-    readonly daemon: string
-    readonly fingerprints: readonly string[]
-    readonly at: Millis
-  }[]
-}
+const targetShape = z.object({
+  target: z.string(),
+  instance: z.string(),
+  current: z.object({ id: z.string(), fingerprint: z.string().optional(), since: millis }).optional(),
+  older: z.number(),
+  step: z.string().optional(),
+})
+/** `older`: how many older tokens are still valid; `step`: of an unfinished rotation. */
+export type TokenTarget = Shaped<typeof targetShape>
 
-export interface TokenTarget {
-  readonly target: string
-  readonly instance: string
-  readonly current?:
-    { readonly id: string; readonly fingerprint?: string | undefined; readonly since: Millis } | undefined
-  /** How many older tokens are still valid. */
-  readonly older: number
-  /** The step of an unfinished rotation. */
-  readonly step?: string | undefined
-}
+const rotationShape = z.object({
+  name: z.string(),
+  target: z.string(),
+  state: z.string(),
+  startedAt: millis,
+  updatedAt: millis,
+  fingerprint: z.string().optional(),
+})
+export type Rotation = Shaped<typeof rotationShape>
 
-export interface Rotation {
-  readonly name: string
-  readonly target: string
-  readonly state: string
-  readonly startedAt: Millis
-  readonly updatedAt: Millis
-  readonly fingerprint?: string | undefined
-}
+export const tokensShape = z.object({
+  setup: setupShape,
+  targets: z.array(targetShape),
+  rotations: z.array(rotationShape),
+  daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
+})
+/** The newest rotation comes first. */
+export type TokensView = Shaped<typeof tokensShape>
 
 export const rotationKeys = {
   state: ({ state }) => state,

@@ -1,4 +1,6 @@
 // Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
+import { z } from 'zod'
+import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSources } from '../ports.ts'
@@ -16,22 +18,31 @@ export interface AskedTests {
   readonly limit: number
 }
 
-interface OfTests {
-  readonly span: TestSpanName
-  readonly since: Millis
-  readonly project?: string | undefined
-}
+const figuresShape = z.array(
+  z.object({
+    suite: z.string(),
+    name: z.string(),
+    instance: z.string(),
+    projectId: z.number(),
+    project: z.string(),
+    job: z.string().describe('Job name without the parallel index.'),
+    times: z.number().describe('How often it was flaky, failed, or among the slowest of its report.'),
+    lastAt: millis,
+    jobId: z.number().describe('The latest job in which this happened.'),
+    pipelineId: z.number(),
+    costMs: ms.describe(
+      'For failed and flaky tests, the duration of the jobs that failed with it; for slow tests, their own duration; in ms.',
+    ),
+  }) satisfies z.ZodType<TestFigures>,
+)
+const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.string().optional() }
 
-export interface FlakyTests extends OfTests {
-  /** Most expensive first. The cost is the duration of the jobs that failed with the test. */
-  readonly flaky: readonly TestFigures[]
-}
+/** Most expensive first. */
+export const flakyTestsShape = z.object({ ...ofShape, flaky: figuresShape })
+export type FlakyTests = Shaped<typeof flakyTestsShape>
 
-export interface CostlyTests extends OfTests {
-  readonly failed: readonly TestFigures[]
-  /** The cost is the duration of the tests themselves. */
-  readonly slow: readonly TestFigures[]
-}
+export const costlyTestsShape = z.object({ ...ofShape, failed: figuresShape, slow: figuresShape })
+export type CostlyTests = Shaped<typeof costlyTestsShape>
 
 type Sources = Pick<PagesSources, 'tests'>
 
@@ -47,7 +58,7 @@ export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis
 }
 
 function questions({ tests }: Sources, { span, project, limit }: AskedTests, now: Millis) {
-  const of: OfTests = { span, project, since: now - spans[span].length }
+  const of = { span, project, since: now - spans[span].length }
   const figures = async (question: TestQuestion): Promise<readonly TestFigures[]> =>
     tests.figures(question, { project, since: of.since, limit })
   return { of, figures }

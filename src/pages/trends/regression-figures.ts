@@ -1,9 +1,14 @@
 // Regressions for the pages and the JSON API: those that were flagged, and those that a rule would have flagged.
+import { z } from 'zod'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSources, Preview, PreviewRule } from '../ports.ts'
-import type { Regression } from '../../store/ports/regression-documents.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import type { PagesSources, PreviewRule } from '../ports.ts'
+import { regression, type Regression } from '../../store/ports/regression-documents.ts'
 
-export type ShownRegression = Omit<Regression, 'span' | 'announced'>
+export const regressionShape = regression.omit({ span: true, announced: true })
+export type ShownRegression = Shaped<typeof regressionShape>
+
+export const regressionsShape = z.object({ regressions: z.array(regressionShape) })
 
 export interface AskedRegressions {
   readonly projectId?: number | undefined
@@ -51,11 +56,18 @@ export function previewRule(query: URLSearchParams, configured: PreviewRule): Pr
 /** Percent, seconds, percentage points. */
 export const bounds = { slower: [5, 1_000], slower_by: [0, 86_400], failing: [5, 90] } as const
 
-export interface ShownPreview extends Omit<Preview, 'found' | 'project'> {
-  readonly project?: string | undefined
-  readonly rule: PreviewRule
-  readonly found: readonly ShownRegression[]
-}
+export const previewShape = z.object({
+  project: z.string().optional().describe('Full path; absent without figures of the last month.'),
+  rule: z.object({
+    slower: z.number().describe('Percent.'),
+    slowerBy: z.number().describe('Seconds.'),
+    failing: z.number().describe('Percentage points.'),
+  }) satisfies z.ZodType<PreviewRule>,
+  pipelines: z.number().describe('Number of stored pipelines that were read.'),
+  backTo: millis.optional(),
+  found: z.array(regressionShape),
+})
+export type ShownPreview = Shaped<typeof previewShape>
 
 /** Empty for a project without figures, or a hidden one. */
 export async function previewOf(

@@ -1,22 +1,17 @@
 // Trends, for the page and the JSON API: percentiles from bins, compared with the previous period.
-import { figuresOf, type Figures } from './trend-sum.ts'
-import { regressionsOf, type ShownRegression } from './regression-figures.ts'
+import { z } from 'zod'
+import { branchClasses } from '../../model/branch-class.ts'
+import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
+import { figuresOf, figuresShape } from './trend-sum.ts'
+import { regressionShape, regressionsOf } from './regression-figures.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
-import { rankedJobs, rankedProjects, type LineSort, type TrendLine } from './trend-lines.ts'
+import { lineShape, lineSorts, rankedJobs, rankedProjects, type LineSort } from './trend-lines.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSources } from '../ports.ts'
-import type {
-  TrendFilter,
-  TrendQuery,
-  TrendReads,
-  TrendRow,
-  TrendStep,
-  TrendSubject,
-} from '../../store/ports/trends.ts'
+import type { TrendFilter, TrendQuery, TrendReads, TrendRow, TrendSubject } from '../../store/ports/trends.ts'
 
-export interface TrendPoint extends Figures {
-  readonly at: Millis
-}
+const pointShape = figuresShape.extend({ at: millis })
+export type TrendPoint = Shaped<typeof pointShape>
 
 export interface AskedTrends extends TrendFilter {
   /** Undefined: chosen by how far back there is data. */
@@ -31,38 +26,41 @@ export interface AskedTrends extends TrendFilter {
   readonly projects?: LineSort | undefined
 }
 
-export interface Trends {
-  readonly span: Span
-  readonly step: TrendStep
-  readonly since: Millis
-  readonly until: Millis
-  /** Undefined: all projects. */
-  readonly project?: { readonly id: number; readonly name: string } | undefined
-  readonly job?: string | undefined
-  readonly filter: TrendFilter & Pick<AskedTrends, 'ref' | 'runner'>
-  /** Pipeline names to filter by. */
-  readonly pipelineNames: readonly string[]
-  readonly points: readonly TrendPoint[]
-  /** Over the whole period. */
-  readonly total: Figures
-  /** The previous period of the same length; undefined unless all of it is stored. */
-  readonly before?: Figures | undefined
-  readonly projects: readonly TrendLine[]
-  readonly jobs: readonly TrendLine[]
-  /** Regressions of the project, the job or all projects, in this period or unresolved. */
-  readonly regressions: readonly ShownRegression[]
-  /** The sort orders of the tables. */
-  readonly sorted: { readonly projects: LineSort; readonly jobs: LineSort }
-  /** Set if stored runs were counted: how many, and how far back if there were too many. */
-  readonly retained?:
-    | {
-        /** `jobs`: only for the table of jobs. */
-        readonly of: 'all' | 'jobs'
-        readonly pipelines: number
-        readonly backTo?: Millis | undefined
-      }
-    | undefined
-}
+export const trendsShape = z.object({
+  span: spanShape,
+  step: ms,
+  since: millis,
+  until: millis,
+  project: z.object({ id: z.number(), name: z.string() }).optional(),
+  job: z.string().optional(),
+  filter: z.object({
+    branch: z.enum(branchClasses).optional(),
+    source: z.string().optional(),
+    pipelineName: z.string().optional(),
+    ref: z.string().optional(),
+    runner: z.string().optional(),
+  }),
+  pipelineNames: z.array(z.string()),
+  points: z.array(pointShape),
+  total: figuresShape.describe('Over the whole period.'),
+  before: figuresShape
+    .optional()
+    .describe('The previous period of the same length; absent unless all of it is stored.'),
+  projects: z.array(lineShape),
+  jobs: z.array(lineShape),
+  regressions: z.array(regressionShape).describe('Those of the project or job in this period, and unresolved ones.'),
+  sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
+  retained: z
+    .object({
+      of: z.enum(['all', 'jobs']).describe('`jobs`: filters only the table of jobs.'),
+      pipelines: z.number(),
+      backTo: millis.optional(),
+    })
+    .optional()
+    .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
+})
+/** `pipelineNames`: to filter by; `sorted`: the sort orders of the tables. */
+export type Trends = Shaped<typeof trendsShape>
 
 const mostNames = 200
 

@@ -1,5 +1,7 @@
 // The lines of the tables of trends: jobs and projects in the order of a column, each with its figures of the previous period.
-import { figuresOf, type Figures } from './trend-sum.ts'
+import { z } from 'zod'
+import { ms, type Shaped } from '../layout/shape.ts'
+import { figuresOf, figuresShape, type Figures } from './trend-sum.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import {
   trendOrders,
@@ -9,22 +11,22 @@ import {
   type TrendTotal,
 } from '../../store/ports/trends.ts'
 
-export interface TrendLine {
-  readonly projectId: number
-  readonly project: string
-  readonly job: string
-  readonly runs: number
-  readonly failed: number
-  readonly flaky: number
-  readonly totalMs: number
-  readonly meanMs: number
-  readonly p50?: number | undefined
-  readonly p95?: number | undefined
-  readonly queueP50?: number | undefined
-  readonly queueP95?: number | undefined
-  /** The previous period of the same length. */
-  readonly before?: Figures | undefined
-}
+export const lineShape = z.object({
+  projectId: z.number(),
+  project: z.string(),
+  job: z.string(),
+  runs: z.number(),
+  failed: z.number(),
+  flaky: z.number(),
+  totalMs: ms,
+  meanMs: ms,
+  p50: ms.optional(),
+  p95: ms.optional(),
+  queueP50: ms.optional(),
+  queueP95: ms.optional(),
+  before: figuresShape.optional().describe('The previous period of the same length.'),
+})
+export type TrendLine = Shaped<typeof lineShape>
 
 /** The orders that the store can sort by, and those that are sorted here among `candidates`. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const

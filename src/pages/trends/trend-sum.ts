@@ -1,15 +1,18 @@
 // Adds up the figures of several rows: sums of counts, percentiles from merged bins. Pure.
+import { z } from 'zod'
+import { ms, type Shaped } from '../layout/shape.ts'
 import { percentileOf, plusBins } from '../../lib/log-bins.ts'
 import type { TrendFigures } from '../../store/ports/trends.ts'
 
-/** Durations in ms; undefined if nothing was counted. */
-export interface Figures {
-  readonly runs: number
-  readonly failed: number
-  readonly p50?: number | undefined
-  readonly p95?: number | undefined
-  readonly queueP50?: number | undefined
-}
+export const figuresShape = z.object({
+  runs: z.number(),
+  failed: z.number(),
+  p50: ms.optional(),
+  p95: ms.optional(),
+  queueP50: ms.optional(),
+})
+/** Durations are undefined if nothing was counted. */
+export type Figures = Shaped<typeof figuresShape>
 
 export function figuresOf(rows: readonly TrendFigures[]): Figures {
   const sum = (of: (row: TrendFigures) => number): number => rows.reduce((total, row) => total + of(row), 0)

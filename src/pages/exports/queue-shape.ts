@@ -1,0 +1,29 @@
+// The state of the export of one signal to one destination, as the pages show it: see the circuit breaker in the export room.
+import { z } from 'zod'
+import { counts, millis, type Shaped } from '../layout/shape.ts'
+import type { Signal } from '../../store/ports/runs.ts'
+
+export const queueShape = z.object({
+  destination: z.string(),
+  signal: z.string<Signal>(),
+  state: z
+    .enum(['closed', 'open', 'half-open', 'unserved'])
+    .describe(
+      'State of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is no longer configured.',
+    ),
+  cause: z
+    .enum(['unavailable', 'unauthorized', 'unacceptable'])
+    .optional()
+    .describe('Why the circuit breaker is not closed.'),
+  pending: z.number(),
+  oldest: millis.optional(),
+  dead: z.number(),
+  putOff: z.number().describe('Pending ones whose last try failed, and that wait for the next.'),
+  nextTry: millis.optional(),
+  lastSuccess: millis.optional(),
+  lastError: z.object({ message: z.string(), status: z.number().optional(), at: millis }).optional(),
+  counters: counts,
+})
+export type ExportQueueStatus = Omit<Shaped<typeof queueShape>, 'counters'> & {
+  readonly counters: Readonly<Record<'delivered' | 'repeated' | 'partiallyRejected', number>>
+}

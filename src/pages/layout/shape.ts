@@ -1,0 +1,15 @@
+// What the shapes of things are made of. A thing's shape is declared once, beside its figures: its type, its JSON and its OpenAPI schema come
+// from it.
+import { z } from 'zod'
+import type { Span } from './trend-spans.ts'
+
+export const millis = z.number().describe('Unix time in milliseconds.')
+export const ms = z.number().describe('Milliseconds.')
+export const counts = z.record(z.string(), z.number())
+/** The name of a period. */
+export const span = z.string<Span>()
+
+/** The type of what a shape describes, read-only. */
+export type Shaped<Shape extends z.ZodType> = Deep<z.infer<Shape>>
+
+type Deep<T> = T extends object ? { readonly [Key in keyof T]: Deep<T[Key]> } : T

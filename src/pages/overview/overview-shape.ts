@@ -1,0 +1,39 @@
+// The shape of the overview: what its page shows, the JSON API answers, and `pipespan top` reads.
+import { z } from 'zod'
+import { flowShape } from './flow.ts'
+import { lastHourShape } from './last-hour.ts'
+import { listedRunShape } from '../pipelines/run-usual.ts'
+import { millis, type Shaped } from '../layout/shape.ts'
+import { noticeShape, type Health } from './notices.ts'
+import { queueShape } from '../exports/queue-shape.ts'
+import { regressionShape } from '../trends/regression-figures.ts'
+import { setupShape } from '../sources/setup-shape.ts'
+import type { InboxState } from '../../store/ports/inbox.ts'
+
+export const inboxShape = z.object({
+  waiting: z.number(),
+  waitingBytes: z.number(),
+  oldest: millis.optional(),
+  quarantined: z.number(),
+}) satisfies z.ZodType<InboxState>
+
+export const overviewShape = z.object({
+  notices: z.array(noticeShape),
+  flow: flowShape,
+  inbox: inboxShape,
+  queues: z.array(queueShape),
+  setup: setupShape,
+  hasRuns: z.boolean(),
+  hooksOff: z.array(z.string()),
+  running: z.array(listedRunShape),
+  active: z.number(),
+  silent: z.array(listedRunShape).describe('Running, but without an event for an hour.'),
+  silentCount: z.number(),
+  regressions: z.array(regressionShape).describe('Unresolved ones, newest first.'),
+  regressionCount: z.number(),
+  lastHour: lastHourShape,
+  finished: z.array(listedRunShape),
+})
+
+export interface Overview extends Health, Shown {}
+type Shown = Omit<Shaped<typeof overviewShape>, keyof Health>

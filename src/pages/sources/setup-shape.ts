@@ -1,0 +1,25 @@
+// What is configured, without secrets.
+import { z } from 'zod'
+import type { Shaped } from '../layout/shape.ts'
+
+export const setupShape = z.object({
+  webhooks: z.string(),
+  platform: z.string().optional(),
+  hasPlatformToken: z.boolean(),
+  hasWebhookSecret: z.boolean(),
+  destinations: z.array(
+    z.object({
+      name: z.string(),
+      endpoints: z.array(z.object({ signal: z.string(), url: z.string() })),
+      fingerprint: z.string().optional(),
+      tokenFrom: z.string().optional(),
+    }),
+  ),
+  observabilityUrl: z.string().optional(),
+  enforcement: z.enum(['on', 'off', 'unknown']).optional(),
+})
+/**
+ * `fingerprint`: the start of the token's SHA-256; `tokenFrom`: the path of its file, or that it is a fixed value; `enforcement`: whether
+ * that instance drops telemetry without a valid token, undefined if it is not asked.
+ */
+export type Setup = Shaped<typeof setupShape>
