@@ -21,6 +21,17 @@ interface Part {
   readonly rate?: number
 }
 
+/** The totals of all documents: only sums, because a report may have millions of documents. */
+interface Sum {
+  covered: number
+  valid: number
+  /** Of all documents. */
+  rates: number
+  documents: number
+  /** A document has no counts. */
+  isRated: boolean
+}
+
 /** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
 export async function readCoverage(
   source: AsyncIterable<Uint8Array>,
@@ -48,7 +59,7 @@ interface Totals extends ElementSink {
 const ofCounter: Readonly<Record<string, Measure>> = { LINE: 'lines', BRANCH: 'branches' }
 
 function createTotals(caps: ReportCaps): Totals {
-  const parts: Record<Measure, Part[]> = { lines: [], branches: [] }
+  const sums: Record<Measure, Sum> = { lines: { ...nothing }, branches: { ...nothing } }
   let sawRoot = false
   let root = ''
   let depth = 0
@@ -56,7 +67,7 @@ function createTotals(caps: ReportCaps): Totals {
     get sawRoot() {
       return sawRoot
     },
-    of: measure => percentOf(parts[measure]),
+    of: measure => percentOf(sums[measure]),
     document: () => {
       depth = 0
     },
@@ -70,13 +81,13 @@ function createTotals(caps: ReportCaps): Totals {
         root = local
         sawRoot ||= root === 'coverage' || root === 'report'
         if (root === 'coverage') {
-          parts.lines.push(cobertura(attributes, 'lines', 'line-rate'))
-          parts.branches.push(cobertura(attributes, 'branches', 'branch-rate'))
+          add(sums.lines, cobertura(attributes, 'lines', 'line-rate'))
+          add(sums.branches, cobertura(attributes, 'branches', 'branch-rate'))
         }
       }
       const measure =
         depth === 2 && root === 'report' && local === 'counter' ? ofCounter[attributes.type ?? ''] : undefined
-      if (measure !== undefined) parts[measure].push(jacoco(attributes))
+      if (measure !== undefined) add(sums[measure], jacoco(attributes))
     },
     text: () => undefined,
     close: () => {
@@ -103,16 +114,19 @@ function countOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
+const nothing: Sum = { covered: 0, valid: 0, rates: 0, documents: 0, isRated: false }
+
+function add(to: Sum, { covered = 0, valid = 0, rate }: Part): void {
+  if (rate === undefined && valid === 0) return
+  to.covered += covered
+  to.valid += valid
+  to.rates += rate ?? Math.min(1, covered / valid)
+  to.documents += 1
+  to.isRated ||= rate !== undefined
+}
+
 /** If a document has no counts, all documents count the same. */
-function percentOf(parts: readonly Part[]): number | undefined {
-  const counted = parts.filter(({ valid = 0 }) => valid > 0)
-  const rated = parts.flatMap(({ rate }) => rate ?? [])
-  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
-  if (rated.length === 0) {
-    if (counted.length === 0) return undefined
-    const share = sum(counted.map(({ covered = 0 }) => covered)) / sum(counted.map(({ valid = 0 }) => valid))
-    return Math.min(100, share * 100)
-  }
-  const rates = [...rated, ...counted.map(({ covered = 0, valid = 1 }) => Math.min(1, covered / valid))]
-  return (sum(rates) / rates.length) * 100
+function percentOf({ covered, valid, rates, documents, isRated }: Sum): number | undefined {
+  if (documents === 0) return undefined
+  return isRated ? (rates / documents) * 100 : Math.min(100, (covered / valid) * 100)
 }

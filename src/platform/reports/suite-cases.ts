@@ -47,6 +47,8 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
   const all: Known[] = []
   /** The last test of each name, by the hash of the name. */
   const latest = new Map<number, Known>()
+  /** The first test of each name and place: the end of a suite of many cases need not look for them. */
+  const first = new Map<string, Known>()
 
   function repeat(known: Known, again: Known): void {
     known.isFlaky ||= again.isFlaky || isFailed(known.result) || isFailed(again.result)
@@ -75,16 +77,16 @@ export function createSuiteCases(suite: string, onRelease: () => void): SuiteCas
       else {
         latest.set(name, known)
         all.push(known)
+        if (!first.has(identity)) first.set(identity, known)
       }
     },
     tests: declared => {
-      if (declared === undefined || declared >= all.length) return all
-      const different = Map.groupBy(all, ({ identity }) => identity)
-      if (different.size !== declared) return all
-      return [...different.values()].flatMap(([first, ...others]) => {
-        if (first !== undefined) for (const other of others) repeat(first, other)
-        return first ?? []
-      })
+      if (declared === undefined || declared >= all.length || first.size !== declared) return all
+      for (const known of all) {
+        const one = first.get(known.identity) ?? known
+        if (one !== known) repeat(one, known)
+      }
+      return [...first.values()]
     },
   }
 }

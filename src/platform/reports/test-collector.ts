@@ -146,7 +146,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
       if (flaky.size < most.flaky) flaky.set(hash, test)
     }
     if (result === 'pass') passed.add(hash)
-    noteSlow({ hash, ...test, seconds })
+    noteSlow(hash, test, seconds)
     if (!isFailed(result)) return
     if (failed.size < most.failedTests) failed.set(hash, test)
     if (failure === undefined) dropped.failures += 1
@@ -156,13 +156,11 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     }
   }
 
-  function noteSlow(test: SlowTest): void {
-    const least = slowest.at(-1)
-    if (test.seconds <= 0 || (slowest.length >= most.slowest && test.seconds <= (least?.seconds ?? 0))) return
-    if (slowest.some(({ hash }) => hash === test.hash)) return
-    slowest.push(test)
-    slowest.sort((a, b) => b.seconds - a.seconds)
-    if (slowest.length > most.slowest) slowest.pop()
+  function noteSlow(hash: number, test: TestName, seconds: number): void {
+    if (seconds <= (slowest[most.slowest - 1]?.seconds ?? 0) || slowest.some(one => one.hash === hash)) return
+    const faster = slowest.findIndex(one => one.seconds < seconds)
+    slowest.splice(faster < 0 ? slowest.length : faster, 0, { hash, ...test, seconds })
+    slowest.length = Math.min(slowest.length, most.slowest)
   }
 
   function endSuite(): void {

@@ -1,4 +1,5 @@
-// Unpacks and decodes an artifact as a stream, within its size limits.
+// Unpacks and decodes an artifact as a stream, within its size limits. Other work gets its turn between windows of text.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { ReportFault } from './report-fault.ts'
 import type { ReportCaps } from './caps.ts'
@@ -7,6 +8,9 @@ type Bytes = AsyncIterable<Uint8Array>
 
 /** Enough for a byte order mark and the encoding of an XML declaration. */
 const headBytes = 256
+
+/** Bytes of text that are read in one turn of the event loop: the slowest, samples of metrics, take 15 ms. A packed byte may become a thousand. */
+export const bytesPerTurn = 16 * 1024
 
 /**
  * The text of a gzip, which may have several members, or of plain text. `begins` recognises plain text by its first bytes, by default XML and JSON.
@@ -20,8 +24,12 @@ export async function* textOf(
   const bytes = atMost(unpacked(atMost(source, caps.packed, 'packed'), begins), caps.unpacked, 'unpacked')
   const { head, rest } = await begun(bytes, headBytes)
   const decoder = new TextDecoder(encodingOf(head))
-  yield decoder.decode(head, { stream: true })
-  for await (const chunk of rest) yield decoder.decode(chunk, { stream: true })
+  for await (const chunk of joined(head, rest)) {
+    for (let from = 0; from < chunk.length; from += bytesPerTurn) {
+      await nextTurn()
+      yield decoder.decode(chunk.subarray(from, from + bytesPerTurn), { stream: true })
+    }
+  }
   yield decoder.decode()
 }
 

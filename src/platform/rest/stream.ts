@@ -1,5 +1,6 @@
 // Streamed answers: job logs, artifacts. The token is only sent to the platform's own origin. If the answer is in an object storage, it is fetched
 // there without credentials, and never over a less secure connection.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
 import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfSlow, errorOfStatus } from './error-messages.ts'
@@ -11,7 +12,7 @@ export interface Streamed {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Windows of 64 KiB at most. Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
+  /** Windows of 64 KiB at most, each in a turn of the event loop of its own. Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
@@ -105,7 +106,10 @@ async function* windowsOf(body: AsyncIterable<Buffer>, sent: StreamRequest): Asy
         if (bytes < minBytes) throw errorOfSlow(sent.endpoint, `${bytes} bytes in ${periodMs / 1_000} s`)
         period = { until: waited + periodMs, bytes: 0 }
       }
-      for (let from = 0; from < chunk.length; from += windowBytes) yield chunk.subarray(from, from + windowBytes)
+      for (let from = 0; from < chunk.length; from += windowBytes) {
+        if (from > 0) await nextTurn()
+        yield chunk.subarray(from, from + windowBytes)
+      }
       began = performance.now()
     }
   } catch (error) {

@@ -1,0 +1,52 @@
+// Readers of reports let other work of their thread run: a report of any size is read in turns of the event loop, each of a limited size.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { bytesPerTurn } from '../../../src/platform/reports/unpack.ts'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { readCoverage } from '../../../src/platform/reports/coverage.ts'
+import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
+import { readFindings } from '../../../src/platform/reports/findings.ts'
+import { readJunit } from '../../../src/platform/reports/junit.ts'
+import { readMetrics } from '../../../src/platform/reports/open-metrics.ts'
+
+type Bytes = AsyncIterable<Uint8Array>
+
+/** All at once, as a storage in the same network sends it. */
+async function* of(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+/** How often other work may run before this resolves. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  const over = new AbortController()
+  const done = work.finally(() => over.abort())
+  let turns = 0
+  for (; !over.signal.aborted; turns += 1) await nextTurn()
+  await done
+  return turns
+}
+
+const bytes = 640 * 1024
+const filled = (before: string, unit: string, after: string): string =>
+  before + unit.repeat(Math.ceil(bytes / unit.length)) + after
+
+it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
+  [
+    'tests',
+    filled('<testsuite>', '<a/>', '</testsuite>'),
+    async source => readJunit(source, { longestText: 1, keptCases: 0 }),
+  ],
+  [
+    'coverage',
+    filled('<coverage>', '<line number="1" hits="1"/>', '</coverage>'),
+    async source => readCoverage(source),
+  ],
+  ['findings', filled('[', '[],', '[]]'), async source => readFindings(source, 'codequality')],
+  ['metrics', filled('', 'a 1\n', ''), async source => readMetrics(source, createTextRedaction([]))],
+  ['dotenv', filled('', 'A=b\n', ''), async source => readDotenv(source, () => true)],
+])('reads a report in turns, packed or not: %s', async (_, text, read) => {
+  for (const body of [Buffer.from(text), gzipSync(text)]) {
+    expect(await turnsDuring(read(of(body)))).toBeGreaterThanOrEqual(bytes / bytesPerTurn)
+  }
+})
