@@ -1,13 +1,10 @@
 // Starts the reader of audit events, if the configuration names an instance or groups.
 import { auditTaking, type AuditReading } from '../discovery/audit-reading.ts'
 import { createAuditPoller, type AuditPoller } from '../discovery/audit.ts'
-import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { eventRulesOf } from './processing.ts'
 import { startLoop, type Started } from './steps.ts'
-import { profiles, type ProfileName } from '../platform/profile.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { EventRules } from '../processing/process-deliveries.ts'
 import type { ExportParts } from './export.ts'
@@ -17,19 +14,12 @@ import type { SharedStore } from '../store/ports/store.ts'
 
 /** Stores audit events for export. Used by the daemon and by the backfill command. */
 export function auditTakingOf(
-  config: Config<ProfileName>,
-  store: Pick<SharedStore, 'runs'>,
-  instance: string,
+  { runs }: Pick<SharedStore, 'runs'>,
   selection: Selection,
   rules: EventRules,
   clock: Clock,
 ): AuditReading['take'] {
-  const words = {
-    profile: profiles[config.platform.profile],
-    redactText: createTextRedaction(config.redact ?? []),
-    address: config.auditAddress,
-  }
-  return auditTaking(instance, words, { runs: store.runs, selection, rules, now: () => clock.now() })
+  return auditTaking({ runs, selection, rules, now: () => clock.now() })
 }
 
 /** True while the store has reached its limit. */
@@ -53,7 +43,7 @@ export function startAudit(
   if (sources.length === 0 || rules.to.length === 0) return startLoop(undefined, why)
   const part = createAuditPoller({
     ...{ client, sources, clock, log, repositories: store.repositories, leases: store.leases },
-    take: auditTakingOf(config, store, client.instance, selection, rules, clock),
+    take: auditTakingOf(store, selection, rules, clock),
     isFull: fullnessOf(store),
     ...{ interval: config.poll.interval, lookback: config.auditLookback },
     errors: createErrorThrottle(log),

@@ -3,7 +3,7 @@ import { createCountBehind } from '../enrichment/count-behind.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { PagesSources } from '../pages/ports.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
+import type { PlatformClient } from '../platform/port.ts'
 
 export type BehindClient = Pick<PlatformClient, 'commits' | 'instance'>
 

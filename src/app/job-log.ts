@@ -4,7 +4,7 @@ import { createShowLog } from '../enrichment/show-log.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { PagesSources } from '../pages/ports.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
+import type { PlatformClient } from '../platform/port.ts'
 
 export type LogClient = Pick<PlatformClient, 'jobLog' | 'instance'>
 

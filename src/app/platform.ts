@@ -3,24 +3,24 @@ import { readFileSync } from 'node:fs'
 import { ConfigError } from '../lib/fault.ts'
 import { createEnricher, type Enricher } from '../enrichment/enricher.ts'
 import { createMemoryBudget } from '../platform/rest/memory-budget.ts'
-import { createPlatformClient, type PlatformClient } from '../platform/rest/client.ts'
+import { createPlatformClient, type RestClient } from '../platform/rest/client.ts'
+import type { Budget, PlatformError } from '../platform/port.ts'
 import { createPoller, type Poller } from '../discovery/poller.ts'
 import { pollMessage, pollScopeOf } from '../discovery/poll-scope.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { createRedelivery, type Redelivery } from '../discovery/redelivery.ts'
 import { createStoredBudget } from '../discovery/stored-budget.ts'
+import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { proxiedDispatcher } from '../platform/rest/connection.ts'
 import { version } from '../lib/version.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
-import type { Budget } from '../platform/rest/budget.ts'
 import { proxiesOf } from '../config/destinations.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
-import type { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Selection } from '../processing/selection.ts'
 import type { Context } from './context.ts'
 import type { Started } from './steps.ts'
@@ -28,7 +28,7 @@ import type { Store } from '../store/ports/store.ts'
 import type { Watch } from '../self-telemetry/watch.ts'
 
 export interface Platform {
-  readonly client: PlatformClient
+  readonly client: RestClient
   readonly budget: Budget
 }
 
@@ -68,6 +68,11 @@ export function connectPlatform(
     concurrency,
     onUnauthorized: watch?.unauthorized,
     onLeftOut: watch?.leftOut,
+    auditWords: {
+      profile: profiles[config.platform.profile],
+      redactText: createTextRedaction(config.redact ?? []),
+      address: config.auditAddress,
+    },
     userAgent: `Pipespan/${version}`,
     clock,
     log,

@@ -50,7 +50,7 @@ export async function backfillAudit(
       name: nameOfCommand('audit', words, sources),
       range: { since, until: until ?? now() },
       ...{ sources, dryRun, now },
-      take: auditTakingOf(config, store, client.instance, selectionOf(config), rules, systemClock),
+      take: auditTakingOf(store, selectionOf(config), rules, systemClock),
       isFull: fullnessOf(store),
       onProgress: progress => {
         last = progress

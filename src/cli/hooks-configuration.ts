@@ -4,7 +4,7 @@ import { connectPlatform } from '../app/platform.ts'
 import { selectEvents, type EventSelection } from '../platform/webhook/event-selection.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { HookSecrets } from './hooks.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
+import type { PlatformClient } from '../platform/port.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface HooksSetup {

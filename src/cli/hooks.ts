@@ -3,11 +3,8 @@
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
-import { maybeAt } from '../platform/rest/hook-url.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
-import type { HookOwner, HookWish } from '../platform/rest/hook-wish.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
-import type { PlatformHook } from '../platform/rest/lists.ts'
+import type { HookOwner, HookWish, PlatformClient, PlatformHook } from '../platform/port.ts'
 import type { Secret } from '../lib/secret.ts'
 
 export interface HooksEnsureOptions {
@@ -78,8 +75,8 @@ async function* ownersOf(
   for (const project of projects) yield [{ project: idOf(project) }, project]
   for (const group of groups) yield [{ group: idOf(group) }, group]
   if (!allProjects) return
-  const maintained = !(await client.isAdministrator(call))
-  for await (const { items } of client.projects({ maintained }, call)) {
+  const seen = (await client.isAdministrator(call)) ? 'all' : 'maintained'
+  for await (const { items } of client.projects(seen, {}, call)) {
     for (const { id = 0, path } of items) yield [{ project: id }, path ?? String(id)]
   }
 }
@@ -116,7 +113,7 @@ async function ensureOne(
     if (reasons.length === 0) return { outcome: 'fine', hook: hook.id }
     const wish = wishOf(options, owner, secretsFor(hook, options))
     // Its masked parts are kept: whoever masked them wants them hidden.
-    const url = maybeAt(hook, options.url) ? undefined : options.url
+    const url = hook.mayBeAt(options.url) ? undefined : options.url
     if (!options.dryRun) await client.editHook(owner, hook.id, { ...wish, url }, call)
     return { outcome: 'repaired', hook: hook.id, reasons }
   } catch (error) {
@@ -203,7 +200,7 @@ function wishOf({ url, events }: HooksEnsureOptions, owner: HookOwner, secrets: 
 }
 
 function isAt(hook: PlatformHook, url: string): boolean {
-  return spelled(hook.url) === spelled(url) || maybeAt(hook, url)
+  return spelled(hook.url) === spelled(url) || hook.mayBeAt(url)
 }
 
 function spelled(url: string): string {

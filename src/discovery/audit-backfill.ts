@@ -2,10 +2,9 @@
 // daemon has read are skipped, and the daemon's cursor then includes this range: a second backfill of it finds nothing.
 import { lastMinutes, longestWindow, readWindow } from './audit-window.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type CallOptions } from '../platform/port.ts'
 import type { AuditBackfill, AuditCursor, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { BackfillRange } from './backfill.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 export interface AuditBackfillOptions {

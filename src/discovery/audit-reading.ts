@@ -1,9 +1,6 @@
 // What the poller and the backfill of audit events share.
-import { readAuditEvent, type AuditSource, type AuditWords, type RestAuditEvent } from '../platform/rest/audit-event.ts'
+import type { AuditEvent, AuditSource, CallOptions, PlatformClient, ResourceId } from '../platform/port.ts'
 import { takeEvents, type EventTaking } from '../processing/take-events.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
-import type { ResourceId } from '../platform/rest/query.ts'
 
 /** How to read the audit events of one source. */
 export interface AuditReading {
@@ -12,7 +9,7 @@ export interface AuditReading {
   readonly source: string
   readonly call: CallOptions
   /** Stores what is not in the store yet; resolves when it is. */
-  readonly take: (items: readonly RestAuditEvent[]) => Promise<void>
+  readonly take: (items: readonly AuditEvent[]) => Promise<void>
 }
 
 /** `instance`, a group by its number or path, or a project after `project:`. */
@@ -32,10 +29,10 @@ export function nameOfSource(configured: string): string {
   return configured.startsWith('project:') ? configured.replace(':', ' ') : `group ${configured}`
 }
 
-export function auditTaking(instance: string, words: AuditWords, taking: EventTaking): AuditReading['take'] {
+export function auditTaking(taking: EventTaking): AuditReading['take'] {
   return async items =>
     takeEvents(
-      items.map(item => readAuditEvent(item, instance, words)),
+      items.map(({ event }) => event),
       taking,
     )
 }

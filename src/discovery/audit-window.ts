@@ -1,10 +1,9 @@
 // Reads the audit events of a stretch of time, page by page. Progress is saved after each page, once its events are in the store, so that a killed
 // reader continues there and misses nothing. Pages may overlap: events that were read are known.
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type AuditEvent } from '../platform/port.ts'
 import { sourceOf, type AuditReading } from './audit-reading.ts'
 import type { AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { Millis } from '../model/instant.ts'
-import type { RestAuditEvent } from '../platform/rest/audit-event.ts'
 
 /** The longest stretch to ask for at once, ms: the platform's limit is 30 days; the rest is for rounding to whole seconds. */
 export const longestWindow = 30 * 24 * 3_600_000 - 2_000
@@ -61,8 +60,8 @@ function pagesOf({ since, until, next }: AuditWindow, { client, source, call }: 
   return client.auditEvents(sourceOf(source), query, { ...call, from: next })
 }
 
-function withPage(window: AuditWindow, items: readonly RestAuditEvent[], servedAt: Millis | undefined): AuditWindow {
-  const marks = items.map(({ id, createdAt }): AuditMark => [id, createdAt])
+function withPage(window: AuditWindow, items: readonly AuditEvent[], servedAt: Millis | undefined): AuditWindow {
+  const marks = items.map(({ id, event }): AuditMark => [id, event.at])
   const recent = lastMinutes([...window.recent, ...marks], window.until)
   const begunAt = window.servedAt ?? servedAt
   return {
@@ -92,7 +91,7 @@ export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefin
 }
 
 /** False once too many pages in a row had no id below or above those seen, which cannot happen in a list ordered by id. */
-function createAdvance(): (items: readonly RestAuditEvent[]) => boolean {
+function createAdvance(): (items: readonly AuditEvent[]) => boolean {
   let lowest = Infinity
   let highest = -Infinity
   let stalled = 0

@@ -8,10 +8,8 @@ import { auditEvents, isInForce } from '../store/ports/capability-documents.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { readWindow } from './audit-window.ts'
 import type { AuditCursor } from '../store/ports/audit-documents.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
+import type { CallOptions, PlatformClient, PlatformError } from '../platform/port.ts'
 import type { Loop } from '../lib/loop.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
-import type { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 export interface AuditOptions extends Omit<RoundsOptions, 'name'> {

@@ -4,10 +4,9 @@ import { changedPipelines } from './poll-list.ts'
 import { isNew } from './discovered-run.ts'
 import { ownPipelines, ownPipelinesOf } from './poll-own-pipelines.ts'
 import { projectListsOf } from './project-lists.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type ListedPipeline } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Backfill } from '../store/ports/discovery-documents.ts'
-import type { PipelineListItem } from '../platform/rest/lists.ts'
 import type { PollContext } from './poll-context.ts'
 import type { PollScope } from './poll-scope.ts'
 import type { Repositories } from '../store/ports/repository.ts'
@@ -80,7 +79,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     options.onProgress(progress())
   }
 
-  async function discoverAll(listed: readonly PipelineListItem[]): Promise<void> {
+  async function discoverAll(listed: readonly ListedPipeline[]): Promise<void> {
     const items = listed.filter(({ id }) => !ofUser.has(id))
     counts.seen += items.length
     counts.found += dryRun ? await countFound(items, options) : await context.discover(items)
@@ -170,7 +169,7 @@ async function projectsOf(
   return [...ids].sort((a, b) => a - b)
 }
 
-async function countFound(items: readonly PipelineListItem[], { runs, context }: BackfillOptions): Promise<number> {
+async function countFound(items: readonly ListedPipeline[], { runs, context }: BackfillOptions): Promise<number> {
   let found = 0
   for (const item of items) {
     const known = await runs.get({ instance: context.client.instance, pipelineId: item.id })

@@ -5,7 +5,7 @@ import { isFromRest } from '../model/pipeline.ts'
 import { lastAttempt, type Run } from '../model/run.ts'
 import { second, type Millis } from '../model/instant.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
-import type { PipelineListItem } from '../platform/rest/lists.ts'
+import type { ListedPipeline } from '../platform/port.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 
@@ -16,7 +16,7 @@ export interface DiscoveryRules {
 
 export interface DiscoveredRun {
   readonly instance: string
-  readonly item: PipelineListItem
+  readonly item: ListedPipeline
   /** What is known of its project besides its id. */
   readonly project?: ProjectFacts | undefined
 }
@@ -47,7 +47,7 @@ export function discover(
     decide: (known, now) => {
       if (known !== undefined && !isNew(known, item)) return undefined
       onNew()
-      const facts = { id: item.projectId, ...project }
+      const facts = { ...item.project, ...project }
       const run: Run = {
         ...(known?.run ?? { key, project: versioned('', facts), attempts: [], jobs: new Map() }),
         ...(item.mergeRequest && { listedMergeRequest: item.mergeRequest }),
@@ -65,20 +65,20 @@ export function discover(
 
 /** True for a pipeline that ended long ago and that no webhook reported: it must not delay what runs, or has just ended. `now`: the platform's time. */
 export function isHistory(
-  { status, updatedAt = 0 }: PipelineListItem,
+  { status, updatedAt = 0 }: ListedPipeline,
   known: StoredRun | undefined,
   now: Millis,
 ): boolean {
   return isTerminal(status) && known?.firstSeenBy.webhook === undefined && updatedAt < now - recent
 }
 
-function delayOf({ status }: PipelineListItem, known: StoredRun | undefined, rules: DiscoveryRules): number {
+function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules: DiscoveryRules): number {
   if (isTerminal(status)) return known?.firstSeenBy.webhook === undefined ? 0 : webhookGrace
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
 /** True if the item is news. Only compares times of the platform's clock. */
-export function isNew({ run, timing }: StoredRun, { status, updatedAt }: PipelineListItem): boolean {
+export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedPipeline): boolean {
   const { pipeline } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)

@@ -1,13 +1,11 @@
 // Asks the platform for incidents that have changed, in case a webhook was lost. One replica does it, by a lease; the cursor is in the store. Each
 // round begins some minutes before the last change; reading an incident twice does no harm.
 import { createRounds, type RoundsOptions } from './rounds.ts'
-import { incidentLookback, reportedIncident, type Incident } from '../model/incident.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
+import { incidentLookback, type Incident } from '../model/incident.ts'
+import type { CallOptions, PlatformClient } from '../platform/port.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-import type { RestIssue } from '../platform/rest/issues.ts'
 
 export interface IncidentPollerOptions extends Omit<RoundsOptions, 'name'> {
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
@@ -54,8 +52,8 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   async function readFrom(at: Millis): Promise<{ readonly newest: Millis; readonly isAll: boolean }> {
     let newest = at
     for await (const page of client.incidents({ updatedAfter: at }, call)) {
-      await options.take(page.items.flatMap(item => incidentOf(item, instance) ?? []))
-      newest = Math.max(newest, ...page.items.map(({ updatedAt }) => updatedAt))
+      await options.take(page.items)
+      newest = Math.max(newest, ...page.items.map(({ facts }) => facts.facts.at))
       if (page.next !== undefined && newest > at) return { newest, isAll: false }
     }
     return { newest, isAll: true }
@@ -67,10 +65,4 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
 
   const pauses = { every: interval, retry: Math.min(interval, 10_000) }
   return { ...rounds.loop(pauses, round), counters, round }
-}
-
-function incidentOf(issue: RestIssue, instance: string): Incident | undefined {
-  const { iid, projectId, path, state, updatedAt, openedAt, closedAt, severity } = issue
-  const project = { id: projectId, ...(path !== undefined && { path, name: path.split('/').at(-1) ?? path }) }
-  return reportedIncident({ instance, project, iid, state, at: updatedAt, openedAt, closedAt, severity })
 }

@@ -1,6 +1,6 @@
 // What the poller remembers of each project that ran anything lately: how far it has read, and which pipelines are under way.
 import type { Millis } from '../model/instant.ts'
-import type { PipelineListItem } from '../platform/rest/lists.ts'
+import type { ListedPipeline } from '../platform/port.ts'
 import type { PolledProject } from '../store/ports/discovery-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
@@ -45,7 +45,7 @@ export function newEntry(project: number | string, since: Millis, path?: string)
 }
 
 /** The entry after a page of its list. */
-export function withItems(before: BookEntry, items: readonly PipelineListItem[]): BookEntry {
+export function withItems(before: BookEntry, items: readonly ListedPipeline[]): BookEntry {
   const active = new Map(before.active)
   let { ranAt } = before
   for (const { id, status, updatedAt = 0 } of items) {

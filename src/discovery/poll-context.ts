@@ -1,13 +1,9 @@
 // What all kinds of polling share: how requests are made and counted, the platform's clock, how discovered pipelines are stored.
 import { discover, isHistory, type DiscoveryRules } from './discovered-run.ts'
-import { projectOfPipeline } from '../platform/rest/normalize.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
+import type { CallOptions, ListedPipeline, PlatformClient, Priority } from '../platform/port.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PipelineListItem } from '../platform/rest/lists.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
-import type { Priority } from '../platform/rest/budget.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
@@ -36,7 +32,7 @@ export interface PollContext {
   /** Called with the time of an answer. */
   readonly observeTime: (servedAt: Millis | undefined) => void
   /** Stores the pipelines that show something new; answers how many do. */
-  readonly discover: (items: readonly PipelineListItem[], project?: ProjectFacts) => Promise<number>
+  readonly discover: (items: readonly ListedPipeline[], project?: ProjectFacts) => Promise<number>
 }
 
 /** How late a change may appear in a list, ms: so much of a list is read again. */
@@ -92,8 +88,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
       const { instance } = client
       const found = new Set<number>()
       const work = items.flatMap(item => {
-        const seen = projectOfPipeline({ project_id: item.projectId, web_url: item.webUrl }, instance)
-        const facts = { ...seen, ...(item.project ?? project) }
+        const facts = { ...item.project, ...project }
         if (!selection.project(facts.path)) return []
         const priorityOf = (known: StoredRun | undefined): EnrichmentPriority =>
           source === 'backfill' || isHistory(item, known, now()) ? 'backfill' : 'fresh'

@@ -3,7 +3,7 @@ import { newEntry, type BookEntry, type PollBook } from './poll-book.ts'
 import type { PollContext } from './poll-context.ts'
 import type { PollHints } from './poll-hints.ts'
 import type { PollTurns } from './poll-turns.ts'
-import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { PlatformProject } from '../platform/port.ts'
 import type { ProjectList } from './project-lists.ts'
 
 export interface DueOptions {

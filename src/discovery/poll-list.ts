@@ -2,12 +2,8 @@
 //
 // A change moves a pipeline to the end of the list, and those behind it move up: page 2 would then skip one. So after each page a new list begins at
 // the last time seen, which repeats some and skips none.
-import type { CallOptions } from '../platform/rest/call.ts'
+import type { CallOptions, ListedPipeline, Page, PlatformClient, ResourceId } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Page } from '../platform/rest/pages.ts'
-import type { PipelineListItem } from '../platform/rest/lists.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
-import type { ResourceId } from '../platform/rest/query.ts'
 
 export interface ListQuery {
   readonly since: Millis
@@ -17,7 +13,7 @@ export interface ListQuery {
 }
 
 export interface ListStep {
-  readonly items: readonly PipelineListItem[]
+  readonly items: readonly ListedPipeline[]
   /** All that changed before this instant (the platform's time) has been seen. */
   readonly seen: Millis
   readonly servedAt?: Millis | undefined
@@ -48,7 +44,7 @@ export async function* changedPipelines(
   }
 }
 
-function lastChange({ items }: Page<PipelineListItem>): Millis | undefined {
+function lastChange({ items }: Page<ListedPipeline>): Millis | undefined {
   const times = items.map(item => item.updatedAt ?? item.createdAt).filter(time => time !== undefined)
   return times.length === 0 ? undefined : Math.max(...times)
 }

@@ -2,10 +2,7 @@
 // under way, and now and then over the whole lookback, to find retries.
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { overlap, type PollContext } from './poll-context.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
-import type { Page } from '../platform/rest/pages.ts'
-import type { PipelineListItem } from '../platform/rest/lists.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
+import { PlatformError, type ListedPipeline, type Page, type PlatformClient } from '../platform/port.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 const day = 24 * 3_600_000
@@ -17,7 +14,7 @@ export const ownPipelines = "the token's own pipelines"
 export async function* ownPipelinesOf(
   client: PlatformClient,
   ...[query, call]: Parameters<PlatformClient['ownPipelines']>
-): AsyncGenerator<Page<PipelineListItem>, void> {
+): AsyncGenerator<Page<ListedPipeline>, void> {
   try {
     yield* client.ownPipelines(query, call)
   } catch (error) {
@@ -47,7 +44,7 @@ export async function lookAtMine(
     known === undefined || whole || known.newest > context.now() + overlap
       ? context.now() - lookback
       : Math.max(earliest, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))
-  const seen: PipelineListItem[] = []
+  const seen: ListedPipeline[] = []
   for (const source of [undefined, 'parent_pipeline']) {
     const query = { createdAfter: since, ...(source !== undefined && { source }) }
     for await (const page of ownPipelinesOf(context.client, query, context.call)) {
@@ -56,7 +53,7 @@ export async function lookAtMine(
       seen.push(...page.items)
     }
   }
-  const created = (items: readonly PipelineListItem[]): number[] => items.flatMap(({ createdAt }) => createdAt ?? [])
+  const created = (items: readonly ListedPipeline[]): number[] => items.flatMap(({ createdAt }) => createdAt ?? [])
   const active = created(seen.filter(({ status }) => !isTerminal(status) && !isBlocked(status)))
   const newest = Math.max(Math.min(known?.newest ?? since, context.now()), ...created(seen))
   await stored.put({ instance, newest, ...(active.length > 0 && { oldestActive: Math.min(...active) }) })

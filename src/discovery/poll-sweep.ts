@@ -1,7 +1,7 @@
 // The slow sweep: once a day every project of a list is read, whatever its last activity, a few in each round. A restart continues it.
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { PlatformProject } from '../platform/port.ts'
 import type { ProjectList } from './project-lists.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts'

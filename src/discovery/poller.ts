@@ -18,16 +18,14 @@ import { lookAtMine, ownPipelines } from './poll-own-pipelines.ts'
 import { newEntry, openBook, type PollBook } from './poll-book.ts'
 import { pollShare, type PollScope } from './poll-scope.ts'
 import { projectListsOf } from './project-lists.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type ErrorThrottle, type PlatformClient } from '../platform/port.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
 import type { DiscoveryRules } from './discovered-run.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
 export interface PollerOptions extends Omit<PollScope, 'description'> {
   readonly client: PlatformClient

@@ -1,13 +1,13 @@
 // The lists of projects that are polled: those of a group, or those that the token's user is a member of.
-import type { PlatformClient } from '../platform/rest/client.ts'
-import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { Millis } from '../model/instant.ts'
+import type { ListOptions, Pages, PlatformClient, PlatformProject } from '../platform/port.ts'
 
 export interface ProjectList {
   /** For people. */
   readonly name: string
   /** The key of its sweep in the store: the group as configured, or what no group is called. */
   readonly key: string
-  readonly pages: PlatformClient['memberProjects']
+  readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
   /** Whether a project that a webhook or another project's pipeline named is to be polled as one of the list. */
   readonly has: (project: PlatformProject) => boolean
 }
@@ -19,9 +19,9 @@ export function projectListsOf(client: PlatformClient, groups: readonly string[]
   const ofGroups = groups.map((group): ProjectList => ({
     name: `group ${group}`,
     key: group,
-    pages: (query, call) => client.groupProjects(group, query, call),
+    pages: (query, call) => client.projects({ group }, query, call),
     has: ({ path }) => path?.startsWith(`${group}/`) === true,
   }))
-  const { memberProjects: pages } = client
+  const pages: ProjectList['pages'] = (query, call) => client.projects('member', query, call)
   return members ? [...ofGroups, { name: memberProjects, key: memberProjects, pages, has: () => true }] : ofGroups
 }

@@ -7,19 +7,21 @@ import { createRounds, type RoundsOptions } from './rounds.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
-import { maybeAt } from '../platform/rest/hook-url.ts'
 import { headerOf, type Vendor } from '../platform/vendor.ts'
 import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
 import { readVariablesAlone } from '../platform/rest/variables.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
+import type {
+  CallOptions,
+  HookDelivery,
+  HookOwner,
+  PlatformClient,
+  PlatformHook,
+  ResourceId,
+} from '../platform/port.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { Delivery, Inbox } from '../store/ports/inbox.ts'
-import type { HookDelivery, PlatformHook } from '../platform/rest/lists.ts'
-import type { HookOwner } from '../platform/rest/hook-wish.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ProjectFacts } from '../model/observation.ts'
-import type { ResourceId } from '../platform/rest/query.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
@@ -87,7 +89,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     const answers = { ...known?.answers }
     const seconds: number[] = []
     let newest = counted
-    for await (const page of client.hookDeliveries(owner, id, {}, call)) {
+    for await (const page of client.hookDeliveries(owner, id, call)) {
       newest = Math.max(newest, ...page.items.map(item => item.id))
       const fresh = page.items.filter(item => item.id > readTo)
       // If the store is full, the position is not saved, and they are read again later.
@@ -186,5 +188,5 @@ function isOwn(hook: PlatformHook, publicUrl: string): boolean {
   const base = publicUrl.replace(/\/+$/, '')
   const url = hook.url.replace(/\/+$/, '').toLowerCase()
   const isBelow = url === base.toLowerCase() || url.startsWith(`${base.toLowerCase()}/`)
-  return isBelow || maybeAt(hook, `${base}/webhooks`)
+  return isBelow || hook.mayBeAt(`${base}/webhooks`)
 }

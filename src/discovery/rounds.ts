@@ -1,9 +1,8 @@
 // A loop of rounds of requests to the platform, run by one replica at a time, by a lease. When the daemon stops, the round under way is cut short.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSingleton } from './singleton.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type ErrorThrottle } from '../platform/port.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
 

@@ -1,5 +1,6 @@
 // The API budget in the store, so that replicas and commands that share a token share its limit.
-import { freshBudget, grant, observe, snapshotOf, type Budget, type BudgetRules } from '../platform/rest/budget.ts'
+import { freshBudget, grant, observe, snapshotOf, type BudgetRules } from '../platform/rest/budget.ts'
+import type { Budget } from '../platform/port.ts'
 import type { BudgetState } from '../platform/rest/budget.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Millis } from '../model/instant.ts'

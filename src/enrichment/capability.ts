@@ -8,7 +8,7 @@
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
 //   five projects refused                everything
 import type { JobReadable } from '../store/ports/job-reads.ts'
-import type { PlatformError } from '../platform/rest/platform-error.ts'
+import type { PlatformError } from '../platform/port.ts'
 import { isInForce, type RefusedEndpoint } from '../store/ports/capability-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 

@@ -1,7 +1,6 @@
 // Counts for one reader how many commits a branch has that a revision has not: one request to the platform, stored nowhere.
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type PlatformClient } from '../platform/port.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 
 export interface CountBehindOptions {
   readonly client: Pick<PlatformClient, 'commits'>

@@ -1,8 +1,7 @@
 // Fetches the commits that a deployment to production brought, with a priority below all that pipelines need of the API.
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type PlatformClient } from '../platform/port.ts'
 import type { Capabilities } from './capability.ts'
 import type { DeployedCommits, LeadTimeDefinition } from '../model/deployment-figures.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 
 export type CommitsAnswer =

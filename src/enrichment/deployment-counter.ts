@@ -16,7 +16,7 @@ import { viewDeployment, type Deployment } from '../model/deployment.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CommitsReading } from './deployed-commits.ts'
 import type { CountedDeployment, Decide, Decided, Deployments, DueDeployment } from '../store/ports/deployments.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
+import type { ErrorThrottle } from '../platform/port.ts'
 import type { Log } from '../lib/log.ts'
 
 export interface DeploymentCounterOptions extends FigureOutlets {

@@ -11,25 +11,22 @@ import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
 import { isTriggered } from '../model/family.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type Budget, type ErrorThrottle, type Priority } from '../platform/port.ts'
+import type { RestClient } from '../platform/rest/client.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import type { EnrichmentItem, EnrichmentQueue, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
-import type { Budget } from '../platform/rest/budget.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { TrendViews } from '../store/ports/trends.ts'
-import type { Priority } from '../platform/rest/budget.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation } from '../model/observation.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs, StoredRun } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
 export interface EnricherOptions {
-  readonly client: PlatformClient
+  readonly client: RestClient
   readonly budget: Budget
   readonly runs: Runs
   readonly repositories: Pick<Repositories, 'refusedEndpoints'>

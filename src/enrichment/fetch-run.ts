@@ -1,24 +1,22 @@
 // Fetches what is missing of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
 // pipeline if it was found in a list. The answer is an observation. A pipeline whose details are refused, or fail, is answered without them.
-import { allOf, type Page } from '../platform/rest/pages.ts'
+import { allOf } from '../platform/rest/pages.ts'
+import { PlatformError, type CallOptions, type ErrorThrottle, type Page } from '../platform/port.ts'
+import type { RestClient } from '../platform/rest/client.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd, isOpen } from '../model/attempt.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { normalizeRest } from '../platform/rest/normalize.ts'
 import { errorOfDetails } from '../platform/rest/error-messages.ts'
 import { isFromRest } from '../model/pipeline.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
 import { versionOfField } from '../model/versioned.ts'
 import type { DetailLevel } from '../store/ports/enrichment-queue.ts'
 import type { Capabilities } from './capability.ts'
-import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
 import type { Observation } from '../model/observation.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { RestBridge, RestJob } from '../platform/rest/schemas.ts'
 
 export interface FetchOptions {
-  readonly client: PlatformClient
+  readonly client: RestClient
   readonly capabilities: Capabilities
   readonly errors: Pick<ErrorThrottle, 'failed' | 'answered'>
   /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
@@ -84,7 +82,7 @@ function mayHaveTraceparent({ attempts, pipeline }: Run): boolean {
 async function traceparentOf(
   run: Run,
   call: CallOptions,
-  client: PlatformClient,
+  client: RestClient,
 ): Promise<string | PlatformError | undefined> {
   try {
     return await client.pipelineTraceparent(run.project.facts.id, run.key.pipelineId, call)

@@ -1,7 +1,7 @@
 // The outcome of reading a job's log or one of its reports, and how it is stored. Each kind has its own reader.
 import { insideChunks } from '../model/inside-chunks.ts'
 import type { JobInside } from '../model/inside.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
+import type { CallOptions } from '../platform/port.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
 import type { JobTests } from '../model/job-tests.ts'
 import type { JobRead } from '../store/ports/job-reads.ts'

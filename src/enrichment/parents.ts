@@ -5,20 +5,19 @@
 import { remember } from '../lib/bounded-map.ts'
 import { allOf } from '../platform/rest/pages.ts'
 import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type CallOptions } from '../platform/port.ts'
+import type { RestClient } from '../platform/rest/client.ts'
 import { normalizeRest } from '../platform/rest/normalize.ts'
 import { mergeWork, type MergeRules } from '../processing/merge-observations.ts'
 import type { EnrichmentQueue, Trigger } from '../store/ports/enrichment-queue.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { RunHead } from '../model/run.ts'
 import type { Runs, RunWork } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 
 export interface ParentsOptions {
-  readonly client: PlatformClient
+  readonly client: RestClient
   readonly runs: Runs
   readonly queue: EnrichmentQueue
   readonly rules: MergeRules

@@ -10,7 +10,7 @@ import type { IsSlow } from './usual-duration.ts'
 import type { InsideJob, JobInside } from '../model/inside.ts'
 import type { JobReading } from './job-reading.ts'
 import type { JobSnapshot } from '../model/chunk.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
+import type { PlatformClient } from '../platform/port.ts'
 
 export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'lines'> {
   readonly client: Pick<PlatformClient, 'jobLog'>

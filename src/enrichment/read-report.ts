@@ -1,7 +1,8 @@
 // Reads a job's reports other than tests, with one request each. Only numbers are exported, and of dotenv reports the values of allowed keys.
 import { namesWithin } from './reported-names.ts'
 import { ownerOf } from './read-log.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError } from '../platform/port.ts'
+import type { RestClient } from '../platform/rest/client.ts'
 import { readCoverage } from '../platform/reports/coverage.ts'
 import { readDotenv } from '../platform/reports/dotenv.ts'
 import { readFindings } from '../platform/reports/findings.ts'
@@ -12,12 +13,11 @@ import { allReportTypes, switchOf, type JobReport, type ReportType } from '../mo
 import { redactedValue, type RedactText } from '../platform/text-redaction.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 export interface ReportReadingOptions {
-  readonly client: Pick<PlatformClient, 'jobArtifact'>
+  readonly client: Pick<RestClient, 'jobArtifact'>
   readonly names: Repositories['reportedNames']
   /** Whether this key of a dotenv report may be exported. */
   readonly isAllowed: (key: string) => boolean

@@ -3,11 +3,11 @@
 import { createSpanCollector, type SpanCounts } from '../platform/reports/own-spans.ts'
 import { splitSpans, type OwnAttributes, type OwnLink, type OwnSpan, type OwnValue } from '../model/own-span.ts'
 import { ownerOf } from './read-log.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError } from '../platform/port.ts'
+import type { RestClient } from '../platform/rest/client.ts'
 import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../platform/text-redaction.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
 import type { Run } from '../model/run.ts'
 import type { Runs } from '../store/ports/runs.ts'
@@ -18,7 +18,7 @@ const mostValues = 64
 const maxText = 64 * 1024
 
 export interface SpanReadingOptions {
-  readonly client: Pick<PlatformClient, 'jobArtifactFile'>
+  readonly client: Pick<RestClient, 'jobArtifactFile'>
   readonly paths: readonly string[]
   /** Ids that a job's own spans must not have: those that we derive for spans of the run. */
   readonly spanIds: (chunk: Chunk, run: Run | undefined, jobId: number) => Iterable<string>

@@ -4,7 +4,8 @@ import { jobGroupOf, readTestReport } from '../platform/reports/test-report-json
 import { newestByName } from '../model/attempt.ts'
 import { createTestCollector } from '../platform/reports/test-collector.ts'
 import { ownerOf } from './read-log.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type CallOptions } from '../platform/port.ts'
+import type { RestClient } from '../platform/rest/client.ts'
 import { readJunit, type ReadTests } from '../platform/reports/junit.ts'
 import { reportCaps } from '../platform/reports/caps.ts'
 import { ReportFault } from '../platform/reports/report-fault.ts'
@@ -13,11 +14,9 @@ import { testArtifact } from '../model/observation.ts'
 import { testSpans } from '../model/test-layout.ts'
 import { cleanTests } from './clean-tests.ts'
 import { maxSecret, type RedactText } from '../platform/text-redaction.ts'
-import type { CallOptions } from '../platform/rest/call.ts'
 import type { Asked, Capabilities } from './capability.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
 import type { RestTestReport } from '../platform/reports/test-report-json.ts'
 import type { Run } from '../model/run.ts'
@@ -26,7 +25,7 @@ import type { Runs } from '../store/ports/runs.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 
 export interface TestReadingOptions {
-  readonly client: Pick<PlatformClient, 'jobArtifact' | 'testReport'>
+  readonly client: Pick<RestClient, 'jobArtifact' | 'testReport'>
   readonly capabilities: Capabilities
   readonly memory: Pick<TestMemory, 'record'>
   readonly runs: Pick<Runs, 'get'>

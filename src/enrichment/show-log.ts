@@ -3,12 +3,11 @@ import { createKeyWatch, inTurns, redacted, type RedactText } from '../platform/
 import { createDebugWatch } from '../platform/job-log/debug-trace.ts'
 import { KeptLines } from '../platform/job-log/kept-lines.ts'
 import { LogReader } from '../platform/job-log/log-reader.ts'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError, type PlatformClient } from '../platform/port.ts'
 import { runsOf, type Run } from '../platform/job-log/colours.ts'
 import { Sections, type JobTimes } from '../platform/job-log/sections.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { KeptLine } from '../platform/job-log/line-ring.ts'
-import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Section } from '../model/inside.ts'
 
 export interface ShowLogOptions {

@@ -1,5 +1,5 @@
 // When to ask about a thing again. Pure. Durations in ms.
-import type { PlatformError } from '../platform/rest/platform-error.ts'
+import type { PlatformError } from '../platform/port.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute

@@ -1,6 +1,6 @@
 // Looks up what the configuration names: a project or a group, by its id or path.
 import { z } from 'zod'
-import { PlatformError } from '../platform/rest/platform-error.ts'
+import { PlatformError } from '../platform/port.ts'
 import { maybe, wireText } from '../platform/rest/wire-field.ts'
 import { restProject } from '../platform/rest/lists.ts'
 import { segmentOf } from '../platform/rest/query.ts'

@@ -4,14 +4,12 @@ import { pino } from 'pino'
 import { auditBackfill, type AuditBackfillOptions } from '../../src/discovery/audit-backfill.ts'
 import { auditTaking } from '../../src/discovery/audit-reading.ts'
 import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../src/discovery/audit.ts'
-import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { day, everything, minute } from '../flow/world.ts'
 import { isEvent, type EventChunk } from '../../src/model/event.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
-import { profiles } from '../../src/platform/profile.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { users } from '../../src/demo/platform/world.ts'
 import type { Bench } from '../store/benches.ts'
@@ -56,9 +54,8 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
     ...{ concurrency: 4, userAgent: 'Pipespan/test' },
     retry: { tries: 1, refusals: 1, first: 1, max: 1 },
   })
-  const words = { profile: profiles.generic, redactText: createTextRedaction([]), address: false }
   const rules = { to: [exportQueue], profile: 'generic', wait: 0, onTaken: () => undefined }
-  const take = auditTaking(api.url, words, { runs: store.runs, selection: everything, rules, now })
+  const take = auditTaking({ runs: store.runs, selection: everything, rules, now })
   const chunks = async (): Promise<EventChunk[]> => {
     const found: EventChunk[] = []
     for (;;) {

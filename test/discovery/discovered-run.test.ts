@@ -30,7 +30,7 @@ function byRest(updatedAt: number): Observation {
 }
 
 function isNewsAfter(known: Run, updatedAt: number, endedAt?: number): boolean {
-  const item = { id: 7, projectId: 3, status: 'failed', updatedAt }
+  const item = { id: 7, project: { id: 3 }, status: 'failed', updatedAt }
   return isNew({ run: known, timing: { changedAt: 0, endedAt }, firstSeenBy: {} }, item)
 }
 

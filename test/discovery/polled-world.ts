@@ -1,7 +1,7 @@
 // The simulated platform with its real REST API, and everything between it and the exports, under one clock the test moves.
 import { createEnricher, type Enricher } from '../../src/enrichment/enricher.ts'
 import { createIntake } from '../../src/processing/intake.ts'
-import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
+import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/discovery/poller.ts'
 import { everything } from '../flow/world.ts'
 import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
@@ -55,7 +55,7 @@ export interface PolledWorld extends AsyncDisposable {
   readonly api: RestApi
   readonly store: Store
   readonly lifecycle: Lifecycle
-  readonly client: PlatformClient
+  readonly client: RestClient
   poller: Poller
   enricher: Enricher
   readonly logged: { readonly level: number; readonly msg: string }[]

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCapabilities, type Asked } from '../../src/enrichment/capability.ts'
 import { day, hour, instance } from '../flow/world.ts'
 import { newDatabase } from '../store/new-database.ts'
-import { PlatformError } from '../../src/platform/rest/platform-error.ts'
+import { PlatformError } from '../../src/platform/port.ts'
 import { postgresBenches, sqliteBench, type Bench } from '../store/benches.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 

@@ -11,7 +11,7 @@ import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
-import { PlatformError } from '../../src/platform/rest/platform-error.ts'
+import { PlatformError, type Commit, type PlatformClient } from '../../src/platform/port.ts'
 import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
@@ -19,8 +19,6 @@ import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { isEvent } from '../../src/model/event.ts'
 import type { LeadTimeDefinition } from '../../src/model/deployment-figures.ts'
-import type { PlatformClient } from '../../src/platform/rest/client.ts'
-import type { RestCommit } from '../../src/platform/rest/commits.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles })
@@ -64,8 +62,7 @@ function platformOf(asked: Asked): Pick<PlatformClient, 'commits'> {
         asked.requests += 1
         await asked.until
         if (asked.fail !== undefined) throw asked.fail
-        const items = all.slice(at, at + 100).map((one): RestCommit => ({
-          id: sha(one),
+        const items = all.slice(at, at + 100).map((one): Commit => ({
           committedAt: committedAt(one),
           authoredAt: committedAt(one) - minute,
         }))

@@ -14,7 +14,7 @@ import { incidentOfEvent } from '../../src/model/incident-event.ts'
 import { isFull } from '../full.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { newDatabase } from '../store/new-database.ts'
-import { PlatformError } from '../../src/platform/rest/platform-error.ts'
+import { PlatformError } from '../../src/platform/port.ts'
 import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
@@ -22,7 +22,6 @@ import { reportedIncident, viewIncident, type Incident, type ReportedIssue } fro
 import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { PlatformEvent } from '../../src/model/event.ts'
-import type { RestIssue } from '../../src/platform/rest/issues.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles })
@@ -193,11 +192,10 @@ describe.each([
   })
 
   it('where no webhook reported its end: the platform is asked, one request a round, and for no more than what has changed', async () => {
-    const changed = new Map<number, RestIssue>()
+    const changed = new Map<number, Incident>()
     const change = (iid: number, at: number, closedAt?: number): void => {
       const state = closedAt === undefined ? 'opened' : 'closed'
-      const one = { iid, projectId: 3, path: project.path, state, updatedAt: at, openedAt: t0 - hour, severity: 'HIGH' }
-      changed.set(iid, { ...one, ...(closedAt !== undefined && { closedAt }) })
+      changed.set(iid, issue({ iid, openedAt: t0 - hour, severity: 'HIGH' }, state, at, { closedAt }))
     }
     const asked: number[] = []
     let fail: PlatformError | undefined
@@ -206,8 +204,8 @@ describe.each([
         instance,
         incidents: async function* ({ updatedAfter }, { onSend }) {
           const list = [...changed.values()]
-            .filter(({ updatedAt }) => updatedAt >= updatedAfter)
-            .sort((a, b) => a.updatedAt - b.updatedAt)
+            .filter(({ facts }) => facts.facts.at >= updatedAfter)
+            .sort((a, b) => a.facts.facts.at - b.facts.facts.at)
           for (let at = 0; at === 0 || at < list.length; at += 100) {
             onSend?.()
             asked.push(updatedAfter)

@@ -7,7 +7,7 @@ import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
 import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
-import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
+import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createReportReading, type ReportReading } from '../../src/enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../../src/enrichment/read-spans.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
@@ -42,7 +42,7 @@ describe('the other reports of jobs, and their own spans', () => {
   let platform: PlatformServer
   let store: Store
   let reader: JobReader
-  let client: PlatformClient
+  let client: RestClient
   let reports: ReportReading
   let faults: string[] = []
   /** What the platform has, by type. */

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
-import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
+import { createPlatformClient } from '../../src/platform/rest/client.ts'
+import type { Budget, PlatformClient } from '../../src/platform/port.ts'
 import { createShowLog, type ShowLogOptions, type ShowLog, type ShownLog } from '../../src/enrichment/show-log.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { Budget } from '../../src/platform/rest/budget.ts'
 import type { ServerResponse } from 'node:http'
 
 const job = { projectId: 3, id: 70, start: 0, end: 60_000, isScriptFailure: false }

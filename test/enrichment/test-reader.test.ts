@@ -7,7 +7,7 @@ import { createCapabilities } from '../../src/enrichment/capability.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
 import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
-import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
+import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createTestReading, type TestReading } from '../../src/enrichment/read-tests.ts'
@@ -57,7 +57,7 @@ describe('the tests of jobs', () => {
   let platform: PlatformServer
   let store: Store
   let reader: JobReader
-  let client: PlatformClient
+  let client: RestClient
   let tests: TestReading
   let replaced: string[] = []
   let spans: 'none' | 'suites' | 'cases' = 'none'

@@ -24,7 +24,7 @@ import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
 import type { Log } from '../../src/lib/log.ts'
-import type { PlatformClient } from '../../src/platform/rest/client.ts'
+import type { PlatformClient } from '../../src/platform/port.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const exportQueue = { destination: 'default', signal: 'traces' } as const
@@ -272,7 +272,9 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         signal: new AbortController().signal,
       })
       for (let round = 0; round < 2; round += 1) {
-        await context.discover(all.map(id => ({ id, projectId: 3, status: 'success', updatedAt: at(90 + round) })))
+        await context.discover(
+          all.map(id => ({ id, project: { id: 3 }, status: 'success', updatedAt: at(90 + round) })),
+        )
       }
       for (const pipelineId of others) {
         expect((await store.runs.get({ instance, pipelineId }))?.firstSeenBy.poller).toBeDefined()

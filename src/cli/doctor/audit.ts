@@ -2,10 +2,8 @@
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
 import { nameOfSource, sourceOf } from '../../discovery/audit-reading.ts'
-import { PlatformError } from '../../platform/rest/platform-error.ts'
-import type { AuditSource } from '../../platform/rest/audit-event.ts'
+import { PlatformError, type AuditSource, type PlatformClient } from '../../platform/port.ts'
 import type { Config } from '../../config/options.ts'
-import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
 const report = reportOf('audit')

@@ -2,7 +2,7 @@
 import { changeOfRun } from '../../model/change.ts'
 import { reportOf, type Finding } from './finding.ts'
 import type { Config } from '../../config/options.ts'
-import type { PlatformClient } from '../../platform/rest/client.ts'
+import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
 const report = reportOf('events')

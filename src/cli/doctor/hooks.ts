@@ -2,12 +2,9 @@
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingFlags, missingSecrets } from '../hooks.ts'
-import { maybeAt } from '../../platform/rest/hook-url.ts'
 import { selectEvents } from '../../platform/webhook/event-selection.ts'
 import type { Config } from '../../config/options.ts'
-import type { HookDelivery, PlatformHook } from '../../platform/rest/lists.ts'
-import type { HookOwner } from '../../platform/rest/hook-wish.ts'
-import type { PlatformClient } from '../../platform/rest/client.ts'
+import type { HookDelivery, HookOwner, PlatformClient, PlatformHook } from '../../platform/port.ts'
 
 const report = reportOf('hooks')
 
@@ -46,7 +43,7 @@ async function checkOwner(
 ): Promise<Finding[]> {
   const hooks: PlatformHook[] = []
   for await (const { items } of client.hooks(owner, call)) hooks.push(...items)
-  const own = hooks.filter(hook => hook.url.replace(/\/+$/, '') === url || maybeAt(hook, url))
+  const own = hooks.filter(hook => hook.url.replace(/\/+$/, '') === url || hook.mayBeAt(url))
   if (own.length === 0) {
     const how = 'group' in owner ? `--group ${name}` : `--project ${name}`
     return [
@@ -115,7 +112,7 @@ function secretsOf(hook: PlatformHook, name: string, { webhook }: Config): Findi
 }
 
 async function lastDelivery(client: PlatformClient, owner: HookOwner, id: number): Promise<HookDelivery | undefined> {
-  for await (const { items } of client.hookDeliveries(owner, id, {}, call)) return items[0]
+  for await (const { items } of client.hookDeliveries(owner, id, call)) return items[0]
   return undefined
 }
 

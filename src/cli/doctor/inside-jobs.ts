@@ -6,7 +6,7 @@ import { reportTypes } from '../../model/job-reports.ts'
 import { archiveArtifact, testArtifact } from '../../model/observation.ts'
 import { auditEvents, isInForce } from '../../store/ports/capability-documents.ts'
 import type { Config } from '../../config/options.ts'
-import type { PlatformClient } from '../../platform/rest/client.ts'
+import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
 /** Of a log: enough to see that the token may read it. */

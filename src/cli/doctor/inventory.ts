@@ -5,17 +5,17 @@ import { call } from './platform.ts'
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { dependencyFirewall, isFirewallOn } from '../../platform/inventory/dependency-firewall.ts'
 import { inventoryOf } from '../../app/inventory.ts'
-import { PlatformError } from '../../platform/rest/platform-error.ts'
+import { PlatformError } from '../../platform/port.ts'
+import type { RestClient } from '../../platform/rest/client.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { segmentOf } from '../../platform/rest/query.ts'
 import { z } from 'zod'
 import type { Config } from '../../config/options.ts'
 import type { InventoryState } from '../../store/ports/inventory-documents.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
-type Client = Pick<PlatformClient, 'asking'>
+type Client = Pick<RestClient, 'asking'>
 
 const report = reportOf('inventory')
 /** Projects whose firewall is asked about. */

@@ -4,8 +4,8 @@ import { request } from 'undici'
 import { broken, reportOf, type Finding } from './finding.ts'
 import { connectRules, proxiedDispatcher } from '../../platform/rest/connection.ts'
 import { createMemoryBudget } from '../../platform/rest/memory-budget.ts'
-import { createPlatformClient, type PlatformClient } from '../../platform/rest/client.ts'
-import type { HookOwner } from '../../platform/rest/hook-wish.ts'
+import { createPlatformClient, type RestClient } from '../../platform/rest/client.ts'
+import type { CallOptions, HookOwner } from '../../platform/port.ts'
 import { ownPipelinesOf } from '../../discovery/poll-own-pipelines.ts'
 import { pollScopeOf } from '../../discovery/poll-scope.ts'
 import { createStoredBudget } from '../../discovery/stored-budget.ts'
@@ -14,7 +14,6 @@ import { reasonOf } from '../../lib/fault.ts'
 import { silentLog } from '../../lib/log.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { version } from '../../lib/version.ts'
-import type { CallOptions } from '../../platform/rest/call.ts'
 import { proxiesOf } from '../../config/destinations.ts'
 import type { Config } from '../../config/options.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
@@ -26,7 +25,7 @@ const timeouts = { connect: 5_000, answer: 10_000 }
 const clockMayDiffer = 30_000
 
 /** Undefined without a platform and a token. */
-export function platformClient(config: Config): PlatformClient | undefined {
+export function platformClient(config: Config): RestClient | undefined {
   const { url, token, tokenType, caFile, budget } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
   return createPlatformClient({
@@ -55,7 +54,7 @@ export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonl
 }
 
 /** Sends requests that the daemon sends, too: nothing else shows whether the token's scopes suffice. */
-export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
+export async function checkPlatform(config: Config, client: RestClient | undefined): Promise<Finding[]> {
   const report = reportOf('platform')
   if (config.platform.url === undefined) {
     return [report('skipped', 'No platform API is configured (PIPESPAN_PLATFORM_URL).')]
@@ -89,7 +88,7 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
 /** The lists that the poller reads, each with its name. */
 function polledLists(
   config: Config,
-  client: PlatformClient,
+  client: RestClient,
 ): { readonly name: string; readonly pages: AsyncIterable<unknown> }[] {
   const { ownPipelines, memberProjects } = pollScopeOf(config.poll)
   const ofAll = [
@@ -97,15 +96,12 @@ function polledLists(
       ? [{ name: "its user's pipelines in all projects", pages: ownPipelinesOf(client, {}, call) }]
       : []),
     ...(memberProjects
-      ? [{ name: 'the projects that its user is a member of', pages: client.memberProjects({}, call) }]
+      ? [{ name: 'the projects that its user is a member of', pages: client.projects('member', {}, call) }]
       : []),
   ]
   const named = ownersOf(config).map(({ owner, name }) => ({
     name,
-    pages:
-      'project' in owner
-        ? client.projectPipelines(owner.project, {}, call)
-        : client.groupProjects(owner.group, {}, call),
+    pages: 'project' in owner ? client.projectPipelines(owner.project, {}, call) : client.projects(owner, {}, call),
   }))
   return [...ofAll, ...named]
 }

@@ -5,7 +5,7 @@ import { configuration, ingestToken, manifest, webhookSecret } from './own-steps
 import { createIngestTokens } from '../../tokens/client.ts'
 import { commandPauses } from '../../tokens/pauses.ts'
 import { createMemoryBudget } from '../../platform/rest/memory-budget.ts'
-import { createPlatformClient, type PlatformClient } from '../../platform/rest/client.ts'
+import { createPlatformClient, type RestClient } from '../../platform/rest/client.ts'
 import { exitCode, print, type Terminal } from '../terminal.ts'
 import { Fault } from '../../lib/fault.ts'
 import { diskCodeOf, onDisk, takeFolder } from './folder.ts'
@@ -71,8 +71,8 @@ function planText(steps: readonly SetupStep[], { folder }: SetupAnswers): string
 
 async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal: Terminal): Promise<number> {
   const { ownerToken, apiKey, observabilityUrl } = answers
-  const clients: PlatformClient[] = []
-  const connect = (token: Secret): PlatformClient => {
+  const clients: RestClient[] = []
+  const connect = (token: Secret): RestClient => {
     const client = platformOf(answers, () => token.reveal())
     clients.push(client)
     return client

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { hour, pathOf, point, type Collected, type Collector, type Round } from './collector.ts'
 import { maybe, wireId, wireText } from '../rest/wire-field.ts'
-import { PlatformError } from '../rest/platform-error.ts'
+import { PlatformError } from '../port.ts'
 
 const begun = z.object({ id: wireId })
 /** Older platforms answer with a bare number (202) while it is made. */

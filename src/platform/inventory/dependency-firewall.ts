@@ -2,7 +2,7 @@
 // audit events.
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
-import { PlatformError } from '../rest/platform-error.ts'
+import { PlatformError } from '../port.ts'
 import type { Asking } from '../rest/asking.ts'
 
 const enablement = z.object({ enabled: z.boolean() })

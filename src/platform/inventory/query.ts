@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { stringify } from 'yaml'
 import { maybe, wireText } from '../rest/wire-field.ts'
-import { PlatformError } from '../rest/platform-error.ts'
+import { PlatformError } from '../port.ts'
 import type { Asking } from '../rest/asking.ts'
 import type { Collected, CollectedPoint } from './collector.ts'
 

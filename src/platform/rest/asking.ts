@@ -1,6 +1,6 @@
 // Plain requests to any path of the API, for the inventory: one object, a whole list, a change.
 import type { z } from 'zod'
-import type { CallOptions } from './call.ts'
+import type { CallOptions } from '../port.ts'
 import type { Query } from './query.ts'
 import type { Reader } from './read.ts'
 

@@ -2,16 +2,16 @@
 import { z } from 'zod'
 import { auditAddress, auditAttributes, auditBody, auditKind, auditName } from './audit-table.ts'
 import { cleaned, digest, type EventWords } from '../webhook/read-event.ts'
+import { createTextRedaction } from '../text-redaction.ts'
+import { vendors } from '../vendor.ts'
 import { first } from '../webhook/event-fields.ts'
 import { known } from '../known.ts'
 import { readId, readObject, readText, readTime, type WireObject } from '../wire-read.ts'
-import type { EventValue, PlatformEvent } from '../../model/event.ts'
+import type { EventValue } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import { segmentOf, type Query, type ResourceId } from './query.ts'
-
-/** Audit events of the whole instance, of one group with its projects, or of one project. */
-export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }
+import { segmentOf, type Query } from './query.ts'
+import type { AuditEvent, AuditSource } from '../port.ts'
 
 export function auditPath(source: AuditSource): string {
   if (source === 'instance') return '/audit_events'
@@ -39,44 +39,42 @@ function wholeSeconds(seconds: number): string {
   return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
-export interface RestAuditEvent {
-  readonly id: number
-  readonly createdAt: Millis
-  /** The whole event. */
-  readonly json: WireObject
-}
-
-/** An event without id or time is invalid, because it cannot be recognised again. */
-export const restAuditEvent = z.unknown().transform((item, context): RestAuditEvent => {
-  const json = readObject(item)
-  const id = readId(json?.id)
-  const createdAt = readTime(json?.created_at)
-  if (json !== undefined && id !== undefined && createdAt !== undefined) return { id, createdAt, json }
-  context.addIssue({ code: 'custom', message: 'no id, or no time' })
-  return z.NEVER
-})
-
 export interface AuditWords extends EventWords {
   /** Whether addresses of clients are exported. */
   readonly address: boolean
 }
 
+export const defaultAuditWords: AuditWords = {
+  ...{ profile: vendors.generic, redactText: createTextRedaction([]), address: false },
+}
+
+/** An event without id or time is invalid, because it cannot be recognised again. */
+export const restAuditEvent = (instance: string, words: AuditWords) =>
+  z.unknown().transform((item, context): AuditEvent => {
+    const json = readObject(item)
+    const id = readId(json?.id)
+    const at = readTime(json?.created_at)
+    if (json !== undefined && id !== undefined && at !== undefined)
+      return { id, event: readEvent({ id, at, json }, instance, words) }
+    context.addIssue({ code: 'custom', message: 'no id, or no time' })
+    return z.NEVER
+  })
+
 /** Its id and time identify it. They are the same whether it was read of the instance, of its group or of a parent group. */
-export function readAuditEvent(
-  { id, createdAt, json }: RestAuditEvent,
+function readEvent(
+  { id, at, json }: { readonly id: number; readonly at: Millis; readonly json: WireObject },
   instance: string,
-  words: AuditWords,
-): PlatformEvent {
-  const { profile, redactText, address } = words
+  { profile, redactText, address }: AuditWords,
+): AuditEvent['event'] {
   const attributes: Record<string, EventValue> = {}
   for (const { key, read, isFree } of address ? [...auditAttributes, auditAddress] : auditAttributes) {
     const given = read(json, profile)
     const clean = typeof given === 'string' ? cleaned(given, isFree === true, redactText) : given
     if (clean !== undefined && clean !== '') attributes[key] = clean
   }
-  const key = digest([instance, auditKind, id, Math.floor(createdAt / 1_000)])
+  const key = digest([instance, auditKind, id, Math.floor(at / 1_000)])
   return {
-    ...{ instance, kind: auditKind, name: auditName, at: createdAt, severity: 'info', attributes },
+    ...{ instance, kind: auditKind, name: auditName, at, severity: 'info', attributes },
     ...known({ project: projectOf(json), group: groupOf(json) }),
     body: cleaned(auditBody(json), true, redactText),
     ...{ object: key, key, content: key },

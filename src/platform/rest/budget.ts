@@ -10,10 +10,7 @@
 // At most `perMinute` requests are granted in any minute: the burst and the refill of a minute together. Each lower priority leaves a larger reserve,
 // so that higher ones are served sooner.
 import type { Millis } from '../../model/instant.ts'
-
-/** The most urgent first: enrichment of finished runs, requests of pages, polling, backfill, job logs and reports. */
-export const priorities = ['enrich', 'page', 'poll', 'backfill', 'inside'] as const
-export type Priority = (typeof priorities)[number]
+import type { BudgetFacts, BudgetSnapshot, Priority } from '../port.ts'
 
 export interface BudgetRules {
   /** Most requests in any minute, at least 1. */
@@ -31,39 +28,10 @@ export interface BudgetState {
   readonly announced?: { readonly remaining: number; readonly until: Millis } | undefined
 }
 
-/** The rate limit from the headers of an answer, as durations in ms, because the platform's clock may differ. */
-export interface BudgetFacts {
-  readonly remaining?: number | undefined
-  readonly resetIn?: number | undefined
-  /** How long no request may be sent. */
-  readonly pause?: number | undefined
-}
-
 export interface Grant {
   readonly state: BudgetState
   /** 0: granted. Otherwise ask again after so many ms. */
   readonly waitMs: number
-}
-
-export interface BudgetSnapshot {
-  readonly perMinute: number
-  /** Requests available now. */
-  readonly available: number
-  /** How long the platform's pause still lasts, ms; 0 when there is none. */
-  readonly pausedFor: number
-  /** What the platform says is left of its own limit. */
-  readonly remaining?: number | undefined
-}
-
-/** The budget of one token, wherever its state is stored. */
-export interface Budget {
-  /** Resolves when a request may be sent; it is then counted. Rejects with the signal's reason when that is aborted. */
-  take(priority: Priority, signal?: AbortSignal): Promise<void>
-  /** Called with the rate limit from an answer's headers. */
-  observed(facts: BudgetFacts): Promise<void>
-  snapshot(): Promise<BudgetSnapshot>
-  /** Whether a request of this priority would have to wait now. */
-  isShort(priority: Priority): Promise<boolean>
 }
 
 const minute = 60_000

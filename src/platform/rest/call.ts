@@ -1,6 +1,6 @@
-// The options of all requests to the platform, and those of a single call.
+// The options of all requests to the platform.
 import type { BackoffOptions } from '../../lib/backoff.ts'
-import type { Budget, Priority } from './budget.ts'
+import type { Budget } from '../port.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Dispatcher } from 'undici'
 import type { ExchangeLimits } from './exchange.ts'
@@ -34,12 +34,4 @@ export interface RequesterOptions {
   readonly onUnauthorized?: (() => void) | undefined
   readonly clock: Clock
   readonly log: Log
-}
-
-export interface CallOptions {
-  readonly priority: Priority
-  /** Ends waiting and sending; the call then rejects with its reason. */
-  readonly signal?: AbortSignal | undefined
-  /** Called when the budget has granted the request: a deadline for the answer must start here, not before. */
-  readonly onSend?: (() => void) | undefined
 }

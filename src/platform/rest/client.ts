@@ -4,25 +4,23 @@ import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
-import { createJobLogReader, type JobLogOptions, type JobLogRead } from './job-log.ts'
-import { createReader, type ListOptions, type OnLeftOut } from './read.ts'
+import { createJobLogReader } from './job-log.ts'
+import type { Budget, CallOptions, ListOptions, Pages, PlatformClient, ResourceId } from '../port.ts'
+import { createReader, type OnLeftOut } from './read.ts'
 import { createRequester } from './request.ts'
-import type { CallOptions, RetryRules } from './call.ts'
+import type { RetryRules } from './call.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
-import { hooksPath, wireHook, type HookOwner, type HookWish } from './hook-wish.ts'
-import { segmentOf, type ResourceId } from './query.ts'
+import { hooksPath, wireHook } from './hook-wish.ts'
+import { segmentOf } from './query.ts'
 import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
-import { auditPath, auditQuery, restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
+import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
-import { restIssue, type RestIssue } from './issues.ts'
-import { restCommit, type RestCommit } from './commits.ts'
+import { restIncident } from './issues.ts'
+import { restCommit } from './commits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Budget } from './budget.ts'
-import type { HookDelivery, PipelineListItem, PlatformHook, PlatformProject } from './lists.ts'
-import type { Page } from './pages.ts'
 import type { StreamPace } from './stream.ts'
 import type { TokenType } from './credentials.ts'
 
@@ -50,87 +48,20 @@ export interface PlatformClientOptions {
   /** Called for every answer 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
   readonly onLeftOut?: OnLeftOut | undefined
+  /** How audit events are read; default: known secrets are redacted, addresses of clients left out. */
+  readonly auditWords?: AuditWords | undefined
   readonly clock: Clock
   readonly log: Log
 }
 
-export type DeliveryStatus = 'successful' | 'client_failure' | 'server_failure'
-
-/** All calls reject with a PlatformError, or with the reason of an aborted signal. Lists are fetched page by page while they are read. */
-export interface PlatformClient {
-  /** Normalised base URL, part of the key of all runs observed through this client. */
-  readonly instance: string
-  /** The pipelines that the token's own user triggered in all projects, the newest first (keyset). */
-  ownPipelines(
-    query: {
-      readonly source?: string | undefined
-      readonly createdAfter?: Millis | undefined
-      readonly createdBefore?: Millis | undefined
-    },
-    options: ListOptions,
-  ): Pages<PipelineListItem>
-  /** A project's pipelines that changed at or after an instant, the longest unchanged first. Children only by their source. */
-  projectPipelines(
-    project: ResourceId,
-    query: {
-      readonly updatedAfter?: Millis | undefined
-      readonly updatedBefore?: Millis | undefined
-      readonly source?: string | undefined
-      readonly scope?: 'running' | 'pending' | 'finished' | undefined
-    },
-    options: ListOptions,
-  ): Pages<PipelineListItem>
+/** What this room also asks. */
+export interface RestClient extends PlatformClient {
   pipeline(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestPipeline>
   /** All attempts, retried ones too; no bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
   /** The W3C traceparent among the pipeline's variables, if it is valid; nothing else of them is read. */
   pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
-  project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
-  /** Whether the token is an administrator's; false if the answer does not tell. */
-  isAdministrator(options: CallOptions): Promise<boolean>
-  /** Projects that are not archived, by their ids: those that the token's user maintains, or all that it can see. */
-  projects(query: { readonly maintained: boolean }, options: ListOptions): Pages<PlatformProject>
-  /** The group's projects, including those of subgroups, the most recently active first. */
-  groupProjects(
-    group: ResourceId,
-    query: { readonly activeAfter?: Millis | undefined },
-    options: ListOptions,
-  ): Pages<PlatformProject>
-  /** Projects that are not archived and that the token's user is a member of, also through a group, in the same order. */
-  readonly memberProjects: (
-    query: { readonly activeAfter?: Millis | undefined },
-    options: ListOptions,
-  ) => Pages<PlatformProject>
-  hooks(owner: HookOwner, options: ListOptions): Pages<PlatformHook>
-  /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
-  createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
-  editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
-  /** Deliveries of the past seven days. `status` may be one HTTP status. */
-  hookDeliveries(
-    owner: HookOwner,
-    hookId: number,
-    query: { readonly status?: DeliveryStatus | number | undefined },
-    options: ListOptions,
-  ): Pages<HookDelivery>
-  /** Audit events within at most 30 days, both ends included, the newest id first (keyset). */
-  auditEvents(
-    source: AuditSource,
-    query: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined },
-    options: ListOptions,
-  ): Pages<RestAuditEvent>
-  /** Incidents of all projects that the token can see that changed at or after an instant, the longest unchanged first. */
-  incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<RestIssue>
-  /** Whether the token is an owner's: only owners see the group's runner token. */
-  ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
-  /** The commits that `to` has and `from` has not, the newest first. `firstParent`: only along first parents. */
-  commits(
-    project: ResourceId,
-    query: { readonly from: string; readonly to: string; readonly firstParent?: boolean | undefined },
-    options: ListOptions,
-  ): Pages<RestCommit>
-  /** A job's log, from its beginning. */
-  jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
   /** One of a job's artifacts, by its type. `read` gets the bytes as they arrive; its errors pass through. */
   jobArtifact<T>(
     project: ResourceId,
@@ -151,11 +82,7 @@ export interface PlatformClient {
   testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
   /** Plain requests, for the inventory. */
   asking(options: CallOptions): Asking
-  /** Ends every request under way. */
-  close(): Promise<void>
 }
-
-type Pages<T> = AsyncIterable<Page<T>>
 
 /** The platform's number of the role Maintainer, the lowest that may edit a project's hooks. */
 const maintainer = 40
@@ -167,7 +94,7 @@ const defaults = {
 }
 
 /** Throws a ConfigError when `url` is no http(s) address. */
-export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
+export function createPlatformClient(options: PlatformClientOptions): RestClient {
   const instance = normalizeInstance(options.url)
   if (instance === undefined) {
     throw new ConfigError(
@@ -195,16 +122,18 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   const reader = createReader(base, requester, options.log, options.onLeftOut)
   const { one, pages, change } = reader
   const readJobLog = createJobLogReader(requester)
+  const [pipelineItem, incident] = [restListItem(instance), restIncident(instance)]
+  const auditEvent = restAuditEvent(instance, options.auditWords ?? defaultAuditWords)
   return {
     instance,
     ownPipelines: ({ source, createdAfter, createdBefore }, call) =>
-      pages('/pipelines', restListItem, call, {
+      pages('/pipelines', pipelineItem, call, {
         source,
         created_after: iso(createdAfter),
         created_before: iso(createdBefore),
       }),
     projectPipelines: (project, { updatedAfter, updatedBefore, source, scope }, call) =>
-      pages(`/projects/${segmentOf(project)}/pipelines`, restListItem, call, {
+      pages(`/projects/${segmentOf(project)}/pipelines`, pipelineItem, call, {
         updated_after: iso(updatedAfter),
         updated_before: iso(updatedBefore),
         order_by: 'updated_at',
@@ -220,39 +149,29 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       traceparentIn(await one(`${pipelinePath(project, id)}/variables`, z.array(z.unknown()), call)),
     project: (project, call) => one(`/projects/${segmentOf(project)}`, restProject, call),
     isAdministrator: async call => (await one('/user', restUser, call)).is_admin === true,
-    projects: ({ maintained }, call) =>
-      pages('/projects', restProject, call, {
-        min_access_level: maintained ? maintainer : undefined,
+    projects: (of, { activeAfter }, call) => {
+      const active = { order_by: 'last_activity_at', sort: 'desc', last_activity_after: iso(activeAfter) }
+      if (typeof of === 'object')
+        return pages(`/groups/${segmentOf(of.group)}/projects`, restProject, call, {
+          include_subgroups: true,
+          ...active,
+        })
+      const byId = { pagination: 'keyset', order_by: 'id', sort: 'asc' }
+      return pages('/projects', restProject, call, {
         archived: false,
-        pagination: 'keyset',
-        order_by: 'id',
-        sort: 'asc',
-      }),
-    groupProjects: (group, { activeAfter }, call) =>
-      pages(`/groups/${segmentOf(group)}/projects`, restProject, call, {
-        include_subgroups: true,
-        order_by: 'last_activity_at',
-        sort: 'desc',
-        last_activity_after: iso(activeAfter),
-      }),
-    memberProjects: ({ activeAfter }, call) =>
-      pages('/projects', restProject, call, {
-        membership: true,
-        archived: false,
-        order_by: 'last_activity_at',
-        sort: 'desc',
-        last_activity_after: iso(activeAfter),
-      }),
+        min_access_level: of === 'maintained' ? maintainer : undefined,
+        ...(of === 'member' ? { membership: true, ...active } : byId),
+      })
+    },
     hooks: (owner, call) => pages(hooksPath(owner), restHook, call),
     createHook: (owner, wish, call) =>
       change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook(wish, { push_events: false }) }),
     editHook: (owner, hookId, wish, call) =>
       change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
-    hookDeliveries: (owner, hookId, { status }, call) =>
-      pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
-    auditEvents: (source, period, call) => pages(auditPath(source), restAuditEvent, call, auditQuery(period)),
+    hookDeliveries: (owner, hookId, call) => pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call),
+    auditEvents: (source, period, call) => pages(auditPath(source), auditEvent, call, auditQuery(period)),
     incidents: ({ updatedAfter }, call) =>
-      pages('/issues', restIssue, call, {
+      pages('/issues', incident, call, {
         scope: 'all',
         issue_type: 'incident',
         updated_after: iso(updatedAfter),

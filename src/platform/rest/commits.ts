@@ -1,18 +1,9 @@
-// Commits: only their ids and times, never messages or authors.
+// Commits: only their times, never ids, messages or authors.
 import { z } from 'zod'
 import { known } from '../known.ts'
-import { maybe, wireText, wireTime } from './wire-field.ts'
-import type { Millis } from '../../model/instant.ts'
-
-export interface RestCommit {
-  readonly id: string
-  readonly authoredAt?: Millis | undefined
-  readonly committedAt?: Millis | undefined
-}
+import { maybe, wireTime } from './wire-field.ts'
+import type { Commit } from '../port.ts'
 
 export const restCommit = z
-  .object({ id: wireText, authored_date: maybe(wireTime), committed_date: maybe(wireTime) })
-  .transform(({ id, authored_date: authoredAt, committed_date: committedAt }): RestCommit => ({
-    id,
-    ...known({ authoredAt, committedAt }),
-  }))
+  .object({ authored_date: maybe(wireTime), committed_date: maybe(wireTime) })
+  .transform(({ authored_date: authoredAt, committed_date: committedAt }): Commit => known({ authoredAt, committedAt }))

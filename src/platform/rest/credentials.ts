@@ -1,5 +1,5 @@
 // The header for each kind of token (REST document, "Authentication").
-import { PlatformError } from './platform-error.ts'
+import { PlatformError } from '../port.ts'
 
 /** `private`: a personal, project or group access token. `bearer`: an OAuth token. `job`: a CI/CD job token. */
 export type TokenType = 'private' | 'bearer' | 'job'

@@ -6,7 +6,7 @@
 //      └────── forgotten ◄─────────────────┘
 //
 // Only `certain` lets other requests continue: an answer may have been under way when the token was revoked.
-import type { PlatformError } from './platform-error.ts'
+import type { PlatformError } from '../port.ts'
 
 export interface EndpointFailures {
   /** A failure that is attributed to the platform. */

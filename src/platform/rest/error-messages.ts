@@ -1,7 +1,7 @@
 // The messages and remedies of all errors of requests.
 import { redact } from '../../lib/redaction.ts'
 import type { Said } from './error-body.ts'
-import { PlatformError, type PlatformErrorKind } from './platform-error.ts'
+import { PlatformError, type PlatformErrorKind } from '../port.ts'
 
 interface Refusal {
   readonly kind: PlatformErrorKind

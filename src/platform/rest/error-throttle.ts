@@ -7,15 +7,7 @@
 import { remember } from '../../lib/bounded-map.ts'
 import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'
-import type { PlatformError } from './platform-error.ts'
-
-export interface ErrorThrottle {
-  /** `stop`: other requests would fail too, so none should be sent for now. */
-  failed(subject: string, error: PlatformError): 'go-on' | 'stop'
-  answered(subject: string): void
-  /** What is wrong with the platform as a whole now. */
-  readonly ofPlatform: () => PlatformError | undefined
-}
+import type { ErrorThrottle, PlatformError } from '../port.ts'
 
 /** Most subjects that are remembered; the oldest is forgotten first. */
 const capacity = 10_000

@@ -1,24 +1,7 @@
 // Requests that create and edit webhooks on the platform.
-import { segmentOf, type ResourceId } from './query.ts'
+import { segmentOf } from './query.ts'
+import type { HookOwner, HookWish } from '../port.ts'
 import type { Change } from './request.ts'
-import type { Secret } from '../../lib/secret.ts'
-
-/** A hook belongs to a project or to a group. */
-export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
-
-/** The wanted settings of a hook. Undefined ones keep their value; a new hook has the platform's defaults, and only these events. */
-export interface HookWish {
-  /** Undefined: an existing hook keeps its URL. */
-  readonly url?: string | undefined
-  readonly pipelineEvents: boolean
-  readonly jobEvents: boolean
-  /** Wire names of other flags to set. */
-  readonly events?: readonly string[] | undefined
-  /** Secrets cannot be read back: the platform only says whether there is one. */
-  readonly token?: Secret | undefined
-  /** `whsec_…`. A platform that does not sign ignores it. */
-  readonly signingToken?: Secret | undefined
-}
 
 export function hooksPath(owner: HookOwner): string {
   return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`

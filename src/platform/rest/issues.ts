@@ -1,38 +1,31 @@
-// Issues in lists: only what incidents need, never titles or texts.
+// Incidents, as the platform lists them among its issues: never their titles or texts.
 import { z } from 'zod'
-import { known } from '../known.ts'
 import { maybe, wireId, wireText, wireTime } from './wire-field.ts'
-import type { Millis } from '../../model/instant.ts'
+import { reportedIncident, type Incident } from '../../model/incident.ts'
 
-export interface RestIssue {
-  readonly iid: number
-  readonly projectId: number
-  readonly state: string
-  readonly updatedAt: Millis
-  readonly openedAt?: Millis | undefined
-  readonly closedAt?: Millis | undefined
-  readonly severity?: string | undefined
-  /** Path of its project, from its full reference. */
-  readonly path?: string | undefined
-}
-
-export const restIssue = z
-  .object({
-    iid: wireId,
-    project_id: wireId,
-    state: wireText,
-    updated_at: wireTime,
-    created_at: maybe(wireTime),
-    closed_at: maybe(wireTime),
-    severity: maybe(wireText),
-    references: maybe(z.object({ full: maybe(wireText) })),
-  })
-  .transform((issue): RestIssue => ({
-    ...{ iid: issue.iid, projectId: issue.project_id, state: issue.state, updatedAt: issue.updated_at },
-    ...known({
-      openedAt: issue.created_at,
-      closedAt: issue.closed_at,
-      severity: issue.severity,
-      path: issue.references?.full?.replace(/#\d+$/, ''),
-    }),
-  }))
+/** An issue in an unknown state is invalid. */
+export const restIncident = (instance: string) =>
+  z
+    .object({
+      iid: wireId,
+      project_id: wireId,
+      state: wireText,
+      updated_at: wireTime,
+      created_at: maybe(wireTime),
+      closed_at: maybe(wireTime),
+      severity: maybe(wireText),
+      references: maybe(z.object({ full: maybe(wireText) })),
+    })
+    .transform((issue, context): Incident => {
+      const { iid, state, updated_at: at, created_at: openedAt, closed_at: closedAt, severity } = issue
+      // Its full reference begins with the path of its project.
+      const path = issue.references?.full?.replace(/#\d+$/, '')
+      const project = {
+        id: issue.project_id,
+        ...(path !== undefined && { path, name: path.split('/').at(-1) ?? path }),
+      }
+      const incident = reportedIncident({ instance, project, iid, state, at, openedAt, closedAt, severity })
+      if (incident !== undefined) return incident
+      context.addIssue({ code: 'custom', message: 'unknown state' })
+      return z.NEVER
+    })

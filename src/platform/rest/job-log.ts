@@ -1,23 +1,8 @@
 // Reads a job's log window by window. After a broken connection it continues there: by a range request, or, if the platform does not support these,
 // by skipping what was read. The first such request shows which, and this is remembered.
-import { PlatformError } from './platform-error.ts'
-import type { CallOptions } from './call.ts'
+import { PlatformError, type JobLogOptions, type JobLogRead } from '../port.ts'
 import type { Requester } from './request.ts'
 import type { Streamed } from './stream.ts'
-
-export interface JobLogRead {
-  /** Bytes passed to `onWindow`. */
-  readonly bytes: number
-  /** False if the log is longer than `maxBytes`. */
-  readonly isWhole: boolean
-}
-
-export interface JobLogOptions extends CallOptions {
-  /** How much of the log is read. */
-  readonly maxBytes: number
-  /** Called with each window, which is valid during the call only. */
-  readonly onWindow: (window: Uint8Array) => void
-}
 
 export type ReadJobLog = (url: URL, options: JobLogOptions) => Promise<JobLogRead>
 

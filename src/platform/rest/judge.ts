@@ -1,5 +1,5 @@
 // Judges an answer of the API: JSON, a move to another address, or an error.
-import type { PlatformError } from './platform-error.ts'
+import type { PlatformError } from '../port.ts'
 import { errorOfAnswer, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
 import { saidBy } from './error-body.ts'
 import type { Answer } from './exchange.ts'

@@ -1,5 +1,6 @@
 // A budget of one process, for tests and for commands without a store.
-import { freshBudget, grant, observe, snapshotOf, type Budget, type BudgetRules } from './budget.ts'
+import { freshBudget, grant, observe, snapshotOf, type BudgetRules } from './budget.ts'
+import type { Budget } from '../port.ts'
 import type { Clock } from '../../lib/clock.ts'
 
 export function createMemoryBudget(rules: BudgetRules, clock: Clock): Budget {

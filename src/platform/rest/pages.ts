@@ -1,13 +1,5 @@
 // Pages of a list, followed by the `Link` header (RFC 8288), for offset and keyset pagination. Without that header, see `read.ts`.
-import type { Millis } from '../../model/instant.ts'
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  /** Continues the list after this page, even after a restart (see `from`). Undefined: this was the last page. */
-  readonly next?: string | undefined
-  /** The platform's clock when it served this page. */
-  readonly servedAt?: Millis | undefined
-}
+import type { Page } from '../port.ts'
 
 /** The target of `rel="next"`, as the platform gave it. */
 export function nextLink(header: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 // Encodes ids and parameters in the URL of a request (REST document, "Request rules").
+import type { ResourceId } from '../port.ts'
 
 type Scalar = string | number | boolean
 
@@ -8,9 +9,6 @@ export type QueryValue = Scalar | undefined | readonly Scalar[] | Hash | readonl
 type Hash = Readonly<Record<string, Scalar | undefined>>
 
 export type Query = Readonly<Record<string, QueryValue>>
-
-/** A project or a group: its number, or its full path as people write it (`group/sub/project`). */
-export type ResourceId = number | string
 
 /** The id as a path segment, URL-encoded (`/` as `%2F`). Throws a RangeError for an invalid id, such as `..`, which would address something else. */
 export function segmentOf(id: ResourceId): string {

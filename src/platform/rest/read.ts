@@ -2,19 +2,14 @@
 import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
 import { encodeQuery, type Query } from './query.ts'
-import { nextLink, type Page } from './pages.ts'
+import { nextLink } from './pages.ts'
+import type { CallOptions, ListOptions, Page } from '../port.ts'
 import { servedAt } from './rate-limit.ts'
 import type { Log } from '../../lib/log.ts'
-import type { CallOptions } from './call.ts'
 import type { Change, Requester, RestAnswer } from './request.ts'
 
 /** The largest page that the platform serves (REST document, "Limits"). */
 const perPage = 100
-
-export interface ListOptions extends CallOptions {
-  /** A page's `next`: continues the list there, with its original query. */
-  readonly from?: string | undefined
-}
 
 export interface Reader {
   readonly one: <S extends z.ZodType>(

@@ -5,7 +5,7 @@ import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
 import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfSlow, errorOfStatus } from './error-messages.ts'
 import { saidBy } from './error-body.ts'
-import { PlatformError } from './platform-error.ts'
+import { PlatformError } from '../port.ts'
 import { redact } from '../../lib/redaction.ts'
 
 export interface Streamed {

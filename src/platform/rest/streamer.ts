@@ -7,9 +7,9 @@
 import { backoff } from '../../lib/backoff.ts'
 import { credentialHeaders, trimToken } from './credentials.ts'
 import { errorOfNoApi, errorOfStorage } from './error-messages.ts'
-import { PlatformError } from './platform-error.ts'
+import { PlatformError, type CallOptions } from '../port.ts'
 import { redirectTo, streamHead, type Streamed, type StreamHead } from './stream.ts'
-import type { CallOptions, RequesterOptions } from './call.ts'
+import type { RequesterOptions } from './call.ts'
 import { withPath, type Moves } from './moved.ts'
 
 export interface StreamOptions extends CallOptions {

@@ -8,10 +8,10 @@ import {
   grant,
   longestPause,
   observe,
-  priorities,
   snapshotOf,
   type BudgetState,
 } from '../../../src/platform/rest/budget.ts'
+import { priorities } from '../../../src/platform/port.ts'
 
 const minute = 60_000
 const perMinute = fc.integer({ min: 1, max: 400 })

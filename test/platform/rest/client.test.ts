@@ -25,8 +25,8 @@ describe('pipelines', () => {
       source: 'parent_pipeline',
     })
     expect(found).toMatchObject([
-      { id: 88120, projectId: 4711, status: 'success', updatedAt: Date.parse('2025-03-11T08:00:33.890Z') },
-      { id: 88121, status: 'quarantined', source: 'schedule' },
+      { id: 88120, project: { id: 4711 }, status: 'success', updatedAt: Date.parse('2025-03-11T08:00:33.890Z') },
+      { id: 88121, status: 'quarantined' },
     ])
     expect(found[0]).not.toHaveProperty('mergeRequest')
   })
@@ -81,7 +81,7 @@ describe('projects', () => {
   it('of a group come with those of its subgroups, by their activity', async () => {
     await using platform = await startPlatform(json(fixture('group-projects.json')))
     await using test = clientOf(platform.url)
-    const found = await allOf(test.client.groupProjects('harbour', { activeAfter: at }, poll))
+    const found = await allOf(test.client.projects({ group: 'harbour' }, { activeAfter: at }, poll))
     expect(platform.asked[0]!.path).toBe('/api/v4/groups/harbour/projects')
     expect(Object.fromEntries(platform.asked[0]!.query)).toEqual({
       per_page: '100',
@@ -121,7 +121,7 @@ describe('hooks', () => {
         alertStatus: 'disabled',
         disabledUntil: Date.parse('2025-03-11T10:00:00.000Z'),
         hasTemplate: false,
-        urlVariables: [],
+        mayBeAt: expect.any(Function) as unknown,
       },
     ]
     await expect(allOf(test.client.hooks({ project: 4711 }, poll))).resolves.toEqual(expected)
@@ -136,16 +136,15 @@ describe('hooks', () => {
     await using platform = await startPlatform(json(fixture('hook-deliveries.json')))
     await using test = clientOf(platform.url)
     const owner = { project: 4711 }
-    const found = await allOf(test.client.hookDeliveries(owner, 31, { status: 'server_failure' }, poll))
-    await allOf(test.client.hookDeliveries({ group: 9 }, 31, {}, poll))
+    const found = await allOf(test.client.hookDeliveries(owner, 31, poll))
+    await allOf(test.client.hookDeliveries({ group: 9 }, 31, poll))
     expect(platform.asked.map(({ url }) => url)).toEqual([
-      '/api/v4/projects/4711/hooks/31/events?per_page=100&status=server_failure',
+      '/api/v4/projects/4711/hooks/31/events?per_page=100',
       '/api/v4/groups/9/hooks/31/events?per_page=100',
     ])
     expect(found).toMatchObject([
       {
         id: 9001,
-        trigger: 'pipeline_hooks',
         isOversize: false,
         requestHeaders: { 'idempotency-key': '6f1c0000-9001', 'x-service-event': 'Pipeline Hook' },
         requestData: { object_kind: 'pipeline', object_attributes: { id: 88120 } },

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, inTurn, json, poll, rejection, startPlatform, token } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
-import { PlatformError } from '../../../src/platform/rest/platform-error.ts'
+import { PlatformError } from '../../../src/platform/port.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 

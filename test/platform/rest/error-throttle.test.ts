@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
-import { PlatformError, type PlatformErrorKind } from '../../../src/platform/rest/platform-error.ts'
+import { PlatformError, type PlatformErrorKind } from '../../../src/platform/port.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
 const error = (kind: PlatformErrorKind, endpoint?: string): PlatformError =>

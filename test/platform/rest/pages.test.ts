@@ -67,7 +67,7 @@ describe('a list', () => {
         json(all.filter(({ id }) => id > after).slice(0, 100))(asked, response)
       })
       await using test = clientOf(platform.url)
-      expect(ids(await allOf(test.client.projects({ maintained: false }, poll)))).toHaveLength(250)
+      expect(ids(await allOf(test.client.projects('all', {}, poll)))).toHaveLength(250)
     })
 
     it('goes on before the last creation of the cross-project list', async () => {

@@ -3,11 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { createMemoryBudget } from '../../../src/platform/rest/memory-budget.ts'
-import {
-  createPlatformClient,
-  type PlatformClient,
-  type PlatformClientOptions,
-} from '../../../src/platform/rest/client.ts'
+import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../../../src/platform/rest/client.ts'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../src/lib/clock.ts'
 
@@ -91,7 +87,7 @@ export function leapingClock(): Clock & { readonly slept: number[] } {
 export const token = 'pat-4f9d-very+secret/token'
 
 export interface TestClient extends AsyncDisposable {
-  readonly client: PlatformClient
+  readonly client: RestClient
   readonly clock: ReturnType<typeof leapingClock>
   /** Everything that was logged. */
   readonly logged: string[]
