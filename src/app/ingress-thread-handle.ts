@@ -7,7 +7,8 @@ import { Worker } from 'node:worker_threads'
 import { ConfigError, reasonOf, StoreError } from '../lib/fault.ts'
 import { after, every } from '../lib/timer.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
-import { readCounts, roomForCounts, type WebhookCounts } from '../ingress/webhook-counts.ts'
+import { allEventKinds } from '../platform/webhook/event-kind.ts'
+import { createWebhookCounts, type WebhookCounts } from '../ingress/webhook-counts.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { DaemonEvents } from './events.ts'
@@ -66,7 +67,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
   const thread = begunEarly ?? newThread()
   begunEarly = undefined
   thread.ref()
-  const counts = roomForCounts()
+  const counts = createWebhookCounts(allEventKinds)
   const order = (what: IngressOrder): void => thread.postMessage(what)
   let sentSecrets = JSON.stringify(secretTexts(config))
   let url: string | undefined
@@ -120,7 +121,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
 
   return {
     get counts() {
-      return readCounts(counts)
+      return counts.read()
     },
     get url() {
       return url
@@ -146,7 +147,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
             requireSignature: webhook.requireSignature,
             secrets: secretTexts(config),
             positions: positions.shared,
-            counts,
+            counts: counts.room,
           },
         })
       }),

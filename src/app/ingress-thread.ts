@@ -17,6 +17,7 @@ import { collectAfterStart } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { vendors, type VendorName } from '../platform/vendor.ts'
 import { Secret } from '../lib/secret.ts'
+import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import type { InboxWriter } from '../store/ports/inbox.ts'
 import type { StoreLocation } from '../store/store-location.ts'
@@ -108,8 +109,7 @@ function serveIngress(port: MessagePort): void {
       inbox: { abreast: store.abreast, put: async deliveries => timed(() => store.put(deliveries)) },
       secrets: () => secrets,
       requireSignature: settings.requireSignature,
-      profile: vendors[settings.profile],
-      events: selectEvents(settings.events),
+      reads: createDeliveryHeaders(vendors[settings.profile], selectEvents(settings.events)),
       counts: settings.counts,
       maxInFlight: bodyBytesWithin(memory),
       peers,

@@ -7,6 +7,7 @@ import { createPlatformClient, type RestClient } from '../platform/rest/client.t
 import type { Budget, PlatformError } from '../platform/port.ts'
 import { createPoller, type Poller } from '../discovery/poller.ts'
 import { pollMessage, pollScopeOf } from '../discovery/poll-scope.ts'
+import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { createRedelivery, type Redelivery } from '../discovery/redelivery.ts'
 import { createStoredBudget } from '../discovery/stored-budget.ts'
@@ -127,8 +128,9 @@ export function startPlatformParts(
     (config.redelivery || config.watchHooks) && publicUrl !== undefined
       ? createRedelivery({
           ...shared,
-          ...{ inbox, projects: scope.projects, groups: scope.groups, publicUrl, profile: profiles[platform.profile] },
-          ...{ events: selectEvents(config.events), redelivers: config.redelivery },
+          ...{ inbox, projects: scope.projects, groups: scope.groups, publicUrl, profile: platform.profile },
+          reads: createDeliveryHeaders(profiles[platform.profile], selectEvents(config.events)),
+          redelivers: config.redelivery,
           onAccepted: () => events.accepted.emit(),
           onOversize: project => poller?.hurry(project),
         })

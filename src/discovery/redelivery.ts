@@ -4,21 +4,17 @@
 // Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that has arrived after all
 // is recognised by its key.
 import { createRounds, type RoundsOptions } from './rounds.ts'
-import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
-import { headerOf, type Vendor } from '../platform/vendor.ts'
-import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
-import { readVariablesAlone } from '../platform/rest/variables.ts'
 import type {
   CallOptions,
+  DeliveryHeaders,
   HookDelivery,
   HookOwner,
   PlatformClient,
   PlatformHook,
   ResourceId,
 } from '../platform/port.ts'
-import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { Delivery, Inbox } from '../store/ports/inbox.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ProjectFacts } from '../model/observation.ts'
@@ -33,9 +29,8 @@ export interface RedeliveryOptions extends Omit<RoundsOptions, 'name'> {
   readonly groups: readonly string[]
   /** Hooks at this address, or below it, are the daemon's own. */
   readonly publicUrl: string
-  readonly profile: Vendor
-  /** Which deliveries are wanted. */
-  readonly events: Pick<EventSelection, 'takes'>
+  readonly profile: string
+  readonly reads: DeliveryHeaders
   /** False: hooks are only watched for metrics, with the lowest priority. */
   readonly redelivers: boolean
   /** Called when deliveries were accepted. */
@@ -62,7 +57,7 @@ export interface Redelivery extends Loop {
 const every = 300_000
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
-  const { client, inbox, profile } = options
+  const { client, inbox, profile, reads } = options
   const { hooks, gaugeReadings } = options.repositories
   const projects = new Map<string, ProjectFacts>()
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
@@ -119,7 +114,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     })
     const whose = 'group' in owner ? { group: of } : { project: await projectOf(owner.project) }
     const at = await gaugeReadings.now()
-    await gaugeReadings.put(readingOf(hook, whose, { profile: profile.name, at, goodFor: 3 * every }))
+    await gaugeReadings.put(readingOf(hook, whose, { profile, at, goodFor: 3 * every }))
   }
 
   async function projectOf(project: ResourceId): Promise<ProjectFacts> {
@@ -132,16 +127,14 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
 
   async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {
     const deliveries = failed.flatMap(record => {
-      const event = headerOf(record.requestHeaders, 'Event', profile) ?? ''
-      const kind = eventKindOfHeader(event)
-      if (kind !== undefined && !options.events.takes(kind)) return []
+      if (reads.unwanted(record.headers) !== undefined) return []
       counters.found += 1
       if (record.isOversize) {
         counters.oversize += 1
         options.onOversize('project' in owner ? String(owner.project) : undefined)
         return []
       }
-      return record.requestData === undefined ? [] : [deliveryOf(record, event, profile)]
+      return deliveryOf(record, reads) ?? []
     })
     if (deliveries.length === 0) return true
     const outcomes = await inbox.put(deliveries)
@@ -161,14 +154,10 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   return { ...rounds.loop({ every, retry: every }, round), counters, round }
 }
 
-function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Vendor): Delivery {
-  return {
-    key: deliveryKey(requestHeaders, 'sent'),
-    event: event.trim(),
-    instance: headerOf(requestHeaders, 'Instance', profile),
-    source: 'redelivery',
-    body: Buffer.from(JSON.stringify(requestData, readVariablesAlone)),
-  }
+function deliveryOf({ headers, body }: HookDelivery, reads: DeliveryHeaders): Delivery | undefined {
+  if (body === undefined) return undefined
+  const [key, event, instance] = [reads.key(headers, 'sent'), reads.event(headers), reads.instance(headers)]
+  return { key, event, instance, source: 'redelivery', body: body() }
 }
 
 function nameOf(owner: HookOwner): string {

@@ -1,7 +1,7 @@
 // Checks that the sender of a delivery knows the secret, by its token or its signature (Standard Webhooks 1.0.0).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
-import { headerOf, type Headers, type Vendor } from '../platform/vendor.ts'
+import type { DeliveryHeaders, Headers } from '../platform/port.ts'
 
 /** Several of each are valid at once, so that a secret can be changed without a gap. */
 export interface WebhookSecrets {
@@ -12,8 +12,7 @@ export interface WebhookSecrets {
 
 export interface WebhookPolicy {
   readonly requireSignature: boolean
-  /** Whose spelling of headers comes first. */
-  readonly profile: Pick<Vendor, 'headerPrefix'>
+  readonly reads: Pick<DeliveryHeaders, 'token'>
 }
 
 export type SecretFault = 'token' | 'signature' | 'timestamp'
@@ -45,9 +44,9 @@ const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
  */
 export function admit(headers: Headers, secrets: WebhookSecrets, policy: WebhookPolicy, now: number): Admission {
   const { tokens, signing } = secrets
-  const { requireSignature, profile } = policy
+  const { requireSignature, reads } = policy
   if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: 'without secret' }
-  const token = headerOf(headers, 'Token', profile)
+  const token = reads.token(headers)
   const showsToken = token !== undefined && isOneOf(tokens, token)
   if (headers['webhook-signature'] !== undefined && signing.length > 0) {
     const found = signatureOf(headers, signing, now)

@@ -4,24 +4,20 @@ import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
-import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
-import { noEvent, type EventSelection } from '../platform/webhook/event-selection.ts'
-import { headerOf, type Headers } from '../platform/vendor.ts'
 import type { PutOutcome } from '../store/ports/inbox.ts'
 import { bodyBytesWithin, createBodyBudget, type Standing } from './body-budget.ts'
-import { deliveryKey, type KeyProof } from '../platform/webhook/delivery-key.ts'
+import type { DeliveryHeaders, Headers } from '../platform/port.ts'
 import { looksLikeJsonObject } from './json-ends.ts'
 import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
 import { readBody } from './read-body.ts'
 import { createReadingTurns } from './reading-turns.ts'
 import { admit, isTokenRight, type Admission, type WebhookPolicy, type WebhookSecrets } from './verify-delivery.ts'
-import { countOne, readCounts, roomForCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
+import { createWebhookCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
 export interface WebhookIngressOptions extends WebhookPolicy {
   readonly inbox: PutBatchInbox
-  /** Which events are accepted; by default those of pipelines and jobs. */
-  readonly events?: Pick<EventSelection, 'takes'> | undefined
+  readonly reads: DeliveryHeaders
   /** Called for every request, as secrets may change while the daemon runs. */
   readonly secrets: () => WebhookSecrets
   /** Called after each commit that accepted something. Must not throw. */
@@ -29,7 +25,7 @@ export interface WebhookIngressOptions extends WebhookPolicy {
   /** Unix time in milliseconds. */
   readonly now: () => number
   readonly log: Log
-  /** Where to count, if another thread reads the counters (`roomForCounts`). */
+  /** Where to count, if another thread reads the counters (`WebhookCounter.room`). */
   readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
@@ -66,7 +62,7 @@ const outcomes: Readonly<Record<PutOutcome, Answer>> = {
 const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }
 
 export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
-  const { log, now, profile, events = noEvent } = options
+  const { log, now, reads } = options
   const maxBody = options.maxBody ?? largestBody
   const total = Math.max(maxBody, options.maxInFlight ?? bodyBytesWithin(undefined))
   // One largest body must fit into the share of unproven ones.
@@ -75,20 +71,28 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
   const turns = createReadingTurns(monotonic)
   const peers = options.peers ?? createProvenPeers()
   const batch = createPutBatch(options.inbox, { ...group, onAccepted: options.onAccepted })
-  const room = options.counts ?? roomForCounts()
-  const count = (name: Counted): void => countOne(room, name)
+  const counts = createWebhookCounts(reads.kinds, options.counts)
+  const count = (name: Counted): void => counts.count(name)
   const warn = sparseWarnings(log, now)
 
   /** The answer, if the headers alone decide it; undefined: read the body. */
   function answerToHeaders(headers: Headers, admission: Admission): Answer | undefined {
     if ('refused' in admission) return { refused: admission.refused }
     // Before the other checks: a refusal of an unwanted event would make the platform disable the webhook in the end.
-    if ('admitted' in admission && isNotOfInterest(headers)) return ignored(headers)
+    const unwanted = 'admitted' in admission ? unwantedOf(headers) : undefined
+    if (unwanted !== undefined) return unwanted
     if (!isJson(headers['content-type'])) return { refused: 'type' }
     const encoding = headers['content-encoding']
     if (typeof encoding === 'string' && encoding.toLowerCase() !== 'identity') return { refused: 'encoding' }
     if (Number(headers['content-length'] ?? 0) > maxBody) return { refused: 'size' }
     return undefined
+  }
+
+  function unwantedOf(headers: Headers): Answer | undefined {
+    const kind = reads.unwanted(headers)
+    if (kind === undefined) return undefined
+    count(`ignored ${kind}`)
+    return notOfInterest
   }
 
   async function receive(request: FastifyRequest, admission: Admission): Promise<Answer> {
@@ -104,7 +108,8 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
         }
         peers.proved(request.raw.socket, request.ip)
       }
-      if (isNotOfInterest(request.headers)) return ignored(request.headers)
+      const unwanted = unwantedOf(request.headers)
+      if (unwanted !== undefined) return unwanted
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
       if (!claim.prove(read.body.length)) return { refused: 'budget' }
       const answer = await putIntoInbox(request.headers, read.body, isSigned ? 'signed' : 'sent')
@@ -121,12 +126,11 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     return peers.knows(request.raw.socket, request.ip) ? 'known' : 'stranger'
   }
 
-  async function putIntoInbox(headers: Headers, body: Buffer, proof: KeyProof): Promise<Answer> {
-    const instance = headerOf(headers, 'Instance', profile)
-    const event = headerOf(headers, 'Event', profile)?.trim() ?? ''
+  async function putIntoInbox(headers: Headers, body: Buffer, proof: 'sent' | 'signed'): Promise<Answer> {
+    const [instance, event] = [reads.instance(headers), reads.event(headers)]
     try {
       const outcome = await batch.put({
-        key: deliveryKey(headers, proof),
+        key: reads.key(headers, proof),
         event: event.length <= maxEvent ? event : '',
         instance: instance !== undefined && instance.length <= maxInstance ? instance : undefined,
         source: 'webhook',
@@ -137,17 +141,6 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     } catch (error) {
       return { refused: 'store', cause: reasonOf(error) }
     }
-  }
-
-  function isNotOfInterest(headers: Headers): boolean {
-    const kind = eventKindOfHeader(headerOf(headers, 'Event', profile))
-    return kind !== undefined && !events.takes(kind)
-  }
-
-  function ignored(headers: Headers): Answer {
-    const kind = eventKindOfHeader(headerOf(headers, 'Event', profile)) ?? 'unknown'
-    count(`ignored ${kind}`)
-    return notOfInterest
   }
 
   function send(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
@@ -166,7 +159,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
 
   return {
     get counts() {
-      return readCounts(room)
+      return counts.read()
     },
     routes: async app => {
       // Fastify must not read the body: it is read within the budget once the headers are checked.

@@ -3,7 +3,7 @@
 import { Fault } from '../lib/fault.ts'
 import type { Incident } from '../model/incident.ts'
 import type { Millis } from '../model/instant.ts'
-import type { MergeRequest, ProjectFacts } from '../model/observation.ts'
+import type { MergeRequest, Observation, ProjectFacts } from '../model/observation.ts'
 import type { PlatformEvent } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 
@@ -174,16 +174,45 @@ export interface PlatformHook {
 /** A stored delivery of a hook. */
 export interface HookDelivery {
   readonly id: number
-  /** Names in lower case; the secret among them is redacted by the platform. */
-  readonly requestHeaders: Readonly<Record<string, string>>
-  /** The payload; undefined if it was too large to be recorded. */
-  readonly requestData?: unknown
+  /** The secret among them is redacted by the platform. */
+  readonly headers: Headers
+  /** Encodes the payload, without variables. Undefined: there is none. */
+  readonly body?: (() => Uint8Array) | undefined
+  /** It was too large to be recorded. */
   readonly isOversize: boolean
   /** A number, or a text if there was no answer (`internal error`). */
   readonly responseStatus?: string | undefined
   /** How long it took, s. */
   readonly duration?: number | undefined
 }
+
+/** Headers as Node's HTTP server gives them: names in lower case. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What the headers of a delivery say before its body is parsed. */
+export interface DeliveryHeaders {
+  /** All kinds of events: a closed set, so that they can be counted. */
+  readonly kinds: readonly string[]
+  token(headers: Headers): string | undefined
+  /** Empty without an event header. */
+  event(headers: Headers): string
+  /** The platform's base URL. */
+  instance(headers: Headers): string | undefined
+  /** The kind of event, if it is one that nobody wants. Undefined: it is wanted, or only the body says what it is. */
+  unwanted(headers: Headers): string | undefined
+  /** By it a repeated delivery is recognised; undefined if the sender gave none. `signed`: the signature over the delivery was verified. */
+  key(headers: Headers, proof: 'sent' | 'signed'): string | undefined
+}
+
+/** What a delivery's body is. */
+export type Parsed =
+  /** `dropped`: jobs in it without a usable id or status. */
+  | { readonly outcome: 'observation'; readonly observation: Observation; readonly dropped: number }
+  | { readonly outcome: 'event'; readonly event: PlatformEvent }
+  /** Nobody wants this kind of event. */
+  | { readonly outcome: 'ignored'; readonly kind: string }
+  /** `reason` ends in a remedy, and quotes nothing of the body. */
+  | { readonly outcome: 'unparseable'; readonly reason: string }
 
 /** Audit events of the whole instance, of one group with its projects, or of one project. */
 export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }

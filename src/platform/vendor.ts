@@ -1,4 +1,5 @@
-// The table of vendor names; no other code knows them. It imports nothing, as the ingress thread loads it.
+// The table of vendor names; no other code knows them. It imports only types, as the ingress thread loads it.
+import type { Headers } from './port.ts'
 
 export interface Vendor {
   readonly name: VendorName
@@ -33,9 +34,6 @@ export const vendors: Readonly<Record<VendorName, Vendor>> = {
 
 /** What comes after the prefix of a webhook header. */
 export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhook-UUID'
-
-/** Headers as Node's HTTP server gives them: names in lower case. */
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
  * A webhook header's value; undefined if it is absent or blank. All vendors' prefixes are accepted, the own one first: a renamed platform may

@@ -6,7 +6,6 @@ import { incidentOfEvent } from '../model/incident-event.ts'
 import { deploymentOfEvent } from '../model/deployment-event.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
-import { beginningOf } from '../platform/webhook/without-variables.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
 import type { Snapshotter, SnapshotStep } from './take-snapshots.ts'
@@ -29,7 +28,7 @@ export interface ProcessOptions {
   /** For runs that are due as soon as they are observed. */
   readonly snapshotter: Snapshotter
   /** Removes what must not be stored of a body that could not be decoded. */
-  readonly redact: (body: Uint8Array) => Uint8Array
+  readonly redact: (body: Uint8Array, onlyBeginning: boolean) => Uint8Array
   readonly version: string
   /** How events that are about no run are stored; undefined: not at all. */
   readonly events?: EventRules | undefined
@@ -241,7 +240,7 @@ async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[
 export async function quarantine(batch: LeasedBatch, item: InboxItem, reason: string): Promise<void> {
   const { counters, inbox, lease, log, redact, version } = batch
   // Redacting may be what kills the process: after the fourth death only the first bytes are kept.
-  const body = (item.deaths ?? 0) > 3 ? beginningOf(item.body) : redact(item.body)
+  const body = redact(item.body, (item.deaths ?? 0) > 3)
   if (!(await inbox.quarantine(lease.token, item.id, { reason, body, version }))) return
   counters.unparseable += 1
   // Logged after it is stored, so that `pipespan inbox show` finds it.

@@ -5,6 +5,7 @@ import { gaugesData } from '../../src/telemetry/metrics/gauges.ts'
 import { hookMetrics } from '../../src/discovery/hook-gauges.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
+import { createDeliveryHeaders } from '../../src/platform/webhook/delivery-headers.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
@@ -31,7 +32,7 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
   const oversize: (string | undefined)[] = []
   const again = (how: { redelivers: boolean }): Redelivery =>
     createRedelivery({
-      ...{ events: everyEvent, ...how },
+      ...how,
       client: world.client,
       inbox: world.store.inbox,
       repositories: world.store.repositories,
@@ -39,7 +40,8 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
       projects: [],
       groups: ['brightwater'],
       publicUrl,
-      profile: profiles.generic,
+      profile: 'generic',
+      reads: createDeliveryHeaders(profiles.generic, everyEvent),
       errors: createErrorThrottle(silentLog()),
       onAccepted: () => undefined,
       onOversize: project => oversize.push(project),

@@ -4,7 +4,9 @@ import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
 import { silentLog } from '../../src/lib/log.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { createDeliveryHeaders } from '../../src/platform/webhook/delivery-headers.ts'
+import { noEvent } from '../../src/platform/webhook/event-selection.ts'
+import { vendors } from '../../src/platform/vendor.ts'
 import type { WebhookSecrets } from '../../src/ingress/verify-delivery.ts'
 import { createWebhookIngress, type WebhookIngress, type WebhookIngressOptions } from '../../src/ingress/webhook.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -55,7 +57,7 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
   const ingress = createWebhookIngress({
     inbox: store.inbox,
     requireSignature: false,
-    profile: profiles.generic,
+    reads: createDeliveryHeaders(vendors.generic, noEvent),
     now: Date.now,
     ...options,
     log,

@@ -4,6 +4,7 @@ import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
 import { maybe, wireId, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
 import { maybeAt } from './hook-url.ts'
+import { readVariablesAlone } from './variables.ts'
 import { projectOfPipeline } from './normalize.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { HookDelivery, ListedPipeline, PlatformHook, PlatformProject } from '../port.ts'
@@ -126,12 +127,13 @@ export const restDelivery = z
     const headers = Object.entries(delivery.request_headers).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
     )
+    const data = isOversize ? undefined : delivery.request_data
     return {
       id: delivery.id,
-      requestHeaders: Object.fromEntries(headers),
+      headers: Object.fromEntries(headers),
       isOversize,
       ...known({
-        requestData: isOversize ? undefined : delivery.request_data,
+        body: data === undefined ? undefined : () => Buffer.from(JSON.stringify(data, readVariablesAlone)),
         responseStatus: delivery.response_status,
         duration: delivery.execution_duration,
       }),

@@ -1,9 +1,9 @@
 // The key by which a repeated delivery is recognised.
 import { createHash } from 'node:crypto'
-import type { Headers } from '../vendor.ts'
+import type { Headers } from '../port.ts'
 
 /** `sent`: the headers as they came. `signed`: the signature that covers `webhook-id` was verified. */
-export type KeyProof = 'sent' | 'signed'
+type KeyProof = 'sent' | 'signed'
 
 const namesOf: Readonly<Record<KeyProof, readonly string[]>> = {
   sent: ['idempotency-key', 'webhook-id'],

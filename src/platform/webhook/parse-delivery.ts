@@ -1,14 +1,13 @@
 // Parses a delivery's bytes into an observation or an event, or answers why not. Never throws, so that a bad delivery harms no other.
 import { Fault, PayloadError } from '../../lib/fault.ts'
-import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
+import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob } from './event-kind.ts'
 import { eventShape, readEvent } from './read-event.ts'
 import { noEvent, type EventSelection } from './event-selection.ts'
 import { createTextRedaction, type RedactText } from '../text-redaction.ts'
 import { parseJson } from './body-json.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
 import { traceparentOf } from '../traceparent.ts'
-import type { Observation } from '../../model/observation.ts'
-import type { PlatformEvent } from '../../model/event.ts'
+import type { Parsed } from '../port.ts'
 import type { Profile } from '../profile.ts'
 import type { Shape } from './wire-shape.ts'
 
@@ -33,14 +32,6 @@ export interface ParseOptions {
   /** Bodies from this size on are parsed selectively, bytes; 256 KiB by default. */
   readonly large?: number | undefined
 }
-
-export type Parsed =
-  /** `dropped`: jobs in it without a usable id or status. */
-  | { readonly outcome: 'observation'; readonly observation: Observation; readonly dropped: number }
-  | { readonly outcome: 'event'; readonly event: PlatformEvent }
-  | { readonly outcome: 'ignored'; readonly kind: EventKind }
-  /** `reason` ends in a remedy, and quotes nothing of the body. */
-  | { readonly outcome: 'unparseable'; readonly reason: string }
 
 const redactKnownShapes = createTextRedaction([])
 

@@ -9,9 +9,10 @@ const longestKey = 6 * 'variables'.length + 2
 
 /**
  * The body without fields named `variables`, at any depth; all else stays byte for byte. A body that is not JSON is cut to its first 4 KiB, and
- * before the word `variables`. Needs as much memory as the body.
+ * before the word `variables`; with `onlyBeginning` every body is. Needs as much memory as the body.
  */
-export function withoutVariables(body: Uint8Array): Uint8Array {
+export function withoutVariables(body: Uint8Array, onlyBeginning = false): Uint8Array {
+  if (onlyBeginning) return beginningOf(body)
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const from = beginOf(bytes)
   try {
@@ -26,7 +27,7 @@ export function withoutVariables(body: Uint8Array): Uint8Array {
 }
 
 /** The first 4 KiB, cut before the word `variables`. */
-export function beginningOf(body: Uint8Array): Uint8Array {
+function beginningOf(body: Uint8Array): Uint8Array {
   const beginning = body.subarray(0, keptOfText)
   const variables = Buffer.from(beginning).indexOf('variables')
   return variables === -1 ? beginning : beginning.subarray(0, variables)

@@ -146,14 +146,17 @@ describe('hooks', () => {
       {
         id: 9001,
         isOversize: false,
-        requestHeaders: { 'idempotency-key': '6f1c0000-9001', 'x-service-event': 'Pipeline Hook' },
-        requestData: { object_kind: 'pipeline', object_attributes: { id: 88120 } },
+        headers: { 'idempotency-key': '6f1c0000-9001', 'x-service-event': 'Pipeline Hook' },
         responseStatus: '503',
       },
       { id: 9002, responseStatus: 'internal error' },
       { id: 9003, responseStatus: '502', isOversize: true },
     ])
-    expect(found[2]).not.toHaveProperty('requestData')
+    expect(JSON.parse(String(found[0]!.body?.()))).toEqual({
+      object_kind: 'pipeline',
+      object_attributes: { id: 88120 },
+    })
+    expect(found[2]).not.toHaveProperty('body')
   })
 })
 
