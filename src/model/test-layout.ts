@@ -48,8 +48,7 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
     return { span, cases }
   })
   const spans = placed.slice(0, most).map(({ span }) => span)
-  const room = most - spans.length
-  const cases = room === 0 ? [] : placed.flatMap(one => one.cases).slice(0, room)
+  const cases = placed.flatMap(one => one.cases).slice(0, most - spans.length)
   return [...spans, ...cases].sort((a, b) => a.ordinal - b.ordinal)
 }
 

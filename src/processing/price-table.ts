@@ -18,7 +18,7 @@ export function createPriceTable(rules: readonly PriceRule[]): RateOf | undefine
   if (rules.length === 0) return undefined
   const ready = rules.map(rule => {
     const { tags = [], type, project = [] } = rule.match
-    const isOfProject = project.length === 0 ? () => true : picomatch([...project], { dot: true })
+    const isOfProject = picomatch([...project], { dot: true })
     const matches = (job: JobView, path: string | undefined): boolean =>
       (type === undefined || job.runner?.type === type) &&
       tags.every(tag => hasTag(job, tag)) &&

@@ -62,10 +62,12 @@ const writer = new BackWriter(64 * 1024)
 
 /** A request as protobuf. */
 export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
-  // An earlier request that failed may have left bytes.
-  writer.clear()
-  kind.content(writer, request)
-  return writer.take()
+  try {
+    kind.content(writer, request)
+    return writer.since(0)
+  } finally {
+    writer.clear()
+  }
 }
 
 function asJson<T>(kind: MessageKind<T>, request: T): string {

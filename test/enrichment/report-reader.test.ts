@@ -239,6 +239,8 @@ describe('the other reports of jobs, and their own spans', () => {
       'platform.report.dotenv.IMAGE': 'x:[REDACTED]',
       'platform.report.dotenv.DB_PASSWORD': '[REDACTED]',
     })
+    // With SECRET_ID, which no attribute may be named.
+    expect(reports.counters).toMatchObject({ values: 4, valuesDropped: 0 })
     expect(text).not.toContain('leaves not')
     expect(JSON.stringify(await store.totals.read(10))).not.toContain('leaves not')
   })

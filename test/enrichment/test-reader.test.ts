@@ -350,49 +350,54 @@ describe('the tests of jobs', () => {
     }
   })
 
-  it('are read from the platform’s own report where it does not hand out the artifact; that is asked for once', async () => {
-    begin()
-    const suite = (name: string, status: string) => ({
-      name,
-      total_time: 2,
-      test_cases: [
-        {
-          status,
-          name: 'adds',
-          classname: 'Cart',
-          execution_time: 1.5,
-          system_output: { message: 'm', type: 'T' },
-          stack_trace: 's',
-        },
-      ],
-    })
-    platform.reply = (request, response) => {
-      if (request.path.endsWith('/artifacts'))
-        response
-          .writeHead(400, { 'content-type': 'application/json' })
-          .end('{"error":"file_type does not have a valid value"}')
-      else
-        response
-          .writeHead(200, { 'content-type': 'application/json' })
-          .end(JSON.stringify({ test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }))
-    }
-    // Each job in a chunk of its own: it is still the first parallel one with a report that stands for the others.
-    chunkSize = 1
-    const parallel = [1, 2, 3].map(id => tested(id, { name: `unit ${id}/3`, ...(id === 1 && { artifactSizes: {} }) }))
-    await finish([...parallel, tested(4, { name: 'e2e' })])
-    expect(replaced).toEqual([expect.stringContaining('400')])
-    const report = '/api/v4/projects/3/pipelines/7/test_report'
-    expect(platform.asked.filter(({ path }) => path === report)).toHaveLength(1)
-    const all = (await records()).map(one => [one.eventName, attributesOf(one)['cicd.pipeline.task.run.id']])
-    expect(all.sort()).toEqual([
-      ['platform.test.case.failure', '2'],
-      ['platform.test.report', '2'],
-      ['platform.test.report', '4'],
-    ])
-    const before = platform.asked.length
-    await finish([tested(5, { name: 'e2e' })], 8)
-    expect(platform.asked.slice(before).map(({ path }) => path)).toEqual(['/api/v4/projects/3/pipelines/8/test_report'])
-  })
+  it.each(['error', 'message'])(
+    'are read from the platform’s own report where it does not hand out the artifact, with its %s; that is asked for once',
+    async key => {
+      begin()
+      const suite = (name: string, status: string) => ({
+        name,
+        total_time: 2,
+        test_cases: [
+          {
+            status,
+            name: 'adds',
+            classname: 'Cart',
+            execution_time: 1.5,
+            system_output: { message: 'm', type: 'T' },
+            stack_trace: 's',
+          },
+        ],
+      })
+      platform.reply = (request, response) => {
+        if (request.path.endsWith('/artifacts'))
+          response
+            .writeHead(400, { 'content-type': 'application/json' })
+            .end(`{"${key}":"file_type does not have a valid value"}`)
+        else
+          response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }))
+      }
+      // Each job in a chunk of its own: it is still the first parallel one with a report that stands for the others.
+      chunkSize = 1
+      const parallel = [1, 2, 3].map(id => tested(id, { name: `unit ${id}/3`, ...(id === 1 && { artifactSizes: {} }) }))
+      await finish([...parallel, tested(4, { name: 'e2e' })])
+      expect(replaced).toEqual([expect.stringContaining('400')])
+      const report = '/api/v4/projects/3/pipelines/7/test_report'
+      expect(platform.asked.filter(({ path }) => path === report)).toHaveLength(1)
+      const all = (await records()).map(one => [one.eventName, attributesOf(one)['cicd.pipeline.task.run.id']])
+      expect(all.sort()).toEqual([
+        ['platform.test.case.failure', '2'],
+        ['platform.test.report', '2'],
+        ['platform.test.report', '4'],
+      ])
+      const before = platform.asked.length
+      await finish([tested(5, { name: 'e2e' })], 8)
+      expect(platform.asked.slice(before).map(({ path }) => path)).toEqual([
+        '/api/v4/projects/3/pipelines/8/test_report',
+      ])
+    },
+  )
 
   it('have no time that is more than ten times as long as their job’s; such times are counted', async () => {
     begin()

@@ -17,7 +17,7 @@ function tables(): { readonly remembering: AttributeTable; readonly forgetful: A
 function written(table: AttributeTable, values: RowValues, tag: number): string {
   const writer = new BackWriter(16)
   table.write(writer, tag, values)
-  return Buffer.from(writer.take()).toString('hex')
+  return Buffer.from(writer.since(0)).toString('hex')
 }
 
 /** Few, and much alike, so that they come again in every way. */

@@ -29,7 +29,12 @@ describe('the inside of a job', () => {
     const lines = [t0, ...impossible].map((at, number) => ({ number, at, text: `line ${number}` }))
     for (const inside of [{ sections }, { ownSpans }]) {
       const spans = insideSpans(chunk!, { job, ...inside }, settings)
-      expect(spans.map(({ name }) => name)).toEqual([expect.stringContaining('part-0')])
+      expect(spans).toMatchObject([
+        {
+          ...{ name: expect.stringContaining('part-0') as string, droppedAttributesCount: 0 },
+          ...{ droppedEventsCount: 0, droppedLinksCount: 0 },
+        },
+      ])
     }
     expect(insideRecords(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
   })

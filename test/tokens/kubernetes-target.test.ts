@@ -6,6 +6,7 @@ import { systemClock, type Clock } from '../../src/lib/clock.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
 import type { ProgressPoint } from '../../src/tokens/logbook.ts'
+import { planRotation } from '../../src/tokens/rotation-plan.ts'
 import { rotateToken } from '../../src/tokens/rotation.ts'
 import type { Target } from '../../src/tokens/target.ts'
 import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
@@ -57,6 +58,16 @@ describe('a rotation of a Secret', () => {
     expect(JSON.stringify(annotations())).not.toContain(kubernetes.value('token'))
     expect(Object.keys(annotations())).toEqual([expect.stringMatching(/^pipespan\/rotation-[0-9a-f]{12}$/)])
   })
+
+  it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])(
+    'begins with data of %j, which holds no token yet',
+    async data => {
+      kubernetes.secret!.data = data
+      expect((await planRotation(parts(), usual)).join('\n')).toContain('holds no token yet')
+      expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+      expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+    },
+  )
 
   it('waits two minutes at least where no daemon can be asked, since volumes lag', async () => {
     await rotateToken(parts(), usual)

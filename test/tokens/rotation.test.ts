@@ -115,6 +115,13 @@ describe('a rotation', () => {
     expect(plan).toContain('Wait 600 s')
   })
 
+  it('says in a dry run that it would revoke nothing where older tokens are kept', async () => {
+    await rotateToken(world.parts(), usual)
+    const plan = await planRotation(world.parts(), { ...usual, keepOlder: true })
+    expect(plan.at(-1)).toBe('Leave the older tokens for the next rotation.')
+    expect(plan.join('\n')).not.toContain('revoke')
+  })
+
   it('says in a dry run which daemons it would wait for, or that no daemon reports', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()

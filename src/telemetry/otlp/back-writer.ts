@@ -30,13 +30,6 @@ export class BackWriter {
     this.#start = this.#buffer.length
   }
 
-  /** Answers the message and empties the writer. */
-  take(): Uint8Array {
-    const bytes = this.since(0)
-    this.clear()
-    return bytes
-  }
-
   /** A copy of what was written after the first `written` bytes. */
   since(written: number): Uint8Array {
     const bytes = Buffer.allocUnsafeSlow(this.written - written)

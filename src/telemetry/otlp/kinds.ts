@@ -95,7 +95,7 @@ const array: Kind<readonly AttributeValue[]> = embedded(
 export function headOf(key: string): Uint8Array {
   const writer = new BackWriter(3 * key.length + 8)
   string.write(writer.varint(tagOf(2, delimited)), tagOf(1, delimited), key)
-  return writer.take()
+  return writer.since(0)
 }
 
 /** KeyValue: 1 key, 2 value. */

@@ -1,0 +1,19 @@
+// Whether the other side may have received a request that failed: a token may be created twice where this is unknown.
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { Agent } from 'undici'
+import { expect, it } from 'vitest'
+import { send } from '../../src/tokens/request.ts'
+
+it('a request was not sent if no connection came to be in time', async () => {
+  const open = new Set<Socket>()
+  // Accepts connections, and never answers the first message of TLS.
+  const server = createServer(socket => void open.add(socket))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const dispatcher = new Agent({ connect: { timeout: 100 } })
+  const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}/tokens`)
+  const answer = await send({ method: 'POST', url, headers: {}, timeoutMs: 600_000, dispatcher })
+  expect(answer).toMatchObject({ kind: 'failed', sent: false, certificate: false })
+  for (const socket of open) socket.destroy()
+  await dispatcher.destroy()
+  server.close()
+})
