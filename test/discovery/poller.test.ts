@@ -70,6 +70,8 @@ describe('the poller alone', () => {
     const chunks = await world.sent()
     expect(chunks).toHaveLength(world.lifecycle.state.pipelines.size)
     expect(new Set(chunks.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+    // Each once: a parent counts as found with the first answer that names it.
+    expect(world.enricher.counters.completed).toBe(chunks.length)
     const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
     expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
   })

@@ -137,11 +137,12 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect(again[0]?.job).toBeUndefined()
     })
 
-    it('one that a dead process was counting is counted by the next at once, where one process alone may serve', async () => {
+    it('one that a dead process was counting, also if it was reported again meanwhile, is counted by the next at once, where one process alone may serve', async () => {
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
       expect(await store.deployments.take('together', 10, minute)).toEqual([])
       here.move(3 * minute)
       expect(await store.deployments.take('together', 10, minute)).toHaveLength(1)
+      await take(deploymentEvent(1, 'running', t0 + 10 * second))
       expect(await store.deployments.take('together', 10, minute)).toEqual([])
       await store.reclaim()
       const again = await store.deployments.take('together', 10, minute)
