@@ -1,18 +1,22 @@
-// Starts the admin listener: health, the pages, and `/metrics`.
+// Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
+import picomatch from 'picomatch'
 import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
+import { createGate } from '../web/gate.ts'
 import { createHealth } from '../web/health.ts'
 import { createListener } from '../web/listener.ts'
-import { createHiddenWords } from '../pages/access/hidden-words.ts'
+import { createHiddenWords } from '../web/hidden-words.ts'
 import { createMetricsPage } from '../web/metrics-page.ts'
 import { createScrapedMetrics } from '../export/scraped-metrics.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
 import { elapsed } from '../lib/clock.ts'
-import { hiddenPaths, pagesOf, type Shown } from './pages.ts'
 import { proveRoom } from '../store/maintenance/writable.ts'
+import { withoutPages } from '../web/without-pages.ts'
+import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { OwnTelemetry } from '../self-telemetry/own-telemetry.ts'
 import type { Routes } from '../web/listener.ts'
+import type { Shown } from './pages.ts'
 import type { Started, Steps } from './steps.ts'
 
 /** The part is its URL. */
@@ -32,19 +36,37 @@ export async function startAdmin(
   })
   const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).admin }
   const admin = createListener({ name: 'admin', ...config.admin.listen, basePath, trustProxy, health, log, limits })
-  const metrics = metricsPage(context, shown, own)
+  const isHidden = hiddenPaths(config)
+  const metrics = metricsPage(context, shown, own, isHidden)
   if (config.metrics.open) admin.register(metrics)
-  admin.register(pagesOf(context, shown, config.metrics.open ? [] : [metrics]))
+  const guarded = config.metrics.open ? [] : [metrics]
+  if (config.pages.enabled) {
+    const { pagesOf } = await import('./pages.ts')
+    admin.register(pagesOf(context, shown, { guarded, isHidden }))
+  } else {
+    const gate = createGate({ token: () => config.admin.token.current(), now: () => clock.now() })
+    admin.register(withoutPages(gate, guarded))
+  }
   const { url } = await admin.start()
   return { part: url, why: 'keep answering health checks until the end', stop: async () => admin.stop(drainDeadline) }
 }
 
+/** Whether a project is hidden, by its path; undefined: none is. */
+function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) => boolean) | undefined {
+  const hidden = pages.hide ?? []
+  return hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true })
+}
+
 /** `/metrics`: those of pipelines, where metrics are on, and the daemon's own. */
-function metricsPage({ config, store }: Context, { settings }: Shown, own: Pick<OwnTelemetry, 'collect'>): Routes {
+function metricsPage(
+  { config, store }: Context,
+  { settings }: Shown,
+  own: Pick<OwnTelemetry, 'collect'>,
+  isHidden: ((path: string) => boolean) | undefined,
+): Routes {
   const { totals, repositories } = store
   const { recentRuns, gaugeReadings } = repositories
   const { profile } = config.platform
-  const isHidden = hiddenPaths(config)
   const words = isHidden && createHiddenWords(isHidden)
   const ofPipelines = config.observability.export.includes('metrics')
     ? createScrapedMetrics({

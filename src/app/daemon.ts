@@ -12,7 +12,7 @@ import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts
 import { startInventory } from './inventory.ts'
 import { startJobReader } from './job-reader.ts'
 import { startEarly, type EarlyStart } from './early-start.ts'
-import { startRegressions } from './regressions.ts'
+import { judgesRegressions, startRegressions } from './regressions.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
@@ -78,7 +78,8 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     steps.add(startInventory(context, platform, selection, outlets.queues))
     steps.add(startMaintenance(context, outlets.queues))
     steps.add(startClockWatch(context))
-    steps.add(startTrends(context))
+    // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
+    steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
     steps.add(startRegressions(context, selection, outlets.queues))
 
     const counted = {

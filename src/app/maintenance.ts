@@ -21,9 +21,10 @@ export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
   return startLoop(createClockWatch({ store, clock, log }), 'clock checks continue after the next start')
 }
 
-export function startTrends({ config, store, clock, log }: Context): Started<Loop> {
+/** `counts`: whether anything reads new figures. */
+export function startTrends({ config, store, clock, log }: Context, counts: boolean): Started<Loop> {
   return startLoop(
-    createTrendLoop({ trends: store.views.trends, keep: config.trends.keep, clock, log }),
+    createTrendLoop({ trends: store.views.trends, counts, keep: config.trends.keep, clock, log }),
     'trends continue after the next start',
   )
 }

@@ -1,6 +1,5 @@
 // Connects the pages with the parts of the daemon whose state they show.
-import picomatch from 'picomatch'
-import { createPages } from '../pages/routes.ts'
+import { createPages, type PagesOptions } from '../pages/routes.ts'
 import { judgesSections } from './regressions.ts'
 import { previewRegressions } from '../regressions/preview.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
@@ -22,7 +21,7 @@ import type { PlatformParts } from './platform.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { PreviewRule } from '../pages/ports.ts'
+import type { PagesSettings, PreviewRule } from '../pages/ports.ts'
 import type { ExportedSpan } from '../pages/pipelines/exported-span.ts'
 import type { ExportQueueStatus } from '../pages/exports/queue-shape.ts'
 import type { Setup } from '../pages/sources/setup-shape.ts'
@@ -51,14 +50,12 @@ export interface Shown {
   readonly settings: TelemetrySettings
 }
 
-/** Undefined: nothing is hidden. */
-export function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) => boolean) | undefined {
-  const hidden = pages.hide ?? []
-  return hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true })
-}
-
 /** `guarded`: more routes to protect as the pages are. */
-export function pagesOf({ config, store, clock, log }: Context, shown: Shown, guarded: readonly Routes[]): Routes {
+export function pagesOf(
+  { config, store, clock, log }: Context,
+  shown: Shown,
+  { guarded, isHidden }: Pick<PagesOptions, 'guarded'> & Pick<PagesSettings, 'isHidden'>,
+): Routes {
   const { ingress, intake, snapshotter, exporter, flush, platform, settings } = shown
   const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = store
   const startedAt = clock.now()
@@ -74,7 +71,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       readsAudit: (config.audit ?? []).length > 0,
       readsTests: config.tests,
       regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
-      isHidden: hiddenPaths(config),
+      isHidden,
     },
     parts: {
       ...{ views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters, log },

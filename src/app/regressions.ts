@@ -1,4 +1,4 @@
-// Starts the search for pipelines and jobs that became slower or less reliable, unless it is switched off.
+// Starts the search for pipelines and jobs that became slower or less reliable, unless it is switched off or nothing would show what it finds.
 import { createJudge, type Judge } from '../regressions/judge-loop.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { startLoop, type Started } from './steps.ts'
@@ -21,7 +21,16 @@ export function judgesSections({ job }: Pick<Config, 'job'>): boolean {
   return job.sections.includes('all')
 }
 
-/** The part is undefined if it is switched off. */
+/** Without pages, only if they are exported. */
+export function judgesRegressions({
+  regressions,
+  pages,
+  events,
+}: Pick<Config, 'regressions' | 'pages' | 'events'>): boolean {
+  return regressions.enabled && (pages.enabled || events.includes(regressionWord))
+}
+
+/** The part is undefined if nothing is judged. */
 export function startRegressions(
   context: Context,
   selection: Selection,
@@ -29,7 +38,7 @@ export function startRegressions(
 ): Started<Judge | undefined> {
   const { config, store, clock, log } = context
   const why = 'what is new is judged after the next start'
-  if (!config.regressions.enabled) return startLoop(undefined, why)
+  if (!judgesRegressions(config)) return startLoop(undefined, why)
   const taking = { runs: store.runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
   const part = createJudge({
     ...{ views: store.views, regressions: store.repositories.regressions, rule: ruleOf(config), clock, log },

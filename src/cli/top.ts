@@ -135,6 +135,8 @@ async function overviewAt(from: string, headers: Record<string, string>, dispatc
     const remedy = "Set PIPESPAN_ADMIN_TOKEN to the daemon's value."
     throw new Unanswered(`The daemon at ${from} does not accept the admin token configured here.`, remedy)
   }
+  if (answer?.text.includes('PIPESPAN_PAGES=false') === true)
+    throw new Unanswered(`The pages of the daemon at ${from} are off.`, 'Set PIPESPAN_PAGES=true and restart it.')
   const remedy =
     'Give the address of its pages (PIPESPAN_ADMIN_LISTEN) with --url, and use the same version as the daemon.'
   throw new Unanswered(

@@ -124,20 +124,28 @@ const checks: readonly Check[] = [
     },
   },
   {
-    of: ['admin.listen', 'admin.token'],
+    of: ['admin.listen', 'admin.token', 'pages.enabled', 'metrics.open'],
     ofListeners: true,
-    find: ({ admin }) => {
+    find: ({ admin, pages, metrics }) => {
       if (isLoopback(admin.listen) || admin.token.current() !== undefined) return undefined
+      if (!pages.enabled && metrics.open) return undefined
+      const what = pages.enabled ? 'open the pages and retry or drop exports' : 'read /metrics'
       return {
-        what: `Anyone who can reach ${listenAddress.show(admin.listen)} could open the pages and retry or drop exports: there is no admin token.`,
+        what: `Anyone who can reach ${listenAddress.show(admin.listen)} could ${what}: there is no admin token.`,
         remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
       }
     },
   },
   {
-    of: ['pages.logs', 'admin.token', 'platform.token'],
+    of: ['pages.logs', 'pages.enabled', 'admin.token', 'platform.token'],
     find: ({ pages, admin, platform }) => {
       if (!pages.logs) return undefined
+      if (!pages.enabled) {
+        return {
+          what: 'Job logs are shown on the pages, which are off.',
+          remedy: 'Turn on pages.enabled (PIPESPAN_PAGES), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
+        }
+      }
       if (admin.token.current() === undefined) {
         return {
           what: 'Job logs would be visible to anyone who can reach the pages: there is no admin token.',

@@ -44,6 +44,11 @@ export const traceLink = setting(traceLinkKind, {
 })
 
 export const pageOptions = {
+  enabled: setting(boolean, {
+    variable: 'PIPESPAN_PAGES',
+    default: 'true',
+    says: 'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
+  }),
   logs: setting(boolean, {
     variable: 'PIPESPAN_PAGES_LOGS',
     default: 'false',

@@ -6,7 +6,7 @@ export const regressionOptions = {
   enabled: setting(boolean, {
     variable: 'PIPESPAN_REGRESSIONS_ENABLED',
     default: 'true',
-    says: 'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events.',
+    says: 'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
   }),
   slower: setting(integer({ min: 5, max: 1000 }), {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER',

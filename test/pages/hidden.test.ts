@@ -1,6 +1,6 @@
 // Projects that the configuration hides: nothing that anybody can read names them, wherever their names came from.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createHiddenWords } from '../../src/pages/access/hidden-words.ts'
+import { createHiddenWords } from '../../src/web/hidden-words.ts'
 import { readFileSync } from 'node:fs'
 import { openHouse, until, type House } from './house.ts'
 

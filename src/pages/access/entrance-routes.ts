@@ -31,7 +31,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
         .header('set-cookie', cookie(request, base, outcome.cookie, sessionLife / 1000))
         .redirect(`${base}${next}`, 303)
     }
-    if (outcome === 'wrong')
+    if (outcome === 'wrong token')
       return show(reply, bareDocument(loginPage(base, next, 'This is not the admin token.'), base), 401)
     const problem = 'This is not the admin token. After several wrong tokens answers are delayed for a while.'
     return show(reply.header('retry-after', '1'), bareDocument(loginPage(base, next, problem), base), 429)

@@ -2,8 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf, show } from '../layout/answers.ts'
 import { bareDocument } from '../layout/frame.ts'
+import { refuse } from '../../web/gate.ts'
 import { strangeHostPage } from './entrance.ts'
-import type { Access, Admission, Admitted } from './access.ts'
+import type { Access, Admitted } from './access.ts'
 
 /** Set on the routes of pages, which people open in a browser. All other routes are for programs. */
 export interface RouteReader {
@@ -29,27 +30,9 @@ export async function guard(
   }
   const forPeople = (request.routeOptions.config as RouteReader).forPeople === true
   if (forPeople && admission.as === 'strange host') return show(reply, bareDocument(strangeHostPage(), base), 403)
-  if (forPeople && admission.as === 'unknown' && request.method === 'GET') {
+  if (forPeople && (admission.as === 'no token' || admission.as === 'wrong token') && request.method === 'GET') {
     const next = addressOf(request, base)
     return reply.redirect(`${base}/login?${new URLSearchParams({ next }).toString()}`, 303)
   }
   return refuse(reply, admission.as)
-}
-
-function refuse(reply: FastifyReply, as: Exclude<Admission['as'], 'admitted'>): FastifyReply {
-  switch (as) {
-    case 'strange host':
-      return reply.code(403).send({
-        message: 'Use a loopback host name (localhost, 127.0.0.1), or configure an admin token (PIPESPAN_ADMIN_TOKEN).',
-      })
-    case 'unknown':
-      return reply
-        .code(401)
-        .header('www-authenticate', 'Bearer')
-        .send({ message: 'The admin token (PIPESPAN_ADMIN_TOKEN) is missing or wrong; send it as a bearer token.' })
-    case 'too many':
-      return reply.code(429).header('retry-after', '1').send({
-        message: 'Too many wrong tokens from this address; wait a moment. The right token is always accepted.',
-      })
-  }
 }

@@ -1,6 +1,6 @@
 // Hides projects (PIPESPAN_PAGES_HIDE) from the pages and the JSON API, as if they did not exist. Everything that they read comes
 // through this one wrapper.
-import { createHiddenWords } from './hidden-words.ts'
+import { createHiddenWords } from '../../web/hidden-words.ts'
 import { enough } from './hidden-lists.ts'
 import { isEvent } from '../../model/event.ts'
 import type { EventChunk } from '../../model/event.ts'

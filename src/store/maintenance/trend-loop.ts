@@ -6,6 +6,8 @@ import type { TrendViews } from '../ports/trends.ts'
 
 export interface TrendLoopOptions {
   readonly trends: TrendViews
+  /** False: nothing reads new figures, so it only deletes old ones. Chunks are counted later, if they are still stored when something does. */
+  readonly counts: boolean
   /** How long figures of days are stored, ms. */
   readonly keep: number
   readonly clock: Clock
@@ -21,23 +23,31 @@ const writeEvery = 5_000
 /** Between two rounds of forgetting, ms. */
 const pruneEvery = 3_600_000
 
-export function createTrendLoop({ trends, keep, clock, log }: TrendLoopOptions): Loop {
+export function createTrendLoop({ trends, counts, keep, clock, log }: TrendLoopOptions): Loop {
   let wroteAt = -Infinity
   let prunedAt = -Infinity
+
+  async function prune(): Promise<void> {
+    if (elapsed(clock) - prunedAt < pruneEvery) return
+    await trends.prune(keep)
+    prunedAt = elapsed(clock)
+  }
+
   return createLoop({
     name: 'trends',
     clock,
     log,
     turn: async () => {
+      if (!counts) {
+        await prune()
+        return pruneEvery
+      }
       const found = await trends.readAhead(chunks.ahead)
       if (found === 'more') return pause.busy
       if (found === 'all' && elapsed(clock) - wroteAt < writeEvery) return pause.idle
       if ((await trends.takeIn(chunks.written)) === chunks.written) return pause.busy
       wroteAt = elapsed(clock)
-      if (elapsed(clock) - prunedAt >= pruneEvery) {
-        await trends.prune(keep)
-        prunedAt = elapsed(clock)
-      }
+      await prune()
       return found === 'all' ? pause.idle : pause.busy
     },
   })

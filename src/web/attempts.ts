@@ -5,7 +5,7 @@
 // step for each attempt, up to the longest. All addresses together have a limit, too, against guesses from many of them.
 import { createHmac, randomBytes } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import type { Millis } from '../../model/instant.ts'
+import type { Millis } from '../model/instant.ts'
 
 export const limits = {
   /** How many different wrong tokens are free: of one address, and of all together. */
