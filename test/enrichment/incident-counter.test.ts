@@ -50,7 +50,7 @@ const issue = (
 describe.each([
   ['SQLite', async () => sqliteBench()],
   ['PostgreSQL', postgresBenches(newDatabase)],
-])('incidents are counted, on %s', (_name, bench) => {
+])('incidents are counted, on %s', (name, bench) => {
   let here: BareBench
   let store: Store
   let counter: OnceCounter<IncidentMeasure>
@@ -189,6 +189,15 @@ describe.each([
     expect(await counted()).toEqual({ low: [0, 1, 30 * 86_400 + 3_600] })
     expect(await store.incidents.prune(t0 + day, 10)).toBe(2)
     expect(await store.incidents.open({ limit: 10 })).toEqual([])
+  })
+
+  it('one that a dead process was counting is due at once for the next, where one process alone may serve', async () => {
+    await report(issue({ iid: 7, severity: 'high', openedAt: t0 - hour }, 'opened', t0 - hour))
+    here.move(countIn)
+    expect(await store.incidents.take(9, hour)).toHaveLength(1)
+    await store.reclaim()
+    await counter.drain()
+    expect(await counted()).toEqual(name === 'SQLite' ? { high: [1, 0, 0] } : {})
   })
 
   it('where no webhook reported its end: the platform is asked, one request a round, and for no more than what has changed', async () => {

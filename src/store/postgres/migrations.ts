@@ -1,5 +1,6 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited.
 import { comparedByIndex, comparedByRecent, countedTogether, listedLater } from '../sql/deployment-schema.ts'
+import { incidentsLeased } from '../sql/incident-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -25,4 +26,6 @@ export const postgresMigrations: readonly string[] = [
   listedLater,
   // 5: the small index of deployments has all that is compared. Here it is empty, as each deployment is listed at once.
   comparedByRecent,
+  // 6: it is known which incidents are leased.
+  incidentsLeased,
 ]

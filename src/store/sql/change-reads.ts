@@ -1,43 +1,21 @@
 // Leases, prunes and lists changes (merge requests), for both databases.
 import { countedOf } from './changes.ts'
+import { countingQueue } from './leased-queue.ts'
 import { json, number, record, text, word, type Row } from './columns.ts'
 import { changeStates, viewChange, type Change } from '../../model/change.ts'
-import { places, type Statements } from './statements.ts'
+import type { Statements } from './statements.ts'
 import type { Changes, ProjectChanges, ShownChange } from '../ports/changes.ts'
 
 export function changeStatements(
   sql: Statements,
 ): Pick<Changes, 'take' | 'extend' | 'prune' | 'list' | 'states' | 'open'> {
   const { damaged } = sql
+  const queue = countingQueue(sql, 'changes', 'change', record({ id: idOf, change: content }))
   const changeOf = (row: Row): Change | undefined =>
     damaged.orNothing({ change: row.id }, 'it is counted by its state alone', () => content(row))
   return {
-    take: async (limit, leaseMs) => {
-      const now = await sql.now()
-      // Mostly nothing is due, and a SELECT needs no transaction.
-      if ((await sql.all('SELECT 1 FROM changes WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
-      const rows = await sql.changed(
-        `UPDATE changes SET due_at = ?1, leased = 1
-         WHERE id IN (SELECT id FROM changes WHERE due_at <= ?2 ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
-         RETURNING id, content`,
-        [now + leaseMs, now, limit],
-      )
-      const due: { id: number }[] = []
-      for (const row of rows) {
-        const id = idOf(row)
-        const isWhole = damaged.orNothing({ change: row.id }, 'it is not counted', () => content(row))
-        if (isWhole === undefined) await sql.change('UPDATE changes SET due_at = NULL WHERE id = ?1', [id])
-        else due.push({ id })
-      }
-      return due.sort((a, b) => a.id - b.id)
-    },
-    extend: async (ids, leaseMs) => {
-      if (ids.length === 0) return
-      await sql.change(
-        `UPDATE changes SET due_at = ?1, leased = ?2 WHERE due_at IS NOT NULL AND id IN (${places(ids, 2)})`,
-        [(await sql.now()) + leaseMs, leaseMs > 0 ? 1 : 0, ...ids],
-      )
-    },
+    take: async (limit, leaseMs) => queue.take(limit, leaseMs),
+    extend: async (ids, leaseMs) => queue.extend(ids, leaseMs),
     prune: async (before, limit) =>
       sql.change(
         'DELETE FROM changes WHERE id IN (SELECT id FROM changes WHERE happened_at < ?1 AND known_at < ?1 ORDER BY happened_at LIMIT ?2)',

@@ -115,7 +115,7 @@ export function totalsOf(decided: readonly DecidedDeployment[]): ProjectIncremen
 }
 
 export const is: Readonly<Record<CountedHow, string>> = { together: 'apart = 0', apart: 'apart = 1' }
-export const neverDue = 'UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1'
+const neverDue = 'UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1'
 /** What is to be listed later is in the small index until then. */
 const later: Readonly<Record<Listing, string>> = { 'at once': '', later: ', recent = 1' }
 

@@ -1,5 +1,6 @@
 // Leases, prunes and lists deployments, for both databases.
-import { is, isAnyDue, neverDue } from './deployment-counting.ts'
+import { countingQueue } from './leased-queue.ts'
+import { is } from './deployment-counting.ts'
 import { json, number, optional, record, type Row } from './columns.ts'
 import { places, type Statements } from './statements.ts'
 import { viewDeployment, type Deployment } from '../../model/deployment.ts'
@@ -10,41 +11,12 @@ import type { Deployments, DueDeployment, ShownDeployment } from '../ports/deplo
 export function deploymentStatements(
   sql: Statements,
 ): Pick<Deployments, 'take' | 'extend' | 'defer' | 'prune' | 'pruneEarly' | 'list' | 'current'> {
+  const queue = countingQueue(sql, 'deployments', 'deployment', dueOf)
   const shown = (rows: readonly Row[]): ShownDeployment[] =>
     rows.flatMap(row => sql.damaged.orNothing({ deployment: row.id }, 'it is not shown', () => shownOf(row)) ?? [])
   return {
-    take: async (how, limit, leaseMs) => {
-      const now = await sql.now()
-      if (!(await isAnyDue(sql, how, now))) return []
-      const rows = await sql.changed(
-        `UPDATE deployments SET due_at = ?1, leased = 1
-         WHERE id IN (SELECT id FROM deployments WHERE due_at <= ?2 AND ${is[how]} ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
-         RETURNING id, content, tries`,
-        [now + leaseMs, now, limit],
-      )
-      const due: DueDeployment[] = []
-      for (const row of rows) {
-        const read = (): DueDeployment => ({ ...dueOf(row), deployment: content(row) })
-        const one = sql.damaged.orNothing({ deployment: row.id }, 'it is not counted', read)
-        if (one === undefined) await sql.change(neverDue, [idOf(row)])
-        else due.push(one)
-      }
-      return due.sort((a, b) => a.id - b.id)
-    },
-    extend: async (ids, leaseMs) => {
-      if (ids.length === 0) return
-      await sql.change(
-        `UPDATE deployments SET due_at = ?1, leased = ?2 WHERE due_at IS NOT NULL AND id IN (${places(ids, 2)})`,
-        [(await sql.now()) + leaseMs, leaseMs > 0 ? 1 : 0, ...ids],
-      )
-    },
-    defer: async (id, ms, counted) => {
-      const values = [(await sql.now()) + ms, counted ? 1 : 0, id]
-      await sql.change(
-        'UPDATE deployments SET due_at = ?1, leased = 0, tries = tries + ?2 WHERE id = ?3 AND due_at IS NOT NULL',
-        values,
-      )
-    },
+    ...queue,
+    take: async (how, limit, leaseMs) => queue.take(limit, leaseMs, is[how]),
     prune: async (before, limit) =>
       sql.change(
         `DELETE FROM deployments WHERE id IN
@@ -107,7 +79,7 @@ const flag = number('may_go')
 const mayGo = (row: Row): boolean => flag(row) === 1
 const knownAt = optional(number, 'known_at')
 const content = (row: Row): Deployment => storedDeployment(row.content)
-const dueOf = record({ id: idOf, tries: number('tries') })
+const dueOf: (row: Row) => DueDeployment = record({ id: idOf, deployment: content, tries: number('tries') })
 const figuresColumn = optional(json<DeploymentFigures>, 'figures')
 
 function shownOf(row: Row): ShownDeployment | undefined {

@@ -5,39 +5,26 @@ import {
   type EnrichmentItem,
   type EnrichmentQueue,
 } from '../ports/enrichment-queue.ts'
+import { leasedQueue } from './leased-queue.ts'
 import { number, record, type Row } from './columns.ts'
 import { keyOf } from './run-rows.ts'
 import { keyPlaces, keyValues, type Statements, type Value } from './statements.ts'
 
 export function enrichmentQueue(sql: Statements): EnrichmentQueue {
+  const queue = leasedQueue(sql, 'enrichment_queue', returning, 'run_id')
   return {
     take: async (priority, limit, leaseMs) => {
-      const now = await sql.now()
-      const rows = await sql.changed(
-        `UPDATE enrichment_queue SET due_at = ?1, leased = 1
-         WHERE run_id IN (SELECT run_id FROM enrichment_queue WHERE priority = ?2 AND due_at <= ?3
-                          ORDER BY due_at LIMIT ?4 ${sql.skipLocked})
-         RETURNING detail, (SELECT instance FROM runs WHERE id = run_id) AS instance,
-                   (SELECT pipeline_id FROM runs WHERE id = run_id) AS pipeline_id`,
-        [now + leaseMs, priority, now, limit],
-      )
+      const { rows, now } = await queue.take(limit, leaseMs, `priority = '${priority}'`)
       return rows.map(row => ({ key: keyOf(row), detail: detailOf(row), takenAt: now }))
     },
     extend: async (keys, leaseMs) => {
       if (keys.length === 0) return
-      // An item that was added again since it was taken is not hidden.
-      await sql.change(
-        `UPDATE enrichment_queue SET due_at = ?1, leased = ?2
-         WHERE leased = 1 AND run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys, 2)})`,
-        [(await sql.now()) + leaseMs, leaseMs > 0 ? 1 : 0, ...keyValues(keys)],
-      )
+      const own = `run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys)})`
+      await queue.extend([own, keyValues(keys)], leaseMs)
     },
     defer: async ({ instance, pipelineId }, ms) => {
-      await sql.change(
-        `UPDATE enrichment_queue SET due_at = ?1, leased = 0
-         WHERE leased = 1 AND run_id = (SELECT id FROM runs WHERE instance = ?2 AND pipeline_id = ?3)`,
-        [(await sql.now()) + ms, instance, pipelineId],
-      )
+      const own = 'run_id = (SELECT id FROM runs WHERE instance = ?1 AND pipeline_id = ?2)'
+      await queue.defer([`leased = 1 AND ${own}`, [instance, pipelineId]], ms)
     },
     count: async priority => {
       const rows = await sql.all(
@@ -77,6 +64,8 @@ export function enrichmentQueue(sql: Statements): EnrichmentQueue {
   }
 }
 
+const returning = `detail, (SELECT instance FROM runs WHERE id = run_id) AS instance,
+  (SELECT pipeline_id FROM runs WHERE id = run_id) AS pipeline_id`
 const counts = record({ due: number('due'), later: number('later') })
 const projectOf = number('project_id')
 const level = number('detail')

@@ -6,8 +6,9 @@ import {
   type Incident,
   type IncidentFigures,
 } from '../../model/incident.ts'
-import { json, number, optional, type Row } from './columns.ts'
-import { places, type Statements } from './statements.ts'
+import { countingQueue } from './leased-queue.ts'
+import { json, number, optional, record, type Row } from './columns.ts'
+import type { Statements } from './statements.ts'
 import { plainText } from './plain-text.ts'
 import { writeEvent } from './events.ts'
 import type { Counted } from '../ports/counted.ts'
@@ -69,7 +70,7 @@ export function* countIncident(
   const [opening, closing] = [openingOf(row), closingOf(row)]
   const ending = closing ?? (view?.state === 'closed' ? now : null)
   yield [
-    'UPDATE incidents SET due_at = NULL, opening_counted_at = ?1, closing_counted_at = ?2 WHERE id = ?3',
+    'UPDATE incidents SET due_at = NULL, leased = 0, opening_counted_at = ?1, closing_counted_at = ?2 WHERE id = ?3',
     [opening ?? now, ending, id],
   ]
   const counting = {
@@ -85,6 +86,7 @@ export function* countIncident(
 }
 
 export function incidentStatements(sql: Statements): Omit<Incidents, 'count'> {
+  const queue = countingQueue(sql, 'incidents', 'incident', record({ id: idOf, incident: content }))
   const shown = (rows: readonly Row[]): ShownIncident[] =>
     rows.flatMap(row => {
       const incident = sql.damaged.orNothing({ incident: row.id }, 'it is not shown', () => content(row))
@@ -97,25 +99,8 @@ export function incidentStatements(sql: Statements): Omit<Incidents, 'count'> {
     return shown(await sql.all(`${selectAll} WHERE ${which} AND state <> 'retyped' ${own} ${order}`, given))
   }
   return {
-    take: async (limit, leaseMs) => {
-      const now = await sql.now()
-      // Mostly nothing is due, and a SELECT needs no transaction.
-      if ((await sql.all('SELECT 1 FROM incidents WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
-      const rows = await sql.changed(
-        `UPDATE incidents SET due_at = ?1
-         WHERE id IN (SELECT id FROM incidents WHERE due_at <= ?2 ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
-         RETURNING id`,
-        [now + leaseMs, now, limit],
-      )
-      return rows.map(row => ({ id: idOf(row) }))
-    },
-    extend: async (ids, leaseMs) => {
-      if (ids.length === 0) return
-      await sql.change(`UPDATE incidents SET due_at = ?1 WHERE due_at IS NOT NULL AND id IN (${places(ids, 1)})`, [
-        (await sql.now()) + leaseMs,
-        ...ids,
-      ])
-    },
+    take: async (limit, leaseMs) => queue.take(limit, leaseMs),
+    extend: async (ids, leaseMs) => queue.extend(ids, leaseMs),
     prune: async (before, limit) =>
       sql.change(
         'DELETE FROM incidents WHERE id IN (SELECT id FROM incidents WHERE changed_at < ?1 ORDER BY changed_at LIMIT ?2)',
@@ -142,8 +127,8 @@ const selectAll = 'SELECT * FROM incidents'
 const selectOwn = `${selectAll} WHERE instance = ?1 AND project_id = ?2 AND iid = ?3`
 const insert = `INSERT INTO incidents (instance, project_id, iid, project, state, opened_at, changed_at, content, due_at, known_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
-const update = `UPDATE incidents SET project = ?1, state = ?2, opened_at = ?3, changed_at = ?4, content = ?5, due_at = ?6
-  WHERE id = ?7`
+const update = `UPDATE incidents SET project = ?1, state = ?2, opened_at = ?3, changed_at = ?4, content = ?5, due_at = ?6,
+  leased = CASE WHEN due_at = ?6 THEN leased ELSE 0 END WHERE id = ?7`
 
 const idOf = number('id')
 const content = json<Incident>('content')

@@ -1,26 +1,18 @@
 // The SQL of the queue of what is still to be read about the inside of jobs, for both databases.
+import { leasedQueue } from './leased-queue.ts'
 import { jobReadables, type JobRead, type JobReadKey, type JobReads, type JobReadWish } from '../ports/job-reads.ts'
 import { number, optional, record, word, type Row } from './columns.ts'
 import { storedChunk } from './stored-json.ts'
 import type { Statements, Value } from './statements.ts'
 
 export function jobReads(sql: Statements): JobReads {
+  const queue = leasedQueue(sql, 'job_reads', returning)
   const forget = async (key: JobReadKey): Promise<void> => {
     await sql.change(removeJobRead, readValues(key))
   }
   return {
     take: async (limit, leaseMs) => {
-      const now = await sql.now()
-      // Mostly nothing is due, and a SELECT needs no transaction.
-      const isDue = (await sql.all('SELECT 1 FROM job_reads WHERE due_at <= ?1 LIMIT 1', [now])).length > 0
-      if (!isDue) return []
-      const rows = await sql.changed(
-        `UPDATE job_reads SET due_at = ?1, leased = 1
-         WHERE id IN (SELECT id FROM job_reads WHERE due_at <= ?2 ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
-         RETURNING id, chunk_id, job_id, what, tries, pending_since,
-                   (SELECT content FROM chunks WHERE chunks.id = chunk_id) AS content`,
-        [now + leaseMs, now, limit],
-      )
+      const { rows, now } = await queue.take(limit, leaseMs)
       const reads: JobRead[] = []
       for (const row of rows.toSorted((a, b) => idOf(a) - idOf(b))) {
         const key = keyOf(row)
@@ -38,16 +30,9 @@ export function jobReads(sql: Statements): JobReads {
       return reads
     },
     extend: async (keys, leaseMs) => {
-      const until = (await sql.now()) + leaseMs
-      for (const key of keys) {
-        const values = [...readValues(key), until, leaseMs > 0 ? 1 : 0]
-        await sql.change(`UPDATE job_reads SET due_at = ?4, leased = ?5 WHERE ${isKey} AND leased = 1`, values)
-      }
+      for (const key of keys) await queue.extend([isKey, readValues(key)], leaseMs)
     },
-    defer: async (key, ms, counted) => {
-      const values = [...readValues(key), (await sql.now()) + ms, counted ? 1 : 0]
-      await sql.change(`UPDATE job_reads SET due_at = ?4, leased = 0, tries = tries + ?5 WHERE ${isKey}`, values)
-    },
+    defer: async (key, ms, counted) => queue.defer([isKey, readValues(key)], ms, counted),
     drop: forget,
     count: async () => {
       const rows = await sql.all(
@@ -60,6 +45,8 @@ export function jobReads(sql: Statements): JobReads {
   }
 }
 
+const returning = `id, chunk_id, job_id, what, tries, pending_since,
+  (SELECT content FROM chunks WHERE chunks.id = chunk_id) AS content`
 const isKey = 'chunk_id = ?1 AND job_id = ?2 AND what = ?3'
 const idOf = number('id')
 const keyOf = record({ chunkId: number('chunk_id'), jobId: number('job_id'), what: word('what', jobReadables) })

@@ -1,5 +1,6 @@
 // Ends at a start all leases that are stored in rows. Only one process serves a file, so their holder is dead, and nothing must wait for them to
 // expire. Leases in memory (`leases.ts`) ended with their process.
+import { queueTables } from '../sql/leased-queue.ts'
 import { forGood } from '../sql/too-far-ahead.ts'
 import type { Database } from './database.ts'
 
@@ -7,10 +8,7 @@ import type { Database } from './database.ts'
 const givenBack: readonly string[] = [
   // In a file that an earlier version served, or that was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
-  'UPDATE enrichment_queue SET due_at = ?1, leased = 0 WHERE leased = 1',
-  'UPDATE job_reads SET due_at = ?1, leased = 0 WHERE leased = 1',
-  'UPDATE deployments SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL',
-  'UPDATE changes SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL',
+  ...queueTables.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
   // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.
   `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
 ]

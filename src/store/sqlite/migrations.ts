@@ -1,5 +1,6 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
 import { comparedByIndex, comparedByRecent, countedTogether, listedLater } from '../sql/deployment-schema.ts'
+import { incidentsLeased } from '../sql/incident-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -62,4 +63,6 @@ export const sqliteMigrations: readonly string[] = [
     last  INTEGER NOT NULL
   );
   `,
+  // 8: it is known which incidents are leased.
+  incidentsLeased,
 ]

@@ -1,0 +1,89 @@
+// A queue in a table, for both databases: a row is leased when it is due, and is due again once its lease has expired. Each of these tables has
+// `due_at` (when the row is due, or its lease ends) and `leased` (1 while it is leased); `tries`, if tries are counted.
+import { number, type Row } from './columns.ts'
+import { places, type Statements, type Value } from './statements.ts'
+
+export const queueTables = ['enrichment_queue', 'job_reads', 'deployments', 'changes', 'incidents'] as const
+export type QueueTable = (typeof queueTables)[number]
+
+/** A condition, with its values. */
+export type Condition = readonly [where: string, values: readonly Value[]]
+
+export interface LeasedQueue {
+  /** Leases due rows, the longest due first. `which`: a condition without values. */
+  take(limit: number, leaseMs: number, which?: string): Promise<{ readonly rows: readonly Row[]; readonly now: number }>
+  /** Extends leases, from now on; 0: the rows are due at once. */
+  extend(rows: Condition, leaseMs: number): Promise<void>
+  /** Ends leases: the rows are due in `ms`. `counted`: this was a try. */
+  defer(rows: Condition, ms: number, counted?: boolean): Promise<void>
+}
+
+/** `returning`: what `take` returns of each row. */
+export function leasedQueue(
+  sql: Statements,
+  table: QueueTable,
+  returning: string,
+  id: 'id' | 'run_id' = 'id',
+): LeasedQueue {
+  const put = async (set: string, [where, values]: Condition, ms: number): Promise<void> => {
+    await sql.change(
+      `UPDATE ${table} SET due_at = ?${values.length + 1}, ${set} WHERE due_at IS NOT NULL AND ${where}`,
+      [...values, (await sql.now()) + ms],
+    )
+  }
+  return {
+    take: async (limit, leaseMs, which = 'due_at IS NOT NULL') => {
+      const now = await sql.now()
+      // Mostly nothing is due, and a SELECT needs no transaction.
+      const first = await sql.all(`SELECT 1 FROM ${table} WHERE due_at <= ?1 AND ${which} LIMIT 1`, [now])
+      if (first.length === 0) return { rows: [], now }
+      const rows = await sql.changed(
+        `UPDATE ${table} SET due_at = ?1, leased = 1
+         WHERE ${id} IN (SELECT ${id} FROM ${table} WHERE due_at <= ?2 AND ${which} ORDER BY due_at, ${id} LIMIT ?3 ${sql.skipLocked})
+         RETURNING ${returning}`,
+        [now + leaseMs, now, limit],
+      )
+      return { rows, now }
+    },
+    // A row that became due again since it was leased is leased no more: it stays due.
+    extend: async ([where, values], leaseMs) =>
+      put(`leased = ${leaseMs > 0 ? 1 : 0}`, [`leased = 1 AND ${where}`, values], leaseMs),
+    defer: async (rows, ms, counted = false) => put(`leased = 0${counted ? ', tries = tries + 1' : ''}`, rows, ms),
+  }
+}
+
+/** A queue of what is counted: rows with an id and a `content`. */
+export interface CountingQueue<Due> {
+  /** Damaged ones are skipped for good. */
+  take(limit: number, leaseMs: number, which?: string): Promise<Due[]>
+  extend(ids: readonly number[], leaseMs: number): Promise<void>
+  defer(id: number, ms: number, counted: boolean): Promise<void>
+}
+
+/** `name`: of one row, in the log. `read`: throws DataError if the row is damaged. */
+export function countingQueue<Due extends { readonly id: number }>(
+  sql: Statements,
+  table: QueueTable,
+  name: string,
+  read: (row: Row) => Due,
+): CountingQueue<Due> {
+  const queue = leasedQueue(sql, table, '*')
+  return {
+    take: async (limit, leaseMs, which) => {
+      const { rows } = await queue.take(limit, leaseMs, which)
+      const due: Due[] = []
+      for (const row of rows) {
+        const one = sql.damaged.orNothing({ [name]: row.id }, 'it is not counted', () => read(row))
+        if (one !== undefined) due.push(one)
+        else await sql.change(`UPDATE ${table} SET due_at = NULL, leased = 0 WHERE id = ?1`, [idOf(row)])
+      }
+      return due.sort((a, b) => a.id - b.id)
+    },
+    extend: async (ids, leaseMs) => {
+      if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
+    },
+    defer: async (id, ms, counted) => queue.defer(['id = ?1', [id]], ms, counted),
+  }
+}
+
+const idOf = number('id')
