@@ -12,8 +12,6 @@ import type { ReportFaultReason } from '../model/test-report.ts'
 import type { Run } from '../model/run.ts'
 import type { Runs } from '../store/ports/runs.ts'
 
-/** Most elements of an attribute whose value is a list. */
-const mostValues = 64
 /** The longest text, whatever the configuration says, UTF-16 units. */
 const maxText = 64 * 1024
 
@@ -98,7 +96,7 @@ async function cleanSpan(span: OwnSpan, cleanOne: Clean, turn: (text: string) =>
     if (typeof value === 'string') return text(value, key)
     if (!Array.isArray(value)) return value
     const values: string[] = []
-    for (const one of value.slice(0, mostValues)) values.push(await text(String(one), key))
+    for (const one of value) values.push(await text(String(one), key))
     return values
   }
   const clean = async (attributes: OwnAttributes): Promise<OwnAttributes> => {

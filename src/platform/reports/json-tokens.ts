@@ -1,15 +1,16 @@
-// A streaming tokenizer for JSON that reports only what counting needs: where objects and lists begin and end, keys, and strings, cut short. Other
-// parsers hold each string whole, and a scan report may have strings of megabytes. Numbers and literals are ignored, and syntax beyond brackets and
-// quotes is not checked.
+// A streaming tokenizer for JSON: where objects and lists begin and end, keys, strings, numbers and literals. Other parsers hold the whole text, and
+// each string, which may have megabytes. Syntax beyond brackets and quotes is not checked.
 import { ReportFault } from './report-fault.ts'
 
 export interface JsonSink {
   open(kind: 'object' | 'list'): void
   close(): void
-  /** Cut short. */
+  /** Cut if it is very long. */
   key(text: string): void
-  /** A string value, cut short. */
+  /** A string value, cut if it is very long. */
   text(text: string): void
+  /** A number or a literal, as it is written. */
+  word(text: string): void
 }
 
 export interface JsonTokens {
@@ -19,19 +20,24 @@ export interface JsonTokens {
   end(): void
 }
 
-/** Characters of a key or string that are kept. */
-const longest = 256
+/** Characters of a key or string that are kept, before its escapes are decoded: no reader takes more, even if each is an escape of six. */
+const maxText = 512 * 1024
+/** Characters of an escape: `\u0041`. */
+const maxEscape = 6
+/** Characters of a number or a literal. */
+const maxWord = 1_000
 const stop = /["\\]/g
-const byteOrderMark = '\ufeff'
 const closers = { object: '}', list: ']' } as const
 
-export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens {
+export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
   const open: ('object' | 'list')[] = []
   let sawAny = false
   let isInText = false
   let isEscape = false
   let isKeyNext = false
   let held = ''
+  /** A number or literal at the end of the text, which may go on in the next one. */
+  let word = ''
 
   /** Reads on within a string; answers where it ends. */
   function readText(text: string, from: number): number {
@@ -45,13 +51,13 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
       stop.lastIndex = at
       const found = stop.exec(text)
       const until = found?.index ?? text.length
-      if (held.length < longest) held += text.slice(at, Math.min(until, at + longest))
+      if (held.length < maxText) held += text.slice(at, until)
       if (found === null) return text.length
       if (found[0] === '"') {
         finishText()
         return until + 1
       }
-      if (held.length < longest) held += text.slice(until, until + 2)
+      if (held.length < maxText) held += text.slice(until, until + 2)
       isEscape = until + 1 >= text.length
       at = until + 2
       if (isEscape) return text.length
@@ -59,7 +65,7 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
   }
 
   function finishText(): void {
-    const said = plain(held)
+    const said = plain(held).slice(0, maxText).toWellFormed()
     isInText = false
     held = ''
     if (isKeyNext && open.at(-1) === 'object') sink.key(said)
@@ -67,8 +73,8 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
   }
 
   function begin(kind: 'object' | 'list'): void {
-    if (open.length >= mostDepth) {
-      throw new ReportFault('too_deep', `The report has more than ${mostDepth} objects and lists within each other.`)
+    if (open.length >= maxDepth) {
+      throw new ReportFault('too_deep', `The report has more than ${maxDepth} objects and lists within each other.`)
     }
     sawAny = true
     open.push(kind)
@@ -84,15 +90,17 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
   }
 
   return {
-    write: text => {
+    write: fresh => {
       const structure = /["{}[\],:]|[^\s"{}[\],:]+/g
+      const text = word + fresh
+      word = ''
       let at = isInText ? readText(text, 0) : 0
       while (at < text.length) {
         structure.lastIndex = at
         const [found] = structure.exec(text) ?? []
         if (found === undefined) return
         at = structure.lastIndex
-        if (open.length === 0 && found !== '{' && found !== '[' && found !== byteOrderMark) {
+        if (open.length === 0 && found !== '{' && found !== '[') {
           throw new ReportFault(sawAny ? 'malformed' : 'not_json', 'The report is no JSON.')
         }
         if (found === '"') {
@@ -103,6 +111,9 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
         else if (found === '}' || found === ']') finish(found)
         else if (found === ',') isKeyNext = open.at(-1) === 'object'
         else if (found === ':') isKeyNext = false
+        else if (found.length > maxWord) throw new ReportFault('malformed', 'The report is no JSON.')
+        else if (at === text.length) word = found
+        else sink.word(found)
       }
     },
     end: () => {
@@ -112,14 +123,16 @@ export function createJsonTokens(sink: JsonSink, mostDepth: number): JsonTokens 
   }
 }
 
-/** Decodes escapes, other than one that is cut off. */
+/** Decodes escapes. Where a text was cut, the last one may be incomplete. */
 function plain(held: string): string {
-  if (!held.includes('\\')) return held.slice(0, longest).toWellFormed()
-  try {
-    return String(JSON.parse(`"${held.replace(/\\(?:u[0-9a-f]{0,3})?$/i, '')}"`))
-      .slice(0, longest)
-      .toWellFormed()
-  } catch {
-    return held.slice(0, longest).toWellFormed()
+  if (!held.includes('\\')) return held
+  const beginnings = held.length < maxText ? 1 : maxEscape
+  for (let less = 0; less < beginnings; less += 1) {
+    try {
+      return String(JSON.parse(`"${held.slice(0, held.length - less)}"`))
+    } catch {
+      // Tried with less of its end.
+    }
   }
+  return held
 }

@@ -1,12 +1,13 @@
 // The shapes of OTLP/JSON that spans are read from (opentelemetry-proto, "JSON Protobuf Encoding": ids are hex, numbers of 64 bits may be texts). A
-// field with a wrong value makes its span invalid; unknown fields are ignored.
+// field with a wrong value makes its span invalid; unknown fields are ignored. Attributes are read without zod: a span may have thousands.
 import { z } from 'zod'
 import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 
 /** Longest key of an attribute, UTF-16 units. */
-const longestKey = 255
+const maxKey = 255
+/** Most elements of an attribute whose value is a list. */
+const maxElements = 64
 
-const wholeNumber = z.union([z.string().regex(/^-?\d{1,20}$/), z.int().transform(String)])
 const instant = z.union([z.string().regex(/^\d{1,20}$/), z.int().nonnegative().transform(String)])
 /** In ms, rounded down to microseconds. */
 const nanos = instant.transform(text => Number(BigInt(text) / 1_000n) / 1_000)
@@ -17,40 +18,44 @@ const hexId = (digits: number) =>
     .transform(id => id.toLowerCase())
     .refine(id => !/^0+$/.test(id))
 
-const scalar = z.union([
-  z.object({ stringValue: z.string() }).transform(({ stringValue }) => stringValue),
-  z.object({ boolValue: z.boolean() }).transform(({ boolValue }) => boolValue),
-  z.object({ intValue: wholeNumber }).transform(({ intValue }) => ({ int: intValue })),
-  z.object({ doubleValue: z.number() }).transform(({ doubleValue }) => ({ double: doubleValue })),
-  z.object({ bytesValue: z.string() }).transform(({ bytesValue }) => bytesValue),
-])
-const textList = z
-  .object({ arrayValue: z.object({ values: z.array(z.object({ stringValue: z.string() })).optional() }) })
-  .transform(({ arrayValue }) => (arrayValue.values ?? []).map(({ stringValue }) => stringValue))
-/** Other values become their JSON; those that are nested too deeply are dropped. */
-const other = z
-  .union([z.object({ arrayValue: z.unknown() }), z.object({ kvlistValue: z.unknown() })])
-  .transform((value, context) => {
-    try {
-      return JSON.stringify(Object.values(value)[0])
-    } catch {
-      context.addIssue('too deep')
-      return z.NEVER
-    }
-  })
-const anyValue: z.ZodType<OwnValue> = z.union([scalar, textList, other])
+type Wire = Readonly<Record<string, unknown>>
 
-const attribute = z.object({ key: z.string().min(1).max(longestKey), value: anyValue })
+function objectOf(value: unknown): Wire {
+  return typeof value === 'object' && value !== null ? (value as Wire) : {}
+}
+
+/** Undefined if it is no value. Other lists than those of texts, and maps, become their JSON. */
+function valueOf(given: unknown): OwnValue | undefined {
+  const { stringValue, boolValue, bytesValue, intValue, doubleValue, arrayValue, kvlistValue } = objectOf(given)
+  if (typeof stringValue === 'string') return stringValue
+  if (typeof boolValue === 'boolean') return boolValue
+  if (Number.isSafeInteger(intValue) || (typeof intValue === 'string' && /^-?\d{1,20}$/.test(intValue)))
+    return { int: String(intValue) }
+  if (typeof doubleValue === 'number' && Number.isFinite(doubleValue)) return { double: doubleValue }
+  if (typeof bytesValue === 'string') return bytesValue
+  const other = arrayValue ?? kvlistValue
+  return other === undefined ? undefined : (textsOf(arrayValue) ?? JSON.stringify(other))
+}
+
+/** Undefined unless it is a list of texts. */
+function textsOf(list: unknown): readonly string[] | undefined {
+  const { values = [] } = objectOf(list)
+  if (list === undefined || !Array.isArray(values)) return undefined
+  const texts = (values as unknown[]).slice(0, maxElements).map(one => objectOf(one).stringValue)
+  return texts.every(text => typeof text === 'string') ? texts : undefined
+}
+
 /** Attributes without a valid value are dropped. */
 const attributes = z
   .array(z.unknown())
   .optional()
-  .transform((list = []): OwnAttributes =>
-    list.flatMap(item => {
-      const { data } = attribute.safeParse(item)
-      return data === undefined ? [] : [[data.key, data.value] as const]
-    }),
-  )
+  .transform((list = []) => list.flatMap(attributeOf))
+
+function attributeOf(item: unknown): OwnAttributes {
+  const { key, value } = objectOf(item)
+  const read = valueOf(value)
+  return typeof key === 'string' && key !== '' && key.length <= maxKey && read !== undefined ? [[key, read]] : []
+}
 
 const count = z.int().nonnegative().optional().catch(undefined)
 

@@ -1,7 +1,9 @@
 // Reads spans that a job has written in OTLP/JSON: one request, or one in each line. Each span is checked and moved into the job's trace; those
 // without a parent among them become children of the job's span.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createJsonValues, each } from './json-values.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
+import { reportCaps } from './caps.ts'
 import { otlpSpan, type OtlpSpan } from './otlp-shapes.ts'
 import { textOf } from './unpack.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -9,12 +11,13 @@ import type { OwnSpan } from '../../model/own-span.ts'
 
 /** Limits: bytes of a file, spans of a job, and attributes, events and links of a span. */
 const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
-/** Most items that are checked, valid or not: a file of only commas has a million. */
-const mostLookedAt = 5_000
-/** Attributes, events, links and spans that are checked before other work of this thread gets its turn. */
-const atOnce = 2_000
-/** Lines of a file that are read at most, blank ones too. */
+/** Items that are checked, valid or not: a file may have millions. */
+const maxChecked = 5_000
+/** Lines of a file that are read, other than blank ones. */
 const maxLines = 20_000
+/** Ids that are looked up in one turn of the event loop: each is a hash. */
+const idsPerTurn = 1_000
+const pathOfSpans = ['resourceSpans', each, 'scopeSpans', each, 'spans', each]
 /** How far the clock of a job's machine may be off, ms. */
 const tolerance = 3_600_000
 
@@ -39,6 +42,11 @@ export interface SpanCollector {
   spans(): OwnSpan[]
 }
 
+interface Request {
+  write(text: string): Promise<void>
+  end(): Promise<void>
+}
+
 export interface SpanPlace {
   readonly start: Millis
   readonly end: Millis
@@ -49,18 +57,10 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
   const counts: SpanCounts = { kept: 0, invalid: 0, misplaced: 0, repeated: 0, beyond: 0 }
   const isPlaced = (at: Millis): boolean => at >= start - tolerance && at <= end + tolerance
 
-  let lookedAt = 0
-  let since = 0
-  /** Lets other work run after so much of ours. */
-  const turn = async (work: number): Promise<void> => {
-    since += work
-    if (since < atOnce) return
-    since = 0
-    await nextTurn()
-  }
+  let checked = 0
 
   function take(item: unknown): void {
-    lookedAt += 1
+    checked += 1
     const { data: span } = otlpSpan.safeParse(withinCaps(item))
     if (span === undefined) counts.invalid += 1
     else if (found.has(span.spanId)) counts.repeated += 1
@@ -76,21 +76,67 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  async function takeRequest(text: string): Promise<void> {
-    const resources = listIn(parsed(text), 'resourceSpans')
-    if (resources === undefined) throw new ReportFault('foreign', 'It is JSON, and not OTLP with spans.')
-    for (const resource of resources) {
-      for (const scope of listIn(resource, 'scopeSpans') ?? []) {
-        const spans = listIn(scope, 'spans') ?? []
-        for (const [index, item] of spans.entries()) {
-          if (found.size >= maxOfSpans.spans || lookedAt >= mostLookedAt) {
-            counts.beyond += spans.length - index
-            break
+  /** A whole file, or a line of it. Each span is checked in a turn of the event loop of its own. */
+  function createRequest(): Request {
+    const ready: unknown[] = []
+    const values = createJsonValues({
+      ...{ path: pathOfSpans, maxDepth: reportCaps.depth, maxValues: Infinity },
+      onValue: item => ready.push(item),
+    })
+    return {
+      write: async text => {
+        const fault = await faultOf(async () => values.write(text))
+        for (const item of ready.splice(0)) {
+          if (found.size >= maxOfSpans.spans || checked >= maxChecked) counts.beyond += 1
+          else {
+            take(item)
+            await nextTurn()
           }
-          take(item)
-          await turn(partsOf(item))
         }
-      }
+        if (fault !== undefined) throw fault
+      },
+      end: async () => {
+        values.end()
+        if (!values.sawList) throw new ReportFault('foreign', 'It is JSON, and not OTLP with spans.')
+      },
+    }
+  }
+
+  /** A request in each line. */
+  function createLines(): Request {
+    let line: Request | 'bad' | undefined
+    let lines = 0
+    let first: ReportFault | undefined
+    /** A bad line does not affect the others. */
+    const within = async (read: (one: Request) => Promise<void>): Promise<void> => {
+      if (line === undefined || line === 'bad') return
+      const one = line
+      const fault = await faultOf(async () => read(one))
+      if (fault === undefined) return
+      line = 'bad'
+      first ??= fault
+      await nextTurn()
+    }
+    const endLine = async (): Promise<void> => {
+      await within(async one => one.end())
+      line = undefined
+    }
+    return {
+      write: async text => {
+        for (const [index, part] of text.split('\n').entries()) {
+          if (index > 0) await endLine()
+          if (line === undefined && part.trim() !== '') {
+            lines += 1
+            line = lines <= maxLines ? createRequest() : 'bad'
+          }
+          await within(async one => one.write(part))
+        }
+      },
+      end: async () => {
+        await endLine()
+        if (lines > maxLines) counts.beyond += 1
+        if (first !== undefined) throw first
+      },
     }
   }
 
@@ -98,34 +144,20 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     counts,
     read: async (source, isLines) =>
       faultOf(async () => {
-        let text = ''
-        for await (const part of textOf(source, { packed: maxOfSpans.bytes, unpacked: maxOfSpans.bytes })) text += part
-        if (!isLines) {
-          await takeRequest(text)
-          return
-        }
-        // A bad line does not affect the others.
-        let first: ReportFault | undefined
-        let lines = 0
-        for (let from = 0; from < text.length && lines < maxLines; lines += 1) {
-          const end = text.indexOf('\n', from)
-          const line = text.slice(from, end < 0 ? text.length : end)
-          from += line.length + 1
-          await turn(1 + line.length / 100)
-          if (line.trim() === '') continue
-          const fault = await faultOf(async () => takeRequest(line))
-          first ??= fault
-        }
-        if (lines >= maxLines) counts.beyond += 1
-        if (first !== undefined) throw first
+        const file = isLines ? createLines() : createRequest()
+        for await (const text of textOf(source, { packed: maxOfSpans.bytes, unpacked: maxOfSpans.bytes }))
+          await file.write(text)
+        await file.end()
       }),
     withoutIds: async ids => {
+      let seen = 0
       for (const id of ids) {
         if (found.delete(id)) {
           counts.kept -= 1
           counts.repeated += 1
         }
-        await turn(1)
+        seen += 1
+        if (seen % idsPerTurn === 0) await nextTurn()
       }
     },
     spans: () => {
@@ -142,10 +174,13 @@ const lists = [
   ['links', 'droppedLinksCount', maxOfSpans.links],
 ] as const
 
+/** Of spans, events and links. An item may have any number of other fields. */
+const fields = [...Object.keys(otlpSpan.shape), 'timeUnixNano']
+
 /** Limits the lists of a span before it is checked, because checking is slow. What is cut counts as dropped, as in the protocol. */
 function withinCaps(item: unknown): unknown {
   if (typeof item !== 'object' || item === null) return item
-  const cut: Record<string, unknown> = { ...item }
+  const cut = Object.fromEntries(fields.map(field => [field, (item as Record<string, unknown>)[field]]))
   for (const [list, dropped, most] of lists) {
     const all = cut[list]
     if (!Array.isArray(all)) continue
@@ -154,34 +189,6 @@ function withinCaps(item: unknown): unknown {
     if (all.length > most) cut[dropped] = Math.max(0, before) + all.length - most
   }
   return cut
-}
-
-/** How much there is to check of a span. */
-function partsOf(item: unknown): number {
-  const parts = lists.flatMap(([list, , most]) => {
-    const all = (item as Partial<Record<typeof list, unknown>> | null)?.[list]
-    return Array.isArray(all) ? all.slice(0, most).map(one => 1 + attributesOf(one)) : []
-  })
-  return parts.reduce((sum, part) => sum + part, 1)
-}
-
-function attributesOf(item: unknown): number {
-  const { attributes } = (item ?? {}) as { attributes?: unknown }
-  return Array.isArray(attributes) ? Math.min(attributes.length, maxOfSpans.attributes) : 0
-}
-
-/** Without a zod shape, which takes a second for a list of a million. */
-function listIn(item: unknown, key: 'resourceSpans' | 'scopeSpans' | 'spans'): readonly unknown[] | undefined {
-  const list = (item as Partial<Record<typeof key, unknown>> | null | undefined)?.[key]
-  return Array.isArray(list) ? list : undefined
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new ReportFault('not_json', 'It is no JSON.')
-  }
 }
 
 /** The parents among the spans; a cycle is broken. */

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { bytesPerTurn } from '../../../src/platform/reports/unpack.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createSpanCollector } from '../../../src/platform/reports/own-spans.ts'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
 import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
 import { readFindings } from '../../../src/platform/reports/findings.ts'
@@ -30,6 +31,8 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 const bytes = 640 * 1024
 const filled = (before: string, unit: string, after: string): string =>
   before + unit.repeat(Math.ceil(bytes / unit.length)) + after
+const ownSpans = (isLines: boolean) => async (source: Bytes) =>
+  createSpanCollector({ start: 0, end: 1 }).read(source, isLines)
 
 it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
   [
@@ -45,8 +48,25 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
   ['findings', filled('[', '[],', '[]]'), async source => readFindings(source, 'codequality')],
   ['metrics', filled('', 'a 1\n', ''), async source => readMetrics(source, createTextRedaction([]))],
   ['dotenv', filled('', 'A=b\n', ''), async source => readDotenv(source, () => true)],
+  [
+    'own spans, of which none is valid',
+    filled('{"resourceSpans":[{"scopeSpans":[{"spans":[', '{},', '0]}]}]}'),
+    ownSpans(false),
+  ],
+  [
+    'own spans, of which one is large',
+    filled('{"resourceSpans":[{"scopeSpans":[{"spans":[[', '[],', '0]]}]}]}'),
+    ownSpans(false),
+  ],
+  ['own spans in lines, of which one is long', filled('\n{"resourceSpans":[', '{},', '0]}\n'), ownSpans(true)],
 ])('reads a report in turns, packed or not: %s', async (_, text, read) => {
   for (const body of [Buffer.from(text), gzipSync(text)]) {
     expect(await turnsDuring(read(of(body)))).toBeGreaterThanOrEqual(bytes / bytesPerTurn)
   }
+})
+
+it('checks each own span in a turn by itself', async () => {
+  const spans = Array.from({ length: 300 }, () => '{}').join(',')
+  const reading = ownSpans(false)(of(Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`)))
+  expect(await turnsDuring(reading)).toBeGreaterThanOrEqual(300)
 })
