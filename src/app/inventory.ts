@@ -10,18 +10,29 @@ import { eventRulesOf } from './processing.ts'
 import { takeEvents } from '../processing/take-events.ts'
 import { ingestGauges } from '../tokens/ingest-gauges.ts'
 import { instanceOf } from './enforcement.ts'
-import { thingsOf, type Thing } from '../inventory/thing.ts'
+import { lookUp } from '../platform/inventory/owner.ts'
+import { thingsOf } from '../platform/inventory/things.ts'
 import type { Asking } from '../platform/rest/asking.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Platform } from './platform.ts'
+import type { Thing } from '../platform/port.ts'
 import type { Selection } from '../processing/selection.ts'
 
-/** Everything that the configuration asks about. */
-export function inventoryOf(config: Pick<Config, 'inventory' | 'queries'>): Thing[] {
-  return [...thingsOf(collectors, config.inventory), ...config.queries.map(queryThing)]
+type AskingOf = (signal: AbortSignal) => Asking
+
+const disconnected: AskingOf = () => {
+  throw new Error('no platform is configured')
+}
+
+/** Everything that the configuration asks about; without `asking` it can only be counted. */
+export function inventoryOf(
+  { inventory, queries }: Pick<Config, 'inventory' | 'queries'>,
+  asking = disconnected,
+): Thing[] {
+  return [...thingsOf(collectors, inventory, asking), ...queries.map(query => queryThing(query, asking))]
 }
 
 /** Between two looks at the ingest tokens, ms. */
@@ -39,7 +50,7 @@ export function querySpecOf(query: Config['queries'][number]): QuerySpec {
   return { ...query, fields: query.fields ?? [], attributes: query.attributes ?? {} }
 }
 
-function queryThing(query: Config['queries'][number]): Thing {
+function queryThing(query: Config['queries'][number], asking: AskingOf): Thing {
   const spec = querySpecOf(query)
   const { project, group, metric, every } = query
   const digest = createHash('sha256').update(JSON.stringify(spec)).digest('hex').slice(0, 8)
@@ -47,13 +58,9 @@ function queryThing(query: Config['queries'][number]): Thing {
     ...{ kind: 'query', of: `${metric} ${digest}`, every, atLeast: 1, isBlockable: true },
     ...(project !== undefined && { owner: { as: 'projects', named: project } }),
     ...(group !== undefined && { owner: { as: 'groups', named: group } }),
-    collect: async ({ ask }) => askQuery(spec, ask),
+    collect: async ({ signal }) => askQuery(spec, asking(signal)),
   }
 }
-
-const rejects = async (): Promise<never> => Promise.reject(new Error('no platform is configured'))
-/** For a daemon without a platform: nothing ever asks it. */
-const nobody: Asking = { one: rejects, all: rejects, post: rejects }
 
 /** Without a platform only the observability instance is asked. The part is undefined where there is nothing to ask. */
 export function startInventory(
@@ -65,14 +72,16 @@ export function startInventory(
   const { config, store, clock, log } = context
   const { repositories, leases, runs } = store
   const why = 'the inventory is polled again after the next start'
-  const things = [...(platform === undefined ? [] : inventoryOf(config)), ...ingestThings(config)]
+  const asking: AskingOf =
+    platform === undefined ? disconnected : signal => platform.client.asking({ priority: 'inside', signal })
+  const things = [...(platform === undefined ? [] : inventoryOf(config, asking)), ...ingestThings(config)]
   const instance = platform?.client.instance ?? config.platform.url ?? config.observability.url
   if (things.length === 0 || instance === undefined) return startLoop(undefined, why)
   const taking = { runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
   const part = createInventory({
     ...{ things, instance, repositories, clock, log },
     profile: config.platform.profile,
-    ask: signal => platform?.client.asking({ priority: 'inside', signal }) ?? nobody,
+    lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
     lease: createSingleton('inventory', leases, clock),
     errors: createErrorThrottle(log),
     onEvent: async ({ name, body, attributes }, owner, key) => {

@@ -1,6 +1,6 @@
 // How many requests the inventory costs, in sentences for people.
 import { ingestThings, inventoryOf } from '../app/inventory.ts'
-import { requestsAnHour } from '../platform/inventory/requests.ts'
+import { requestsAnHour } from '../model/inventory.ts'
 import type { Config } from '../config/options.ts'
 
 /** Empty without an inventory. */

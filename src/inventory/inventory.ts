@@ -2,25 +2,20 @@
 // priority. The results are stored and exported with the other metrics.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { goodFor, isLasting, pauseAfter } from './next-round.ts'
-import { knownFor } from '../platform/inventory/requests.ts'
 import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
-import { lookUp } from './owner.ts'
-import { maxPoints } from '../platform/inventory/collector.ts'
-import { PlatformError, type ErrorThrottle } from '../platform/port.ts'
-import type { Asking } from '../platform/rest/asking.ts'
+import { knownFor, maxPoints, type Collected, type CollectedEvent, type Owner } from '../model/inventory.ts'
+import { PlatformError, type ErrorThrottle, type LookUpOwner, type Thing } from '../platform/port.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Collected, CollectedEvent, Owner } from '../platform/inventory/collector.ts'
 import type { InventoryState } from '../store/ports/inventory-documents.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Repositories } from '../store/ports/repository.ts'
-import type { Thing } from './thing.ts'
 
 export interface InventoryOptions {
   readonly things: readonly Thing[]
   readonly instance: string
   readonly profile: string
-  readonly ask: (signal: AbortSignal) => Asking
+  readonly lookUp: LookUpOwner
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
   readonly lease: { isMine(): Promise<boolean>; release(): Promise<void> }
   readonly errors: ErrorThrottle
@@ -86,11 +81,11 @@ export function createInventory(options: InventoryOptions): Inventory {
   }
 
   async function round(thing: Thing, before: InventoryState | undefined, now: Millis): Promise<'go-on' | 'stop'> {
-    const ask = options.ask(closing.signal)
     let owner: { readonly owner?: unknown; readonly ownerAt?: number } = {}
     try {
-      owner = await ownerOf(thing, before, ask, now)
-      const found = await thing.collect({ ask, owner: owner.owner as Owner | undefined, now, memory: before?.memory })
+      owner = await ownerOf(thing, before, now)
+      const round = { now, memory: before?.memory, signal: closing.signal }
+      const found = await thing.collect({ owner: owner.owner as Owner | undefined, ...round })
       await keep(thing, before, owner, found)
       errors.answered(nameOf(thing))
       return 'go-on'
@@ -105,7 +100,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     }
   }
 
-  async function ownerOf(thing: Thing, before: InventoryState | undefined, ask: Asking, now: Millis) {
+  async function ownerOf(thing: Thing, before: InventoryState | undefined, now: Millis) {
     if (thing.owner === undefined) return {}
     const { owner, ownerAt = -Infinity } = before ?? {}
     if (owner !== undefined && Math.abs(now - ownerAt) < knownFor) return { owner, ownerAt }
@@ -114,7 +109,7 @@ export function createInventory(options: InventoryOptions): Inventory {
       (as === 'groups' ? undefined : owners.get(`project ${named}`)) ??
       (as === 'projects' ? undefined : owners.get(`group ${named}`))
     if (known !== undefined && Math.abs(now - known.ownerAt) < knownFor) return known
-    const found = { owner: await lookUp(thing.owner, ask), ownerAt: now }
+    const found = { owner: await options.lookUp(thing.owner, closing.signal), ownerAt: now }
     owners.set(`${found.owner.project === undefined ? 'group' : 'project'} ${named}`, found)
     return found
   }

@@ -1,6 +1,7 @@
 // The port to the platform: the calls that other rooms make, and what they answer, in the model's words. This room implements it; `app/`, and
 // `cli/platform.ts` for commands, hand it out. Nothing else of this room may be imported: a second platform would be another implementation.
 import { Fault } from '../lib/fault.ts'
+import type { Collected, Owner, OwnerKind } from '../model/inventory.ts'
 import type { Incident } from '../model/incident.ts'
 import type { Millis } from '../model/instant.ts'
 import type { MergeRequest, Observation, ProjectFacts } from '../model/observation.ts'
@@ -226,6 +227,38 @@ export interface Commit {
   readonly authoredAt?: Millis | undefined
   readonly committedAt?: Millis | undefined
 }
+
+/** What the inventory asks about: one kind of thing of a project or group, or one configured query. */
+export interface Thing {
+  readonly kind: string
+  /** As configured: a path or an id, or the name of a query. */
+  readonly of: string
+  /** How to look up its owner; undefined: it belongs to the instance. */
+  readonly owner?: NamedOwner | undefined
+  readonly every: Millis
+  /** Requests of one round, at least. */
+  readonly atLeast: number
+  /** The pause doubles from the first failure on, because the platform blocks queries that fail repeatedly. */
+  readonly isBlockable?: boolean | undefined
+  collect(round: ThingRound): Promise<Collected>
+}
+
+export interface ThingRound {
+  readonly owner: Owner | undefined
+  readonly now: Millis
+  /** What the round before stored, as JSON. What cannot be parsed is ignored. */
+  readonly memory: unknown
+  readonly signal: AbortSignal
+}
+
+/** What the configuration names: a project or a group, by its id or path. */
+export interface NamedOwner {
+  readonly as: OwnerKind
+  readonly named: string
+}
+
+/** Rejects with a PlatformError if it does not exist, or the token may not see it. */
+export type LookUpOwner = (owner: NamedOwner, signal: AbortSignal) => Promise<Owner>
 
 /** The budget of one token, wherever its state is stored. */
 export interface Budget {

@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inventoryOf } from '../../src/app/inventory.ts'
 import { inventoryReference } from '../../src/platform/inventory/reference.ts'
-import { requestsAnHour } from '../../src/platform/inventory/requests.ts'
+import { requestsAnHour } from '../../src/model/inventory.ts'
+import type { Thing } from '../../src/platform/port.ts'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import { isFull } from '../full.ts'
 import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
 import { point } from '../../src/platform/inventory/collector.ts'
-import type { Thing } from '../../src/inventory/thing.ts'
 import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
 
 const shop = 'brightwater/shop/storefront'
@@ -251,12 +251,15 @@ describe('What is asked', () => {
     const metric = 'platform.vcs.change.open'
     const queries = [{ metric, query: 'type = MergeRequest', group: 'brightwater', value: 'count', every: 5 * minute }]
     const thingsOf = (count: number) =>
-      inventoryOf({
-        inventory: Object.fromEntries(
-          collectors.map(({ of, kind }) => [kind, of === 'groups' ? ['brightwater'] : projects(count)]),
-        ),
-        queries: queries.map(one => ({ ...one, fields: undefined, attributes: undefined, project: undefined })),
-      })
+      inventoryOf(
+        {
+          inventory: Object.fromEntries(
+            collectors.map(({ of, kind }) => [kind, of === 'groups' ? ['brightwater'] : projects(count)]),
+          ),
+          queries: queries.map(one => ({ ...one, fields: undefined, attributes: undefined, project: undefined })),
+        },
+        () => world.ask,
+      )
     const things = thingsOf(many)
     const inventory = world.inventory(things)
     // What is asked once a day is asked in the first two minutes: each project and the group is looked up, each bill of materials made.

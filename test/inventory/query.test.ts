@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { askQuery, queryText, type QuerySpec } from '../../src/platform/inventory/query.ts'
 import { hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
-import type { Thing } from '../../src/inventory/thing.ts'
+import type { Thing } from '../../src/platform/port.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {
@@ -29,7 +29,7 @@ function thing(spec: QuerySpec): Thing {
     every: minute,
     atLeast: 1,
     isBlockable: true,
-    collect: async ({ ask }) => askQuery(spec, ask),
+    collect: async () => askQuery(spec, world.ask),
   }
 }
 
@@ -118,10 +118,10 @@ describe('A query', () => {
     const slow: Thing = {
       ...thing(count),
       of: 'slow',
-      collect: async ({ ask }) => {
+      collect: async () => {
         asked += 1
         world.api.misbehave = () => ({ status: 503, headers: {}, body: 'timeout' })
-        return askQuery(count, ask).finally(() => (world.api.misbehave = () => undefined))
+        return askQuery(count, world.ask).finally(() => (world.api.misbehave = () => undefined))
       },
     }
     await world.pass(world.inventory([slow, thing(medians)]), 6 * hour)

@@ -5,14 +5,16 @@ import { createInventory, type Inventory } from '../../src/inventory/inventory.t
 import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { createSingleton } from '../../src/discovery/singleton.ts'
+import { lookUp } from '../../src/platform/inventory/owner.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { pino } from 'pino'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { thingsOf, type Thing } from '../../src/inventory/thing.ts'
+import { thingsOf } from '../../src/platform/inventory/things.ts'
+import type { Thing } from '../../src/platform/port.ts'
+import type { CollectedEvent } from '../../src/model/inventory.ts'
 import type { Asking } from '../../src/platform/rest/asking.ts'
 import type { Clock } from '../../src/lib/clock.ts'
-import type { CollectedEvent } from '../../src/platform/inventory/collector.ts'
 import type { RetryRules } from '../../src/platform/rest/call.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -61,6 +63,7 @@ export async function openInventoryWorld(
     ...{ concurrency: 4, userAgent: 'Pipespan/test' },
     retry,
   })
+  const asking = (signal: AbortSignal): Asking => client.asking({ priority: 'inside', signal })
   const events: InventoryWorld['events'] = []
   return {
     ...{ api, store, warnings, events },
@@ -68,9 +71,9 @@ export async function openInventoryWorld(
     now: () => now,
     inventory: configured =>
       createInventory({
-        things: isThings(configured) ? configured : thingsOf(collectors, configured),
+        things: isThings(configured) ? configured : thingsOf(collectors, configured, asking),
         ...{ instance: api.url, profile: 'generic', repositories: store.repositories, clock, log },
-        ask: signal => client.asking({ priority: 'inside', signal }),
+        lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
         lease: createSingleton('inventory', store.leases, clock),
         errors: createErrorThrottle(log),
         onEvent: async (event, _owner, key) => void events.push({ event, key }),

@@ -3,13 +3,13 @@
 import { segmentOf } from '../rest/query.ts'
 import type { Asking } from '../rest/asking.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { ProjectFacts } from '../../model/observation.ts'
+import type { Collected, CollectedPoint, Owner, OwnerKind } from '../../model/inventory.ts'
 
 export interface CollectorHead {
   /** Its key below `inventory` in the configuration: `agents`. */
   readonly kind: string
   /** What its list in the configuration names. */
-  readonly of: 'projects' | 'groups' | 'groups or projects'
+  readonly of: OwnerKind
   /** What it reports: a sentence. */
   readonly says: string
   /** The API paths that it reads, for the reference. */
@@ -47,41 +47,6 @@ export interface Round {
   /** What the round before stored, as JSON. A collector ignores what it cannot parse. */
   readonly memory: unknown
 }
-
-/** What was configured, as the platform knows it. */
-export type Owner =
-  | { readonly project: ProjectFacts; readonly group?: undefined }
-  | { readonly group: { readonly path: string }; readonly project?: undefined }
-
-export interface Collected {
-  readonly points: readonly CollectedPoint[]
-  /** Points that were left out, because there are more than are exported. */
-  readonly omitted?: number | undefined
-  /** Something to be exported once, as a log record. */
-  readonly event?: CollectedEvent | undefined
-  /** Plain JSON, for the next round. */
-  readonly memory?: unknown
-  /** The round continues after so many ms; until then the points of the round before stay. */
-  readonly goesOnIn?: Millis | undefined
-}
-
-export interface CollectedPoint {
-  readonly metric: string
-  readonly attributes: Readonly<Record<string, string | boolean>>
-  /** A number; or an instant, exported as the seconds since it or until it. */
-  readonly value: number | { readonly since: Millis } | { readonly until: Millis }
-}
-
-export interface CollectedEvent {
-  /** Identifies it, also if it is exported again after a kill. */
-  readonly key: string
-  readonly name: string
-  readonly body: string
-  readonly attributes: Readonly<Record<string, string | number | boolean>>
-}
-
-/** Points of one round that are exported. */
-export const maxPoints = 10_000
 
 export function point(
   metric: string,

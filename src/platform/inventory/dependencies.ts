@@ -6,7 +6,8 @@
 // The export under way is remembered, so that a restart continues it.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { hour, pathOf, point, type Collected, type Collector, type Round } from './collector.ts'
+import { hour, pathOf, point, type Collector, type Round } from './collector.ts'
+import type { Collected } from '../../model/inventory.ts'
 import { maybe, wireId, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
 

@@ -4,7 +4,7 @@ import { stringify } from 'yaml'
 import { maybe, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
 import type { Asking } from '../rest/asking.ts'
-import type { Collected, CollectedPoint } from './collector.ts'
+import type { Collected, CollectedPoint } from '../../model/inventory.ts'
 
 export interface QuerySpec {
   /** Name of the gauge. */

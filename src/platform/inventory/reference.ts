@@ -1,11 +1,11 @@
 // Writes docs/INVENTORY.md from the table of collectors.
 import { code, table } from '../../lib/markdown.ts'
 import { collectors } from './collectors.ts'
-import { hour, maxPoints, minute } from './collector.ts'
+import { hour, minute } from './collector.ts'
+import { maxPoints, requestsAnHour } from '../../model/inventory.ts'
 import { maxPages, maxQueryBytes, maxRows } from './query.ts'
 import { maxScopes } from './feature-flags.ts'
 import { mostItems } from '../rest/asking.ts'
-import { requestsAnHour } from './requests.ts'
 
 /** Markdown, ending in a line feed. */
 export function inventoryReference(): string {

@@ -1,17 +1,16 @@
 // Looks up what the configuration names: a project or a group, by its id or path.
 import { z } from 'zod'
-import { PlatformError } from '../platform/port.ts'
-import { maybe, wireText } from '../platform/rest/wire-field.ts'
-import { restProject } from '../platform/rest/lists.ts'
-import { segmentOf } from '../platform/rest/query.ts'
-import type { Asking } from '../platform/rest/asking.ts'
-import type { Owner } from '../platform/inventory/collector.ts'
-import type { Thing } from './thing.ts'
+import { PlatformError, type NamedOwner } from '../port.ts'
+import { maybe, wireText } from '../rest/wire-field.ts'
+import { restProject } from '../rest/lists.ts'
+import { segmentOf } from '../rest/query.ts'
+import type { Asking } from '../rest/asking.ts'
+import type { Owner } from '../../model/inventory.ts'
 
 const restGroup = z.object({ full_path: maybe(wireText) })
 
 /** Rejects with a PlatformError if it does not exist, or the token may not see it. */
-export async function lookUp({ as, named }: NonNullable<Thing['owner']>, ask: Asking): Promise<Owner> {
+export async function lookUp({ as, named }: NamedOwner, ask: Asking): Promise<Owner> {
   if (as === 'groups') return groupOf(named, ask)
   try {
     const { archived: _, lastActivityAt: __, ...project } = await ask.one(`/projects/${idOf(named)}`, restProject)
