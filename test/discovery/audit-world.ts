@@ -5,7 +5,7 @@ import { auditBackfill, type AuditBackfillOptions } from '../../src/discovery/au
 import { auditTaking } from '../../src/discovery/audit-reading.ts'
 import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../src/discovery/audit.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { day, everything, minute } from '../flow/world.ts'
 import { isEvent, type EventChunk } from '../../src/model/event.ts'

@@ -6,7 +6,7 @@ import { answer, startPlatform, type PlatformServer, type Reply } from '../platf
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
-import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createReportReading, type ReportReading } from '../../src/enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../../src/enrichment/read-spans.ts'

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
-import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import type { Budget, PlatformClient } from '../../src/platform/port.ts'
 import { createShowLog, type ShowLogOptions, type ShowLog, type ShownLog } from '../../src/enrichment/show-log.ts'

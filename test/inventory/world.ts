@@ -2,7 +2,7 @@
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createInventory, type Inventory } from '../../src/inventory/inventory.ts'
-import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { createSingleton } from '../../src/discovery/singleton.ts'
 import { lookUp } from '../../src/platform/inventory/owner.ts'

@@ -4,7 +4,7 @@ import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
 import { createIngestTokens } from '../../tokens/client.ts'
 import { commandPauses } from '../../tokens/pauses.ts'
-import { createMemoryBudget } from '../../platform/rest/memory-budget.ts'
+import { createMemoryBudget } from '../../platform/rest/kept-budget.ts'
 import { createPlatformClient, type RestClient } from '../../platform/rest/client.ts'
 import { exitCode, print, type Terminal } from '../terminal.ts'
 import { Fault } from '../../lib/fault.ts'

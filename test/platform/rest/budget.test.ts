@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { leapingClock } from './platform-server.ts'
-import { createMemoryBudget } from '../../../src/platform/rest/memory-budget.ts'
+import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 import {
   freshBudget,
   grant,

@@ -14,7 +14,7 @@ import {
 import { grant, observe } from '../../../src/platform/rest/budget.ts'
 import { budgetFactsOf, isOfEndpoint } from '../../../src/platform/rest/rate-limit.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
-import { createMemoryBudget } from '../../../src/platform/rest/memory-budget.ts'
+import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { createStoredBudget } from '../../src/discovery/stored-budget.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import type { ApiBudget } from '../../src/store/ports/discovery-documents.ts'
-import type { Clock } from '../../src/lib/clock.ts'
+import { createStoredBudget } from '../../../src/app/stored-budget.ts'
+import { openSqlite } from '../../../src/store/sqlite/open-sqlite.ts'
+import type { ApiBudget } from '../../../src/store/ports/discovery-documents.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
 
 function sharedStore() {
   let now = Date.UTC(2026, 0, 1)
