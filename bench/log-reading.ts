@@ -4,6 +4,7 @@
 //   node [--expose-gc] bench/log-reading.ts sections|lines 100 FILE
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { createLogReading } from '../src/enrichment/read-log.ts'
+import { createReadLog, type ReadLogOptions } from '../src/platform/job-log/read-log.ts'
 import { createTextRedaction } from '../src/platform/text-redaction.ts'
 import { keepHeapsSmall } from '../src/lib/small-heap.ts'
 import type { JobRead } from '../src/store/ports/job-reads.ts'
@@ -35,28 +36,26 @@ const fileBytes = fstatSync(log).size
 keepHeapsSmall(undefined)
 let highest = 0
 const live = { before: 0, most: 0, windows: 0 }
-const reading = createLogReading({
-  client: {
-    jobLog: async (_project, jobId, { onWindow }) => {
-      let bytes = 0
-      const whole = jobId === large.id ? Number(megabytes) * megabyte : smallBytes
-      for (const window of windows(whole)) {
-        onWindow(window)
-        bytes += window.length
-        // A connection hands windows over one by one, and lets others work in between.
-        await new Promise(setImmediate)
-        if (live.windows++ % 16 === 0) live.most = Math.max(live.most, liveNow())
-        highest = Math.max(highest, process.memoryUsage.rss())
-      }
-      return { bytes, isWhole: true }
-    },
+const client: ReadLogOptions['client'] = {
+  jobLog: async (_project, jobId, { onWindow }) => {
+    let bytes = 0
+    const whole = jobId === large.id ? Number(megabytes) * megabyte : smallBytes
+    for (const window of windows(whole)) {
+      onWindow(window)
+      bytes += window.length
+      // A connection hands windows over one by one, and lets others work in between.
+      await new Promise(setImmediate)
+      if (live.windows++ % 16 === 0) live.most = Math.max(live.most, liveNow())
+      highest = Math.max(highest, process.memoryUsage.rss())
+    }
+    return { bytes, isWhole: true }
   },
+}
+const reading = createLogReading({
+  readLog: createReadLog({ client, redactText: createTextRedaction([]), readMax: 2 ** 40, linesMax: megabyte }),
   sections: ['all'],
   lines: what === 'sections' ? [] : ['all'],
   isSlow: async () => false,
-  redactText: createTextRedaction([]),
-  readMax: 2 ** 40,
-  linesMax: megabyte,
 })
 
 /** What is live now, in the heap and beside it, bytes: all that is not is collected first, where it may be. */

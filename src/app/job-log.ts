@@ -1,6 +1,6 @@
 // Job logs for the pages, read from the platform's API if the configuration allows it.
 import { createTextRedaction } from '../platform/text-redaction.ts'
-import { createShowLog } from '../enrichment/show-log.ts'
+import { createShowLog } from '../platform/job-log/show-log.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { PagesSources } from '../pages/ports.ts'

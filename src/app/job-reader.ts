@@ -4,6 +4,7 @@ import { createCapabilities } from '../enrichment/capability.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'
 import { createLogReading, type LogReading } from '../enrichment/read-log.ts'
+import { createReadLog } from '../platform/job-log/read-log.ts'
 import { createReportReading, type ReportReading } from '../enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../enrichment/read-spans.ts'
 import { createTestReading, type TestReading } from '../enrichment/read-tests.ts'
@@ -40,10 +41,11 @@ export function startJobReader(
   const redactText = createTextRedaction(config.redact ?? [])
   const capabilities = createCapabilities(refusedEndpoints, client.instance)
   const jobLogs = createLogReading({
-    ...{ client, ...rules },
+    ...rules,
+    readLog: createReadLog({
+      ...{ client, redactText, readMax: config.job.logsReadMax, linesMax: config.job.logsMaxBytes },
+    }),
     isSlow: createSlowness(views.trends, () => clock.now()),
-    redactText,
-    ...{ readMax: config.job.logsReadMax, linesMax: config.job.logsMaxBytes },
   })
   const jobTests = createTestReading({
     ...{ client, capabilities, runs, memory: tests, spans: config.testsSpans, redactText },

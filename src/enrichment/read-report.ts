@@ -1,6 +1,6 @@
 // Reads a job's reports other than tests, with one request each. Only numbers are exported, and of dotenv reports the values of allowed keys.
 import { namesWithin } from './reported-names.ts'
-import { ownerOf } from './read-log.ts'
+import { insideJobOf } from '../model/inside-chunks.ts'
 import { PlatformError } from '../platform/port.ts'
 import type { RestClient } from '../platform/rest/client.ts'
 import { readCoverage } from '../platform/reports/coverage.ts'
@@ -105,7 +105,7 @@ export function createReportReading(options: ReportReadingOptions): ReportReadin
         const { id, path } = chunk.project
         onFault(fault.message, { type, job: job.id, project: path ?? id, reason: fault.reason })
       }
-      return { as: 'read', insides: report === undefined ? [] : [{ job: ownerOf(job), report }] }
+      return { as: 'read', insides: report === undefined ? [] : [{ job: insideJobOf(job), report }] }
     }
 
   function count(type: ReportType, reason: ReportFaultReason | 'none'): void {

@@ -2,7 +2,7 @@
 // error.
 import { createSpanCollector, type SpanCounts } from '../platform/reports/own-spans.ts'
 import { splitSpans, type OwnAttributes, type OwnLink, type OwnSpan, type OwnValue } from '../model/own-span.ts'
-import { ownerOf } from './read-log.ts'
+import { insideJobOf } from '../model/inside-chunks.ts'
 import { PlatformError } from '../platform/port.ts'
 import type { RestClient } from '../platform/rest/client.ts'
 import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../platform/text-redaction.ts'
@@ -72,7 +72,7 @@ export function createSpanReading(options: SpanReadingOptions): SpanReading {
     const spans: OwnSpan[] = []
     const turn = redactionTurns()
     for (const span of collector.spans()) spans.push(await cleanSpan(span, clean, turn))
-    return { as: 'read', insides: splitSpans(spans).map(ownSpans => ({ job: ownerOf(job), ownSpans })) }
+    return { as: 'read', insides: splitSpans(spans).map(ownSpans => ({ job: insideJobOf(job), ownSpans })) }
   }
   return { read, counters }
 }

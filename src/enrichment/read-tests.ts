@@ -3,7 +3,6 @@ import { splitTests, type FlakyTest } from '../model/job-tests.ts'
 import { jobGroupOf, readTestReport } from '../platform/reports/test-report-json.ts'
 import { newestByName } from '../model/attempt.ts'
 import { createTestCollector } from '../platform/reports/test-collector.ts'
-import { ownerOf } from './read-log.ts'
 import { PlatformError, type CallOptions } from '../platform/port.ts'
 import type { RestClient } from '../platform/rest/client.ts'
 import { readJunit, type ReadTests } from '../platform/reports/junit.ts'
@@ -20,7 +19,8 @@ import type { JobReading } from './job-reading.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
 import type { RestTestReport } from '../platform/reports/test-report-json.ts'
 import type { Run } from '../model/run.ts'
-import type { Section } from '../model/inside.ts'
+import { type Section } from '../model/inside.ts'
+import { insideJobOf } from '../model/inside-chunks.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 
@@ -103,7 +103,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     const suiteSeconds = suites.flatMap(({ seconds }) => seconds ?? [])
     const summary = { totals, dropped, suiteSeconds, ...(fault && { fault }) }
     const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
-    return { as: 'read', insides: parts.map(tests => ({ job: ownerOf(job), tests })) }
+    return { as: 'read', insides: parts.map(tests => ({ job: insideJobOf(job), tests })) }
   }
 
   async function reportOf(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {

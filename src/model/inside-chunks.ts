@@ -1,7 +1,11 @@
 // Makes chunks of what was read about the inside of a job; their numbers continue those of its attempt. Pure.
-import type { Chunk } from './chunk.ts'
-import type { JobInside } from './inside.ts'
+import type { Chunk, JobSnapshot } from './chunk.ts'
+import type { InsideJob, JobInside } from './inside.ts'
 import type { Run } from './run.ts'
+
+export function insideJobOf({ id, kind, name, start, end, status, salt }: JobSnapshot): InsideJob {
+  return { id, kind, name, start, end, status, ...(salt !== undefined && { salt }) }
+}
 
 /** The chunks, and the run with the attempt's new number of chunks; undefined if the run has no such attempt. */
 export function insideChunks(

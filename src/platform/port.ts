@@ -3,6 +3,8 @@
 import { Fault } from '../lib/fault.ts'
 import type { Collected, Owner, OwnerKind } from '../model/inventory.ts'
 import type { Incident } from '../model/incident.ts'
+import type { JobSnapshot } from '../model/chunk.ts'
+import type { LogLine, Section } from '../model/inside.ts'
 import type { Millis } from '../model/instant.ts'
 import type { MergeRequest, Observation, ProjectFacts } from '../model/observation.ts'
 import type { PlatformEvent } from '../model/event.ts'
@@ -111,6 +113,32 @@ export interface JobLogRead {
   readonly bytes: number
   /** False if the log is longer than `maxBytes`. */
   readonly isWhole: boolean
+}
+
+/** Reads a job's log once, as a stream. */
+export type ReadLog = (
+  projectId: number,
+  job: JobSnapshot,
+  wants: { readonly sections: boolean; readonly lines: boolean },
+  options: CallOptions,
+) => Promise<LogRead>
+
+/** What is inside a job's log, without secrets. */
+export interface LogRead {
+  readonly bytes: number
+  /** False if the log is longer than what is read. */
+  readonly isWhole: boolean
+  /** The runner has written its last line. */
+  readonly isFinished: boolean
+  /** A debug trace shows the variables of the job. Recognised where lines are wanted. */
+  readonly isTraced: boolean
+  readonly sections: readonly Section[]
+  /** Beyond the limit for one job. */
+  readonly sectionsOmitted: number
+  /** Redacts the first and the last lines; in groups that each fit one request. */
+  lines(): Promise<LogLine[][]>
+  /** Left out between them. */
+  readonly linesOmitted: number
 }
 
 /** A project or a group: its number, or its full path as people write it (`group/sub/project`). */

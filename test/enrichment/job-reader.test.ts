@@ -3,6 +3,7 @@ import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
 import { createLogReading } from '../../src/enrichment/read-log.ts'
+import { createReadLog } from '../../src/platform/job-log/read-log.ts'
 import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
@@ -79,8 +80,8 @@ describe('the inside of jobs', () => {
       },
     })
     const readings = createLogReading({
-      ...{ client, sections, lines, isSlow: async () => false, redactText: createTextRedaction([]) },
-      ...{ readMax: 2 ** 20, linesMax: 2 ** 20 },
+      readLog: createReadLog({ client, redactText: createTextRedaction([]), readMax: 2 ** 20, linesMax: 2 ** 20 }),
+      ...{ sections, lines, isSlow: async () => false },
     })
     readLog = readings.read
     const { jobReads: queue, runs } = store

@@ -1,6 +1,7 @@
 // Promises about what is read of a log: of which jobs, how much of it, and what each line says. Over HTTP, from a platform that answers with any log.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createLogReading, type LogReading } from '../../src/enrichment/read-log.ts'
+import { createReadLog, type ReadLogOptions } from '../../src/platform/job-log/read-log.ts'
 import { createSlowness } from '../../src/enrichment/usual-duration.ts'
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { jobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
@@ -28,10 +29,12 @@ const chunk = {
 } satisfies Chunk
 const asked: JobRead = { chunkId: 1, jobId: 1, what: 'log', tries: 1, pendingSince: t0, takenAt: t0, chunk }
 
+type Options = Partial<LogReadingOptions & ReadLogOptions>
+
 describe('a log', () => {
   let platform: PlatformServer
   let close: () => Promise<void>
-  let client: LogReadingOptions['client']
+  let client: ReadLogOptions['client']
 
   beforeEach(async () => {
     platform = await startPlatform(answer(200, ''))
@@ -44,17 +47,17 @@ describe('a log', () => {
     await platform[Symbol.asyncDispose]()
   })
 
-  const readingOf = (options: Partial<LogReadingOptions> = {}): LogReading =>
+  const readingOf = ({ readMax = 2 ** 20, linesMax = 2 ** 20, ...options }: Options = {}): LogReading =>
     createLogReading({
-      ...{ client, sections: [], lines: ['all'], isSlow: async () => false, redactText: createTextRedaction([]) },
-      ...{ readMax: 2 ** 20, linesMax: 2 ** 20, ...options },
+      readLog: createReadLog({ client, redactText: createTextRedaction([]), readMax, linesMax }),
+      ...{ sections: [], lines: ['all'], isSlow: async () => false, ...options },
     })
-  async function insides(log: string, options: Partial<LogReadingOptions> = {}): Promise<readonly JobInside[]> {
+  async function insides(log: string, options: Options = {}): Promise<readonly JobInside[]> {
     platform.reply = answer(200, log)
     const reading = await readingOf(options).read(asked, job, { priority: 'inside' })
     return reading.as === 'read' ? reading.insides : []
   }
-  const linesOf = async (log: string, options: Partial<LogReadingOptions> = {}): Promise<readonly LogLine[]> =>
+  const linesOf = async (log: string, options: Options = {}): Promise<readonly LogLine[]> =>
     (await insides(log, options)).flatMap(({ lines = [] }) => lines)
 
   it('that is longer than may be read is read so far, and says so', async () => {

@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, everything, event, instance, job, rules } from '../flow/world.ts'
 import { createJudge } from '../../src/regressions/judge-loop.ts'
 import { day, usualRule } from '../../src/regressions/rule.ts'
-import { insideChunks } from '../../src/model/inside-chunks.ts'
+import { insideChunks, insideJobOf } from '../../src/model/inside-chunks.ts'
 import { isFull } from '../full.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
-import { ownerOf } from '../../src/enrichment/read-log.ts'
 import { previewRegressions } from '../../src/regressions/preview.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
@@ -16,7 +15,7 @@ import { takeEvents } from '../../src/processing/take-events.ts'
 import type { Bench } from '../store/benches.ts'
 import type { PlatformEvent } from '../../src/model/event.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
-import type { Section } from '../../src/model/inside.ts'
+import { type Section } from '../../src/model/inside.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 /** A run of a job: its sections within the script, one after another, by name, s; and the one in which it failed. */
@@ -275,7 +274,7 @@ function snapshotWork(pipelineId: number, pipeline: Pipeline): RunWork {
       const snapshot = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
       const [chunk] = snapshot.chunks
       const read = chunk!.jobs.map(one => {
-        return { job: ownerOf(one), sections: sectionsOf(pipeline[one.name ?? '']!, one.start) }
+        return { job: insideJobOf(one), sections: sectionsOf(pipeline[one.name ?? '']!, one.start) }
       })
       const made = insideChunks(snapshot.run, chunk!, read)!
       const pending = [chunk!, ...made.chunks].map(one => ({ chunk: one, to: [] }))

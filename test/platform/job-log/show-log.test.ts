@@ -1,13 +1,18 @@
 // Promises about logs that somebody reads on a page, on a real platform's answers over HTTP: nobody waits for ever, nobody else waits for it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
-import { createTextRedaction } from '../../src/platform/text-redaction.ts'
-import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
-import { createPlatformClient } from '../../src/platform/rest/client.ts'
-import type { Budget, PlatformClient } from '../../src/platform/port.ts'
-import { createShowLog, type ShowLogOptions, type ShowLog, type ShownLog } from '../../src/enrichment/show-log.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { answer, startPlatform, type PlatformServer } from '../rest/platform-server.ts'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createPlatformClient } from '../../../src/platform/rest/client.ts'
+import type { Budget, PlatformClient } from '../../../src/platform/port.ts'
+import {
+  createShowLog,
+  type ShowLogOptions,
+  type ShowLog,
+  type ShownLog,
+} from '../../../src/platform/job-log/show-log.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
 import type { ServerResponse } from 'node:http'
 
 const job = { projectId: 3, id: 70, start: 0, end: 60_000, isScriptFailure: false }

@@ -1,14 +1,14 @@
 // Fetches a job's log for a page, redacted like exported lines. It is not stored.
-import { createKeyWatch, inTurns, redacted, type RedactText } from '../platform/text-redaction.ts'
-import { createDebugWatch } from '../platform/job-log/debug-trace.ts'
-import { KeptLines } from '../platform/job-log/kept-lines.ts'
-import { LogReader } from '../platform/job-log/log-reader.ts'
-import { PlatformError, type PlatformClient } from '../platform/port.ts'
-import { runsOf, type Run } from '../platform/job-log/colours.ts'
-import { Sections, type JobTimes } from '../platform/job-log/sections.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { KeptLine } from '../platform/job-log/line-ring.ts'
-import type { Section } from '../model/inside.ts'
+import { createKeyWatch, inTurns, redacted, type RedactText } from '../text-redaction.ts'
+import { createDebugWatch } from './debug-trace.ts'
+import { KeptLines } from './kept-lines.ts'
+import { LogReader } from './log-reader.ts'
+import { PlatformError, type PlatformClient } from '../port.ts'
+import { runsOf, type Run } from './colours.ts'
+import { Sections, type JobTimes } from './sections.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { KeptLine } from './line-ring.ts'
+import type { Section } from '../../model/inside.ts'
 
 export interface ShowLogOptions {
   readonly client: Pick<PlatformClient, 'jobLog'>

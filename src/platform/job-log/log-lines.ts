@@ -1,13 +1,14 @@
 // Turns the kept lines of a job's log into what is exported: each with a time, redacted, in chunks that fit one request. Redacting a megabyte takes a
 // while, so other work gets its turns.
-import { inBytes } from '../lib/in-bytes.ts'
-import { inTurns, type RedactText } from '../platform/text-redaction.ts'
-import type { JobInside, LogLine, Section } from '../model/inside.ts'
-import type { KeptLine } from '../platform/job-log/line-ring.ts'
-import type { KeptLines } from '../platform/job-log/kept-lines.ts'
+import { inBytes } from '../../lib/in-bytes.ts'
+import { inTurns, type RedactText } from '../text-redaction.ts'
+import type { JobSnapshot } from '../../model/chunk.ts'
+import type { KeptLine } from './line-ring.ts'
+import type { KeptLines } from './kept-lines.ts'
+import type { LogLine, Section } from '../../model/inside.ts'
 
 export interface KeptLog {
-  readonly job: JobInside['job']
+  readonly job: Pick<JobSnapshot, 'start' | 'end'>
   readonly lines: KeptLines
   readonly sections: readonly Section[]
   /** The sections that are exported as spans. A line outside of them belongs to the job's span. */
@@ -25,7 +26,8 @@ const mostBytes = 512 * 1024
 /** What a record costs besides its text. */
 const bytesOfRecord = 300
 
-export async function lineInsides(log: KeptLog): Promise<JobInside[]> {
+/** The lines, in groups that each fit one request. */
+export async function logLines(log: KeptLog): Promise<LogLine[][]> {
   const groups: LogLine[][] = []
   let bytes = Infinity
   for await (const line of linesOf(log)) {
@@ -37,7 +39,7 @@ export async function lineInsides(log: KeptLog): Promise<JobInside[]> {
     }
     groups.at(-1)?.push(line)
   }
-  return groups.map(lines => ({ job: log.job, lines }))
+  return groups
 }
 
 async function* linesOf({

@@ -1,0 +1,68 @@
+// Reads a job's log once, as a stream, for its sections and lines. Only what is exported of it is held in memory.
+import { createDebugWatch } from './debug-trace.ts'
+import { createKeyWatch, redacted, type RedactText } from '../text-redaction.ts'
+import { KeptLines } from './kept-lines.ts'
+import { logLines } from './log-lines.ts'
+import { LogReader } from './log-reader.ts'
+import { Sections } from './sections.ts'
+import type { JobSnapshot } from '../../model/chunk.ts'
+import type { ReadLog } from '../port.ts'
+import type { RestClient } from '../rest/client.ts'
+
+export interface ReadLogOptions {
+  readonly client: Pick<RestClient, 'jobLog'>
+  readonly redactText: RedactText
+  /** How much of one log is read, and how much is exported as lines, bytes. */
+  readonly readMax: number
+  readonly linesMax: number
+}
+
+const lastLine = /^(?:Job succeeded|ERROR: Job failed)/
+
+export function createReadLog({ client, redactText, readMax, linesMax }: ReadLogOptions): ReadLog {
+  return async (projectId, job, wants, call) => {
+    const log = new OpenLog(job, wants.lines ? linesMax : 0)
+    const { bytes, isWhole } = await client.jobLog(projectId, job.id, {
+      ...{ ...call, maxBytes: readMax },
+      onWindow: window => log.reader.feed(window),
+    })
+    log.reader.end()
+    const sections = log.sections.finish(redactText)
+    const exported = wants.sections ? sections : []
+    return {
+      ...{ bytes, isWhole, isFinished: log.isFinished, isTraced: log.isTraced },
+      ...{ sections, sectionsOmitted: log.sections.omitted, linesOmitted: log.lines.missing?.lines ?? 0 },
+      lines: async () => logLines({ job, lines: log.lines, sections, exported, redactText, readMax, isWhole }),
+    }
+  }
+}
+
+/** One log while it is read. */
+class OpenLog {
+  readonly reader: LogReader
+  readonly sections: Sections
+  readonly lines: KeptLines
+  /** The runner has written its last line. */
+  isFinished = false
+  /** A debug trace shows the variables of the job. */
+  isTraced = false
+
+  constructor({ start, end, status, failureReason }: JobSnapshot, linesMax: number) {
+    const isScriptFailure = status === 'failed' && failureReason === 'script_failure'
+    this.sections = new Sections({ start: Math.round(start), end: Math.round(Math.max(start, end)), isScriptFailure })
+    this.lines = new KeptLines(linesMax)
+    const isKey = createKeyWatch()
+    const isTraced = createDebugWatch()
+    this.reader = new LogReader({
+      marker: marker => this.sections.marker(marker),
+      title: text => this.sections.title(text),
+      line: line => {
+        if (line.text.trim() === '') return
+        this.isFinished = lastLine.test(line.text)
+        if (linesMax === 0) return
+        this.isTraced = isTraced(line.text)
+        this.lines.add(isKey(line.text) ? { ...line, text: redacted } : line, this.sections.place)
+      },
+    })
+  }
+}
