@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { allOptions } from '../../src/config/options.ts'
 import { environmentHelp } from '../../src/config/environment-help.ts'
 import { faults } from './given.ts'
-import { jsonSchema } from '../../src/config/json-schema.ts'
+import { jsonSchema } from '../../scripts/docs/json-schema.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { rowsOf, variablesOf } from '../../src/config/option.ts'
 

@@ -1,13 +1,13 @@
 // Writes docs/METRICS.md from the tables of metrics.
-import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
-import { changeCountMetric, changeDurationMetric, changeMetrics } from '../mapping/change-metrics.ts'
-import { incidentMetrics } from '../mapping/incident-metrics.ts'
-import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
-import { defaultBounds, longBounds } from '../metrics/buckets.ts'
-import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
-import { projectLabels } from '../metrics/families.ts'
-import type { GaugeHead } from '../mapping/gauge.ts'
-import { code, table } from '../../lib/markdown.ts'
+import { activeRunsMetric, attemptMetrics, costUnit } from '../../src/telemetry/mapping/metrics.ts'
+import { changeCountMetric, changeDurationMetric, changeMetrics } from '../../src/telemetry/mapping/change-metrics.ts'
+import { incidentMetrics } from '../../src/telemetry/mapping/incident-metrics.ts'
+import { deploymentMetrics } from '../../src/telemetry/mapping/deployment-metrics.ts'
+import { defaultBounds, longBounds } from '../../src/telemetry/metrics/buckets.ts'
+import { mergeRequestRefs, otherRefs } from '../../src/telemetry/metrics/refs.ts'
+import { projectLabels } from '../../src/telemetry/metrics/families.ts'
+import type { GaugeHead } from '../../src/telemetry/mapping/gauge.ts'
+import { code, table } from '../../src/lib/markdown.ts'
 
 /** One of the daemon's own metrics in the reference. */
 export interface OwnMetricRow {

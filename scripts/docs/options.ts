@@ -1,6 +1,15 @@
 // The reference page, generated from the table: every option as a row of Markdown.
-import { Each, Option, rowsOf, variablesOf, yamlKey, type Group, type Profiles, type Row } from './option.ts'
-import { optionTable } from './options.ts'
+import {
+  Each,
+  Option,
+  rowsOf,
+  variablesOf,
+  yamlKey,
+  type Group,
+  type Profiles,
+  type Row,
+} from '../../src/config/option.ts'
+import { optionTable } from '../../src/config/options.ts'
 
 const introduction = `# Configuration reference
 

@@ -1,29 +1,34 @@
 // Writes docs/ATTRIBUTES.md from the tables of attributes.
-import { jobAttributes } from '../mapping/job.ts'
-import { legacy } from '../legacy-names.ts'
-import { linkAttributes, linkMeanings } from '../mapping/link.ts'
-import { logAttributes } from '../mapping/log.ts'
-import { logLineAttributes } from '../mapping/log-line.ts'
-import { pipelineAttributes } from '../mapping/pipeline.ts'
-import { defaultValueLengthLimit } from '../attribute-policy.ts'
-import { resourceAttributes } from '../mapping/resource.ts'
-import { familyMeaning, failureReasons, otherMeaning, type FailureMeaning } from '../mapping/failure-reasons.ts'
-import { sectionAttributes } from '../mapping/section.ts'
-import { changeStates, statusMeanings } from '../mapping/statuses.ts'
-import { schemaUrl } from '../mapping/semconv.ts'
-import { dotenvAttributes, dotenvEvent } from '../mapping/report.ts'
-import { eventAttributes } from '../mapping/event.ts'
-import { ownSpanAttributes } from '../mapping/own-span.ts'
-import { reportFaultReasons } from '../../model/test-report.ts'
+import { jobAttributes } from '../../src/telemetry/mapping/job.ts'
+import { legacy } from '../../src/telemetry/legacy-names.ts'
+import { linkAttributes, linkMeanings } from '../../src/telemetry/mapping/link.ts'
+import { logAttributes } from '../../src/telemetry/mapping/log.ts'
+import { logLineAttributes } from '../../src/telemetry/mapping/log-line.ts'
+import { pipelineAttributes } from '../../src/telemetry/mapping/pipeline.ts'
+import { defaultValueLengthLimit } from '../../src/telemetry/attribute-policy.ts'
+import { resourceAttributes } from '../../src/telemetry/mapping/resource.ts'
+import {
+  familyMeaning,
+  failureReasons,
+  otherMeaning,
+  type FailureMeaning,
+} from '../../src/telemetry/mapping/failure-reasons.ts'
+import { sectionAttributes } from '../../src/telemetry/mapping/section.ts'
+import { changeStates, statusMeanings } from '../../src/telemetry/mapping/statuses.ts'
+import { schemaUrl } from '../../src/telemetry/mapping/semconv.ts'
+import { dotenvAttributes, dotenvEvent } from '../../src/telemetry/mapping/report.ts'
+import { eventAttributes } from '../../src/telemetry/mapping/event.ts'
+import { ownSpanAttributes } from '../../src/telemetry/mapping/own-span.ts'
+import { reportFaultReasons } from '../../src/model/test-report.ts'
 import {
   flakyTestAttributes,
   testEvents,
   testFailureAttributes,
   testReportAttributes,
   testSpanAttributes,
-} from '../mapping/test.ts'
-import type { TelemetryProfile } from '../settings.ts'
-import { code, table } from '../../lib/markdown.ts'
+} from '../../src/telemetry/mapping/test.ts'
+import type { TelemetryProfile } from '../../src/telemetry/settings.ts'
+import { code, table } from '../../src/lib/markdown.ts'
 
 /** The fields of any row that the reference shows. */
 interface ReferenceRow {
