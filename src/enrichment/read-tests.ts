@@ -158,7 +158,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
       if ((first.get(group) ?? job.id) !== job.id) return undefined
       // Parallel jobs share it: how long all of them took together is not known.
       const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
-      return readTestReport(report, group, { ...kept, mostCases: reportCaps.cases, maxSeconds })
+      return await readTestReport(report, group, { ...kept, mostCases: reportCaps.cases, maxSeconds })
     } catch (error) {
       latest = undefined
       throw error

@@ -5,29 +5,26 @@
 //
 // The export under way is remembered, so that a restart continues it.
 import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector, type Round } from './collector.ts'
 import type { Collected } from '../../model/inventory.ts'
-import { maybe, wireId, wireText } from '../rest/wire-field.ts'
+import { maybe, wireId, wireList, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
 
 const begun = z.object({ id: wireId })
 /** Older platforms answer with a bare number (202) while it is made. */
 const state = z.union([z.object({ has_finished: maybe(z.boolean()), status: maybe(wireText) }), z.number()])
+const part = maybe(wireText)
+const component = z.object({ name: part, version: part, group: part, purl: part })
+type Component = z.infer<typeof component>
 /** CycloneDX 1.6 JSON; only its components are read. */
-const bill = z.object({
-  components: maybe(
-    z.array(
-      z.object({ name: maybe(wireText), version: maybe(wireText), group: maybe(wireText), purl: maybe(wireText) }),
-    ),
-  ),
-})
-type Component = NonNullable<z.infer<typeof bill>['components']>[number]
+const bill = z.object({ components: maybe(wireList) })
 
 const memoryShape = z.object({
   /** The export under way, and how often it was checked. */
   export: z.object({ id: z.number(), looks: z.number() }).optional(),
-  /** The last bill's digest, and a short hash of each component. */
+  /** A short hash of each component of the last bill, and the digest of these. */
   digest: z.string().optional(),
   known: z.array(z.string()).optional(),
 })
@@ -42,6 +39,8 @@ const mostLooks = 40
 const nextDay = 24 * hour
 /** Most components that are compared with those of the day before. */
 const mostComponents = 50_000
+/** Components that are counted in one turn of the event loop. */
+const componentsPerTurn = 500
 
 export const dependencies: Collector = {
   kind: 'dependencies',
@@ -86,7 +85,7 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
         return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
       return { points: [], memory: last, goesOnIn: nextDay }
     }
-    return foundOf((await ask.one(`${path}/download`, bill)).components ?? [], last, id)
+    return await foundOf((await ask.one(`${path}/download`, bill)).components ?? [], last, id)
   } catch (error) {
     // The export expired, or belongs to another token.
     if (error instanceof PlatformError && error.kind === 'not-found') {
@@ -96,27 +95,35 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
   }
 }
 
-function foundOf(components: readonly Component[], last: Memory, exportId: number): Collected {
-  const names = [...new Set(components.map(nameOf))].sort()
-  const digest = createHash('sha256').update(names.join('\n')).digest('hex')
-  const known = names
-    .slice(0, mostComponents)
-    .map(name => createHash('sha256').update(name).digest('base64').slice(0, 11))
+async function foundOf(components: readonly unknown[], last: Memory, exportId: number): Promise<Collected> {
+  const counts = new Map<string, number>()
+  const hashes = new Set<string>()
+  for (const [index, item] of components.entries()) {
+    if (index % componentsPerTurn === componentsPerTurn - 1) await nextTurn()
+    const { data } = component.safeParse(item)
+    if (data === undefined) continue
+    counts.set(ecosystemOf(data), (counts.get(ecosystemOf(data)) ?? 0) + 1)
+    hashes.add(createHash('sha256').update(nameOf(data)).digest('base64').slice(0, 11))
+  }
+  await nextTurn()
+  const sorted = [...hashes].sort()
+  const digest = createHash('sha256').update(sorted.join('\n')).digest('hex')
+  await nextTurn()
+  const known = sorted.slice(0, mostComponents)
   const before = last.known && new Set(last.known)
   const now = new Set(known)
-  const counts = Map.groupBy(components, ecosystemOf)
   return {
-    points: [...counts].map(([name, some]) => point('platform.sbom.components', some.length, { [ecosystem]: name })),
+    points: [...counts].map(([name, count]) => point('platform.sbom.components', count, { [ecosystem]: name })),
     memory: { digest, known },
     ...(digest !== last.digest && {
       event: {
         // Not the digest: a bill may become again what it was, which is another change.
         key: String(exportId),
         name: 'platform.sbom',
-        body: `${names.length} components`,
+        body: `${sorted.length} components`,
         attributes: {
           'platform.sbom.digest': `sha256:${digest}`,
-          'platform.sbom.components': names.length,
+          'platform.sbom.components': sorted.length,
           ...(before !== undefined && {
             'platform.sbom.added': known.filter(one => !before.has(one)).length,
             'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,

@@ -1,6 +1,6 @@
 // Feature flags: for whom they are on, in which environments, and how old they are (REST document, "Feature flags").
 import { z } from 'zod'
-import { maybe, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
+import { maybe, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
 
 /** Environment scopes of one flag that are exported. */
@@ -8,7 +8,7 @@ export const maxScopes = 100
 
 /** The items of a list up to `max`, and how many more it has. */
 function firstOf<T extends z.ZodType>(item: T, max: number) {
-  return z.array(z.unknown()).transform(all => ({
+  return wireList.transform(all => ({
     items: all.slice(0, max).flatMap(one => item.safeParse(one).data ?? []),
     left: Math.max(0, all.length - max),
   }))

@@ -1,7 +1,8 @@
 // Turns a configured query into a gauge: its count, or one point for each row of the answer (REST document, "Query-language endpoint").
 import { z } from 'zod'
 import { stringify } from 'yaml'
-import { maybe, wireText } from '../rest/wire-field.ts'
+import { longestList, readObject } from '../wire-read.ts'
+import { maybe, wireList, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
 import type { Asking } from '../rest/asking.ts'
 import type { Collected, CollectedPoint } from '../../model/inventory.ts'
@@ -28,17 +29,18 @@ export const maxRows = 100
 /** Pages of one answer that are read. */
 export const maxPages = 20
 
+const field = z.object({ key: wireText, type: maybe(wireText) })
 const answer = z.object({
   success: maybe(z.boolean()),
   error: maybe(wireText),
   data: maybe(
     z.object({
       count: maybe(z.number()),
-      nodes: maybe(z.array(z.record(z.string(), z.unknown()))),
+      nodes: maybe(wireList.transform(nodes => nodes.slice(0, maxRows).map(readObject))),
       pageInfo: maybe(z.object({ endCursor: maybe(wireText), hasNextPage: maybe(z.boolean()) })),
     }),
   ),
-  fields: maybe(z.array(z.object({ key: wireText, type: maybe(wireText) }))),
+  fields: maybe(wireList.transform(all => all.slice(0, longestList).flatMap(one => field.safeParse(one).data ?? []))),
 })
 type Answer = z.infer<typeof answer>
 
@@ -101,6 +103,7 @@ function pointsOf({ data, fields = [] }: Answer, spec: QuerySpec): CollectedPoin
     ...new Set([...spec.fields, ...fields.filter(({ type }) => type === 'dimension').map(({ key }) => key)]),
   ]
   return (data?.nodes ?? []).flatMap(node => {
+    if (node === undefined) return []
     const value = numberOf(node[spec.value])
     if (value === undefined) return []
     const own = dimensions.flatMap(name => {

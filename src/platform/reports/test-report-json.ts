@@ -1,7 +1,8 @@
 // The test reports of a pipeline as parsed by the platform (`test_report`), for platforms that do not serve the reports themselves. Each suite is a
 // job, by its name.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { maybe, wireText } from '../rest/wire-field.ts'
+import { maybe, wireList, wireText } from '../rest/wire-field.ts'
 import { createTestCollector, type CollectorOptions, type ReportedCase } from './test-collector.ts'
 import { ReportFault } from './report-fault.ts'
 import type { ReadTests } from './junit.ts'
@@ -29,32 +30,47 @@ const testSuite = z.object({
   name: z.string(),
   total_time: maybe(z.number().nonnegative()),
   suite_error: maybe(wireText),
-  test_cases: z.array(testCase).catch([]),
+  test_cases: wireList.catch([]),
 })
 
-/** `GET /projects/:id/pipelines/:pipeline_id/test_report`. */
-export const testReport = z.object({ test_suites: z.array(testSuite).catch([]) })
+/** `GET /projects/:id/pipelines/:pipeline_id/test_report`. Its suites, and the cases of each, are parsed when they are read. */
+export const testReport = z.object({ test_suites: wireList.catch([]) })
 export type RestTestReport = z.infer<typeof testReport>
 
+/** Suites or cases that are read in one turn of the event loop. */
+const itemsPerTurn = 200
+
+async function* inTurns(items: readonly unknown[]): AsyncGenerator {
+  for (const [index, item] of items.entries()) {
+    if (index % itemsPerTurn === itemsPerTurn - 1) await nextTurn()
+    yield item
+  }
+}
+
 /** The tests of all jobs of this name; undefined if there are none. */
-export function readTestReport(report: RestTestReport, job: string, options: CollectorOptions): ReadTests | undefined {
-  const suite = report.test_suites.find(({ name }) => name === job)
-  if (suite === undefined) return undefined
+export async function readTestReport(
+  report: RestTestReport,
+  job: string,
+  options: CollectorOptions,
+): Promise<ReadTests | undefined> {
+  for await (const item of inTurns(report.test_suites)) {
+    const suite = testSuite.safeParse(item).data
+    if (suite?.name === job) return readSuite(suite, options)
+  }
+  return undefined
+}
+
+async function readSuite(suite: z.infer<typeof testSuite>, options: CollectorOptions): Promise<ReadTests> {
   const collector = createTestCollector(options)
   collector.beginSuite({ name: suite.name, seconds: suite.total_time })
-  for (const {
-    name,
-    classname,
-    file,
-    status,
-    execution_time: seconds,
-    system_output: said,
-    stack_trace,
-  } of suite.test_cases) {
+  for await (const item of inTurns(suite.test_cases)) {
+    const { data } = testCase.safeParse(item)
+    if (data === undefined) continue
+    const { name, classname, file, status, execution_time: seconds, system_output: said, stack_trace: trace } = data
     collector.case({
       ...{ name, classname: classname ?? '', file, seconds, isRerun: false, run: 0 },
       result: status in results ? results[status as keyof typeof results] : 'pass',
-      words: wordsOf(said, stack_trace),
+      words: wordsOf(said, trace),
     })
   }
   const { suite_error: error } = suite

@@ -1,5 +1,4 @@
 // The platform's REST API as typed calls. The rules of all requests are in `request.ts`, the shapes in `schemas.ts` and `lists.ts`.
-import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { createAsking, type Asking } from './asking.ts'
@@ -11,6 +10,7 @@ import { createRequester } from './request.ts'
 import type { RetryRules } from './call.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import { hooksPath, wireHook } from './hook-wish.ts'
+import { wireList } from './wire-field.ts'
 import { segmentOf } from './query.ts'
 import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
@@ -146,7 +146,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
       pages(`${pipelinePath(project, id)}/jobs`, restJob, call, { include_retried: true }),
     pipelineBridges: (project, id, call) => pages(`${pipelinePath(project, id)}/bridges`, restBridge, call),
     pipelineTraceparent: async (project, id, call) =>
-      traceparentIn(await one(`${pipelinePath(project, id)}/variables`, z.array(z.unknown()), call)),
+      traceparentIn(await one(`${pipelinePath(project, id)}/variables`, wireList, call)),
     project: (project, call) => one(`/projects/${segmentOf(project)}`, restProject, call),
     isAdministrator: async call => (await one('/user', restUser, call)).is_admin === true,
     projects: (of, { activeAfter }, call) => {

@@ -1,6 +1,8 @@
 // Extracts the message from an error's body: `message` (text, or an object of lists), `error`, plain text, or a proxy's page.
 import { briefly } from '../../lib/redaction.ts'
 
+/** How much of an error's body is read, bytes. */
+export const maxSaidBytes = 16 * 1024
 /** Longer messages are cut. */
 const longest = 200
 
@@ -15,6 +17,11 @@ export interface Said {
   readonly keys?: readonly string[] | undefined
   /** A web page, from a proxy or a wrong address. */
   readonly isPage: boolean
+}
+
+/** The beginning of a body, which says what is wrong. */
+export function saidIn(body: Buffer): string {
+  return body.toString('utf8', 0, maxSaidBytes)
 }
 
 /** Redacts the secrets that this process knows, and `secrets`. */

@@ -1,5 +1,6 @@
 // Sends one HTTP request: answers the whole response, or why there is none.
 import { request, type Dispatcher } from 'undici'
+import { maxSaidBytes } from './error-body.ts'
 import { codeOf, strangerBy } from '../../lib/stranger.ts'
 import { reasonOf } from '../../lib/fault.ts'
 
@@ -8,7 +9,8 @@ export interface Answer {
   readonly status: number
   /** Names in lower case; values of a repeated header are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  /** The beginning of an error's. */
+  readonly body: Buffer
 }
 
 export type Exchange =
@@ -59,12 +61,13 @@ export async function exchange(
       values += valuesIn(chunk)
       if (values > mostValues) return { outcome: 'too-large', said: `more than ${mostValues} values` }
       chunks.push(chunk)
+      if (answer.statusCode >= 300 && bytes >= maxSaidBytes) break
     }
     return {
       outcome: 'answer',
       status: answer.statusCode,
       headers: flatHeaders(answer.headers),
-      body: Buffer.concat(chunks).toString('utf8'),
+      body: Buffer.concat(chunks),
     }
   } catch (error) {
     signal.throwIfAborted()

@@ -1,7 +1,8 @@
 // Judges an answer of the API: JSON, a move to another address, or an error.
 import type { PlatformError } from '../port.ts'
 import { errorOfAnswer, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
-import { saidBy } from './error-body.ts'
+import { jsonOf } from './answer-json.ts'
+import { saidBy, saidIn } from './error-body.ts'
 import type { Answer } from './exchange.ts'
 
 export type Judgement =
@@ -10,7 +11,12 @@ export type Judgement =
   | { readonly means: 'error'; readonly error: PlatformError }
 
 /** `url`: the request's. `endpoint`: its name in errors. `secrets`: must not appear in errors. */
-export function judge(answer: Answer, url: URL, endpoint: string, secrets: readonly string[]): Judgement {
+export async function judge(
+  answer: Answer,
+  url: URL,
+  endpoint: string,
+  secrets: readonly string[],
+): Promise<Judgement> {
   const { status, headers, body } = answer
   if (status >= 200 && status < 300) return judgeBody(answer, endpoint, secrets)
   if (status === 301 || status === 308) {
@@ -18,19 +24,24 @@ export function judge(answer: Answer, url: URL, endpoint: string, secrets: reado
     if (location !== '' && URL.canParse(location, url.href)) return judgeMove(new URL(location, url), url, endpoint)
   }
   if (status < 400) return failed(errorOfNoApi(status, endpoint, undefined))
-  return failed(errorOfStatus(status, endpoint, saidBy(body, headers['content-type'], secrets)))
+  return failed(errorOfStatus(status, endpoint, saidBy(saidIn(body), headers['content-type'], secrets)))
 }
 
-function judgeBody({ status, headers, body }: Answer, endpoint: string, secrets: readonly string[]): Judgement {
+async function judgeBody(
+  { status, headers, body }: Answer,
+  endpoint: string,
+  secrets: readonly string[],
+): Promise<Judgement> {
   const type = headers['content-type']
   try {
-    return { means: 'json', json: JSON.parse(body.replace(/^\ufeff/, '')) }
+    return { means: 'json', json: await jsonOf(body) }
   } catch {
     // The parser's own message is not used, as it quotes the body. What does not begin like JSON was not cut short, but comes from a proxy, whatever
     // its content type.
-    const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(body)
-    if (!isJson) return failed(errorOfNoApi(status, endpoint, saidBy(body, type, secrets).said))
-    return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut short after ${body.length} characters`))
+    const said = saidIn(body)
+    const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(said)
+    if (!isJson) return failed(errorOfNoApi(status, endpoint, saidBy(said, type, secrets).said))
+    return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut short after ${body.length} bytes`))
   }
 }
 

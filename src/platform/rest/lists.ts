@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
-import { maybe, wireId, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
+import { maybe, wireId, wireList, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
 import { maybeAt } from './hook-url.ts'
 import { readVariablesAlone } from './variables.ts'
 import { projectOfPipeline } from './normalize.ts'
@@ -86,7 +86,7 @@ export const restHook = z
     alert_status: text,
     disabled_until: time,
     custom_webhook_template: text,
-    url_variables: maybe(z.array(z.unknown())),
+    url_variables: maybe(wireList),
   })
   .transform((hook): PlatformHook => ({
     id: hook.id,

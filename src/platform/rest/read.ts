@@ -1,4 +1,5 @@
 // Reads single objects and lists and sends changes: builds URLs, checks shapes, and keeps pages on the configured host.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
 import { encodeQuery, type Query } from './query.ts'
@@ -10,6 +11,8 @@ import type { Change, Requester, RestAnswer } from './request.ts'
 
 /** The largest page that the platform serves (REST document, "Limits"). */
 const perPage = 100
+/** Items that are checked in one turn of the event loop. */
+const itemsPerTurn = 20
 
 export interface Reader {
   readonly one: <S extends z.ZodType>(
@@ -36,10 +39,6 @@ export interface Reader {
 
 /** Called for items of a list that were left out; `list`: the end of its path, as `jobs`. */
 export type OnLeftOut = (list: string, count: number) => void
-
-function firstOf(json: unknown): unknown {
-  return Array.isArray(json) ? (json as unknown[])[0] : undefined
-}
 
 /**
  * The page after a full one that has no `Link` header, which some proxies remove: after the last item where the platform
@@ -81,11 +80,12 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     )
   }
 
-  function pageOf<S extends z.ZodType>(answer: RestAnswer, schema: S): Page<z.output<S>> {
+  async function pageOf<S extends z.ZodType>(answer: RestAnswer, schema: S): Promise<Page<z.output<S>>> {
     const { json, headers, endpoint, url } = answer
     if (!Array.isArray(json)) throw errorOfAnswer('unexpected-answer', endpoint, 'a list was expected')
     const items: z.output<S>[] = []
-    for (const item of json as unknown[]) {
+    for (const [index, item] of (json as unknown[]).entries()) {
+      if (index % itemsPerTurn === itemsPerTurn - 1) await nextTurn()
       const parsed = schema.safeParse(item)
       if (parsed.success) items.push(parsed.data)
     }
@@ -126,10 +126,10 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
       for (;;) {
         const answer = await requester.get(url, options)
         // A platform that ignores the number of the page answers the first one for ever.
-        const first = answer.headers.link === undefined ? JSON.stringify(firstOf(answer.json)) : undefined
+        const page = await pageOf(answer, schema)
+        const first = answer.headers.link === undefined ? JSON.stringify(page.items[0] ?? null) : undefined
         if (before !== undefined && first === before) return
         before = first
-        const page = pageOf(answer, schema)
         yield page
         next = page.next
         if (next === undefined) return

@@ -19,7 +19,7 @@ import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } fr
 import { createStreamer, type StreamOptions } from './streamer.ts'
 import { exchange, type Method } from './exchange.ts'
 import { judge } from './judge.ts'
-import { saidBy } from './error-body.ts'
+import { saidBy, saidIn } from './error-body.ts'
 import type { RequesterOptions } from './call.ts'
 import { longestPause } from './budget.ts'
 import type { Streamed } from './stream.ts'
@@ -94,7 +94,7 @@ export function createRequester(options: RequesterOptions): Requester {
     )
     if (outcome.outcome !== 'answer') return { outcome, token }
     const { headers: got, body: answer } = outcome
-    const keys = outcome.status === 429 ? saidBy(answer, got['content-type'], []).keys : undefined
+    const keys = outcome.status === 429 ? saidBy(saidIn(answer), got['content-type'], []).keys : undefined
     return { outcome, token, pause: await answered(outcome.status, got, refusals, keys) }
   }
 
@@ -148,7 +148,7 @@ export function createRequester(options: RequesterOptions): Requester {
             continue
           }
           if (outcome.status === 401 && trimToken(options.token()) !== token) continue
-          const judgement = judge(outcome, url, endpoint, secrets)
+          const judgement = await judge(outcome, url, endpoint, secrets)
           if (judgement.means === 'error') return { ok: false, error: judgement.error, pause }
           if (judgement.means === 'moved') {
             if (change !== undefined) return failure(errorOfMovedChange(outcome.status, endpoint, judgement.to))

@@ -5,6 +5,7 @@ import {
   maybe,
   wireCount,
   wireId,
+  wireList,
   wireMessage,
   wirePercent,
   wireSeconds,
@@ -14,6 +15,7 @@ import {
   wireTime,
   wireUrl,
 } from './wire-field.ts'
+import { longestList } from '../wire-read.ts'
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
@@ -91,9 +93,7 @@ export const restJob = z.object({
   tag_list: maybe(wireTexts),
   artifacts_file: maybe(archive),
   artifacts: maybe(
-    z
-      .array(z.unknown())
-      .transform(items => items.map(item => artifact.safeParse(item).data).filter(listed => listed !== undefined)),
+    wireList.transform(items => items.slice(0, longestList).flatMap(item => artifact.safeParse(item).data ?? [])),
   ),
 })
 export type RestJob = z.infer<typeof restJob>

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
 import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfSlow, errorOfStatus } from './error-messages.ts'
-import { saidBy } from './error-body.ts'
+import { maxSaidBytes, saidBy } from './error-body.ts'
 import { PlatformError } from '../port.ts'
 import { redact } from '../../lib/redaction.ts'
 
@@ -52,8 +52,6 @@ export type StreamHead =
 
 /** The largest window, bytes. */
 const windowBytes = 64 * 1024
-/** How much of an error's body is read, bytes. */
-const mostSaid = 16 * 1024
 
 /** Sends the request and reads the head of the answer. Rejects only with the reason of an aborted `signal`. */
 export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
@@ -124,9 +122,9 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes >= mostSaid) break
+    if (bytes >= maxSaidBytes) break
   }
-  return Buffer.concat(chunks).toString('utf8', 0, mostSaid)
+  return Buffer.concat(chunks).toString('utf8', 0, maxSaidBytes)
 }
 
 function connectionError(error: unknown, { endpoint, answerMs, secrets }: StreamRequest): PlatformError {

@@ -30,6 +30,8 @@ export const wirePercent = wire(readPercent)
 /** Unix time in milliseconds. */
 export const wireTime = wire(readTime)
 export const wireTexts = wire(readTexts)
+/** A list as it is: zod takes a second for a million items, even of unknown ones. */
+export const wireList = wire((value): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined))
 
 function wire<T>(read: Read<T>) {
   return z.unknown().transform((value, context): T => {

@@ -1,5 +1,4 @@
 // Readers of reports let other work of their thread run: a report of any size is read in turns of the event loop, each of a limited size.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { bytesPerTurn } from '../../../src/platform/reports/unpack.ts'
@@ -10,22 +9,14 @@ import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
 import { readFindings } from '../../../src/platform/reports/findings.ts'
 import { readJunit } from '../../../src/platform/reports/junit.ts'
 import { readMetrics } from '../../../src/platform/reports/open-metrics.ts'
+import { readTestReport, testReport } from '../../../src/platform/reports/test-report-json.ts'
+import { turnsDuring } from '../../support/turns.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
 /** All at once, as a storage in the same network sends it. */
 async function* of(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
-}
-
-/** How often other work may run before this resolves. */
-async function turnsDuring(work: Promise<unknown>): Promise<number> {
-  const over = new AbortController()
-  const done = work.finally(() => over.abort())
-  let turns = 0
-  for (; !over.signal.aborted; turns += 1) await nextTurn()
-  await done
-  return turns
 }
 
 const bytes = 640 * 1024
@@ -69,4 +60,13 @@ it('checks each own span in a turn by itself', async () => {
   const spans = Array.from({ length: 300 }, () => '{}').join(',')
   const reading = ownSpans(false)(of(Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`)))
   expect(await turnsDuring(reading)).toBeGreaterThanOrEqual(300)
+})
+
+it.each([
+  ['one suite of many cases', [{ name: 'unit', test_cases: Array.from({ length: 20_000 }, () => ({})) }]],
+  ['many suites', [...Array.from({ length: 20_000 }, (_, n) => ({ name: String(n) })), { name: 'unit' }]],
+])('reads the report of the platform in turns: %s', async (_, suites) => {
+  const options = { mostCases: 100_000, longestText: 1, keptCases: 0 }
+  const report = testReport.parse({ test_suites: suites })
+  expect(await turnsDuring(readTestReport(report, 'unit', options))).toBeGreaterThanOrEqual(100)
 })
