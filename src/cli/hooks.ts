@@ -3,6 +3,7 @@
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
+import { allOf } from '../platform/rest/pages.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { HookOwner, HookWish, PlatformClient, PlatformHook } from '../platform/port.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -76,7 +77,7 @@ async function* ownersOf(
   for (const group of groups) yield [{ group: idOf(group) }, group]
   if (!allProjects) return
   const seen = (await client.isAdministrator(call)) ? 'all' : 'maintained'
-  for await (const { items } of client.projects(seen, {}, call)) {
+  for await (const { items } of client.projects(seen, {}, { ...call, max: maxProjects })) {
     for (const { id = 0, path } of items) yield [{ project: id }, path ?? String(id)]
   }
 }
@@ -150,8 +151,7 @@ async function existing(
   owner: HookOwner,
   { url, oldUrl }: HooksEnsureOptions,
 ): Promise<PlatformHook[]> {
-  const found: PlatformHook[] = []
-  for await (const { items } of client.hooks(owner, call)) found.push(...items)
+  const { items: found } = await allOf(client.hooks(owner, call))
   const withUrl = (wanted: string | undefined) => found.filter(hook => wanted !== undefined && isAt(hook, wanted))
   const current = withUrl(url)
   return current.length > 0 ? current : withUrl(oldUrl)
@@ -212,3 +212,5 @@ function idOf(text: string): string | number {
 }
 
 const call = { priority: 'poll' } as const
+/** Of a whole instance. */
+const maxProjects = 1_000_000

@@ -2,6 +2,7 @@
 // daemon has read are skipped, and the daemon's cursor then includes this range: a second backfill of it finds nothing.
 import { lastMinutes, longestWindow, readWindow } from './audit-window.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
+import { errorOfEndless, maxBackfillPages, maxPages } from './list-limits.ts'
 import { PlatformError, type CallOptions } from '../platform/port.ts'
 import type { AuditBackfill, AuditCursor, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { BackfillRange } from './backfill.ts'
@@ -24,6 +25,8 @@ export interface AuditBackfillOptions {
   readonly onProgress: (progress: AuditBackfillProgress) => void
   /** Unix time in milliseconds. */
   readonly now: () => number
+  /** Of one source; default: `maxBackfillPages`. */
+  readonly maxPages?: number | undefined
 }
 
 export interface AuditBackfillProgress {
@@ -47,7 +50,7 @@ type State = Omit<AuditBackfill, 'instance' | 'name'>
 
 /** Rejects with a PlatformError that would meet every source, or with the reason of the call's aborted signal. */
 export async function auditBackfill(options: AuditBackfillOptions): Promise<AuditBackfillProgress> {
-  const { client, repositories, range, sources, dryRun, now } = options
+  const { client, repositories, range, sources, dryRun, now, maxPages: limit = maxBackfillPages } = options
   const { auditBackfills: backfills, auditCursors: cursors } = repositories
   const key = { instance: client.instance, name: options.name }
   const known = await backfills.get(key)
@@ -81,6 +84,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
   /** False where it must not go on. */
   async function readSource(source: string): Promise<boolean> {
+    let pages = 0
     const cursor = await cursors.get({ instance: client.instance, source })
     const until = Math.min(state.until, cursor?.since ?? Infinity)
     let window: AuditWindow | undefined = state.reading ?? { since: state.since, recent: [] }
@@ -93,6 +97,12 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
         { isKnown: id => marks.has(id), save: async reading => save({ ...state, reading }) },
       )
       if (done === undefined) return false
+      pages += maxPages
+      if (done.next !== undefined) {
+        if (pages >= limit) throw errorOfEndless('audit events', pages)
+        window = done
+        continue
+      }
       // Both ends of a stretch are inclusive, so the next one begins where this one ended.
       const reached: number = done.until ?? end
       window = { since: reached, recent: lastMinutes(done.recent, reached) }
@@ -129,5 +139,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
 /** True if the error concerns this source only: the others are read all the same. */
 function isOwn(error: unknown): error is PlatformError {
-  return error instanceof PlatformError && ['not-found', 'forbidden', 'refused'].includes(error.kind)
+  return (
+    error instanceof PlatformError && ['not-found', 'forbidden', 'refused', 'unexpected-answer'].includes(error.kind)
+  )
 }

@@ -1,5 +1,6 @@
 // Reads the audit events of a stretch of time, page by page. Progress is saved after each page, once its events are in the store, so that a killed
 // reader continues there and misses nothing. Pages may overlap: events that were read are known.
+import { maxPages } from './list-limits.ts'
 import { PlatformError, type AuditEvent } from '../platform/port.ts'
 import { sourceOf, type AuditReading } from './audit-reading.ts'
 import type { AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
@@ -11,9 +12,6 @@ export const longestWindow = 30 * 24 * 3_600_000 - 2_000
 export const overlap = 300_000
 /** Most ids of the last minutes' events that are remembered. Others are recognised by their keys in the store, for a week. */
 const mostRecent = 5_000
-/** After so many pages in a row without a new id, the list is considered to run in circles. */
-const mostStalled = 50
-
 export interface WindowProgress {
   /** Whether the event with this id was read before. */
   readonly isKnown: (id: number) => boolean
@@ -22,8 +20,8 @@ export interface WindowProgress {
 }
 
 /**
- * The window after its last page; undefined if `save` stopped it before. Rejects with a PlatformError, or with the reason of an aborted signal; by
- * then the pages before are saved.
+ * The window after its last page, or with `next` after 500 pages; undefined if `save` stopped it before.
+ * Rejects with a PlatformError, or with the reason of an aborted signal; by then the pages before are saved.
  */
 export async function readWindow(
   begun: AuditWindow,
@@ -31,19 +29,20 @@ export async function readWindow(
   { isKnown, save }: WindowProgress,
 ): Promise<AuditWindow | undefined> {
   let window = begun
-  const advances = createAdvance()
+  let pages = 0
   try {
     for await (const page of pagesOf(window, reading)) {
       await reading.take(page.items.filter(({ id }) => !isKnown(id)))
       window = withPage(window, page.items, page.servedAt)
-      if (page.next === undefined) return { ...window, next: undefined }
-      if (!advances(page.items)) {
+      if (page.left !== undefined) {
         // Starting over may help: the next attempt begins at the first page.
         await save({ ...window, next: undefined })
         throw leadsNowhere()
       }
       window = { ...window, next: page.next }
+      if (page.next === undefined) return window
       if (!(await save(window))) return undefined
+      if (++pages === maxPages) return window
     }
   } catch (error) {
     // The platform may have forgotten the saved page token: then the list is read from its start.
@@ -57,7 +56,7 @@ export async function readWindow(
 
 function pagesOf({ since, until, next }: AuditWindow, { client, source, call }: AuditReading) {
   const query = { createdAfter: since, createdBefore: until }
-  return client.auditEvents(sourceOf(source), query, { ...call, from: next })
+  return client.auditEvents(sourceOf(source), query, { ...call, from: next, max: Infinity })
 }
 
 function withPage(window: AuditWindow, items: readonly AuditEvent[], servedAt: Millis | undefined): AuditWindow {
@@ -90,25 +89,10 @@ export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefin
   return [...byId.values()].sort((a, b) => b[1] - a[1]).slice(0, mostRecent)
 }
 
-/** False once too many pages in a row had no id below or above those seen, which cannot happen in a list ordered by id. */
-function createAdvance(): (items: readonly AuditEvent[]) => boolean {
-  let lowest = Infinity
-  let highest = -Infinity
-  let stalled = 0
-  return items => {
-    const ids = items.map(({ id }) => id)
-    const isNew = ids.some(id => id < lowest || id > highest)
-    lowest = Math.min(lowest, ...ids)
-    highest = Math.max(highest, ...ids)
-    stalled = isNew ? 0 : stalled + 1
-    return stalled < mostStalled
-  }
-}
-
 function leadsNowhere(): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
-    what: `The list of audit events repeats itself: ${mostStalled} pages in a row had nothing new.`,
+    what: 'The list of audit events repeats itself, or the platform refuses its further pages.',
     remedy: 'It is retried later; if this persists, report it to the administrator of the platform.',
   })
 }

@@ -72,7 +72,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
           },
         },
       )
-      if (window === undefined) return
+      if (window === undefined || window.next !== undefined) return
       cursor = afterWindow(began, window, options.lookback)
       await put(cursor)
       if (window.until === undefined) return

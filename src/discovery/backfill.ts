@@ -4,6 +4,7 @@ import { changedPipelines } from './poll-list.ts'
 import { isNew } from './discovered-run.ts'
 import { ownPipelines, ownPipelinesOf } from './poll-own-pipelines.ts'
 import { projectListsOf } from './project-lists.ts'
+import { errorOfEndless, maxBackfillPages } from './list-limits.ts'
 import { PlatformError, type ListedPipeline } from '../platform/port.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Backfill } from '../store/ports/discovery-documents.ts'
@@ -31,6 +32,8 @@ export interface BackfillOptions {
   readonly onProgress: (progress: BackfillProgress) => void
   /** Unix time in milliseconds. */
   readonly now: () => number
+  /** Of one list; default: `maxBackfillPages`. */
+  readonly maxPages?: number | undefined
 }
 
 export interface BackfillProgress {
@@ -53,7 +56,7 @@ type BackfillState = Omit<Backfill, 'instance' | 'name'>
 
 /** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
 export async function backfill(options: BackfillOptions): Promise<BackfillProgress> {
-  const { context, backfills, range, dryRun, now } = options
+  const { context, backfills, range, dryRun, now, maxPages = maxBackfillPages } = options
   const key = { instance: context.client.instance, name: options.name }
   const known = await backfills.get(key)
   const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
@@ -88,6 +91,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
   async function readProject(project: number): Promise<void> {
     const { until } = at
     let any = false
+    let pages = 0
     for await (const step of changedPipelines(
       context.client,
       project,
@@ -95,14 +99,17 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
       context.call,
     )) {
       any ||= step.items.length > 0
+      if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
       await discoverAll(step.items)
       await save({ ...at, seen: step.seen })
     }
     // A project without pipelines in this range has no child pipelines either.
     if (!any && at.seen === undefined) return
     const children = { since: at.since, until, source: 'parent_pipeline' }
-    for await (const step of changedPipelines(context.client, project, children, context.call))
+    for await (const step of changedPipelines(context.client, project, children, context.call)) {
+      if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
       await discoverAll(step.items)
+    }
   }
 
   /** By when they were created: this list has no other order. Read from its start after an interruption: it is short, and what is known is skipped. */
@@ -110,8 +117,10 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     const { since: createdAfter, until: createdBefore } = at
     for (const source of [undefined, 'parent_pipeline']) {
       const query = { createdAfter, createdBefore, source }
-      for await (const { items } of ownPipelinesOf(context.client, query, context.call)) {
+      const call = { ...context.call, max: maxPages * 100 }
+      for await (const { items, left } of ownPipelinesOf(context.client, query, call)) {
         await discoverAll(items)
+        if (left !== undefined) throw errorOfEndless(ownPipelines, maxPages)
         for (const { id } of items) ofUser.add(id)
         options.onProgress(progress())
       }

@@ -2,6 +2,7 @@
 // round begins some minutes before the last change; reading an incident twice does no harm.
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { incidentLookback, type Incident } from '../model/incident.ts'
+import { maxPages } from './list-limits.ts'
 import type { CallOptions, PlatformClient } from '../platform/port.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Millis } from '../model/instant.ts'
@@ -37,7 +38,7 @@ export function createIncidentPoller(options: IncidentPollerOptions): IncidentPo
   async function read(): Promise<void> {
     const known = await cursors.get({ instance })
     let at = known === undefined ? clock.now() - incidentLookback : known.at - overlap
-    for (;;) {
+    for (let page = 0; page < maxPages; page++) {
       const { newest, isAll } = await readFrom(at)
       if (newest > (known?.at ?? -Infinity)) await cursors.put({ instance, at: newest })
       if (isAll || !(await rounds.isMine())) return

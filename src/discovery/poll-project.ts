@@ -1,5 +1,6 @@
 // Reads one project once: its changed pipelines, and their child pipelines.
 import { changedPipelines } from './poll-list.ts'
+import { maxPages } from './list-limits.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import { withItems, type BookEntry } from './poll-book.ts'
 import type { ProjectFacts } from '../model/observation.ts'
@@ -22,7 +23,7 @@ export interface ProjectRead {
   readonly children: boolean
 }
 
-/** Rejects with a PlatformError; what was seen until then is written down. */
+/** Rejects with a PlatformError; what was seen until then is written down. After 500 pages the next look goes on. */
 export async function lookAt(before: BookEntry, options: LookOptions): Promise<ProjectRead> {
   const own = await read(before, undefined, options)
   const moved = own.changed || own.entry.active.length > 0
@@ -41,12 +42,14 @@ async function read(
   const seen = before[cursor] > context.now() + overlap ? context.now() - day : before[cursor]
   let entry = { ...before, [cursor]: seen }
   let found = 0
+  let pages = 0
   const since = seen - overlap
   for await (const step of changedPipelines(context.client, before.project, { since, source }, context.call)) {
     context.observeTime(step.servedAt)
     found += await context.discover(step.items, facts)
     entry = { ...withItems(entry, step.items), [cursor]: Math.max(entry[cursor], step.seen) }
     if (entry.ranAt > 0) await put(entry)
+    if (++pages === maxPages) break
   }
   return { entry, found, changed: entry[cursor] > seen }
 }

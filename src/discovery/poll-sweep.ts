@@ -1,4 +1,5 @@
 // The slow sweep: once a day every project of a list is read, whatever its last activity, a few in each round. A restart continues it.
+import { maxItems, PlatformError } from '../platform/port.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformProject } from '../platform/port.ts'
@@ -58,12 +59,20 @@ export function createSweep(options: SweepOptions): Sweep {
   }
 
   /** The projects still to be read of the page at `from`. */
-  async function pageAt(from: string | undefined): Promise<NonNullable<typeof page>> {
+  async function pageAt({ next: from, count }: SweepState): Promise<NonNullable<typeof page>> {
     if (page !== undefined && page.from === from) return page
-    for await (const { items, next, servedAt } of list.pages({}, { ...context.call, from })) {
-      context.observeTime(servedAt)
-      page = { items: [...items], next, from }
-      return page
+    try {
+      for await (const { items, next, servedAt } of list.pages(
+        {},
+        { ...context.call, from, max: Math.max(1, maxItems - count) },
+      )) {
+        context.observeTime(servedAt)
+        page = { items: [...items], next, from }
+        return page
+      }
+    } catch (error) {
+      // Offset pages have a limit of the platform's own: the list ends there.
+      if (from === undefined || !(error instanceof PlatformError && error.kind === 'refused')) throw error
     }
     return { items: [], next: undefined, from }
   }
@@ -75,7 +84,7 @@ export function createSweep(options: SweepOptions): Sweep {
       const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * share))
       const end = context.requests() + Math.min(allowance, quota)
       while (!now.done && context.requests() < end) {
-        const current = await pageAt(now.next)
+        const current = await pageAt(now)
         while (current.items.length > 0 && context.requests() < end) {
           const [project] = current.items
           if (project === undefined) break
@@ -88,7 +97,10 @@ export function createSweep(options: SweepOptions): Sweep {
           now = { ...now, count: now.count + 1 }
         }
         if (current.items.length > 0) break
-        now = { ...now, done: current.next === undefined, ...(current.next !== undefined && { next: current.next }) }
+        // A page counts, too: a list of empty pages ends.
+        const count = now.count + 1
+        const done = current.next === undefined || count >= maxItems
+        now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }
         page = undefined
         await save(now)
       }

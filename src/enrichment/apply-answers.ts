@@ -5,7 +5,7 @@ import { withParent } from '../model/family.ts'
 import { observedRun } from '../model/run.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { leastSilence } from '../processing/silence.ts'
-import { PlatformError } from '../platform/port.ts'
+import { maxItems, PlatformError } from '../platform/port.ts'
 import type { Fetched } from './fetch-run.ts'
 import type { Found } from './parents.ts'
 import type { EnrichmentItem, EnrichmentChange, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
@@ -43,12 +43,13 @@ export function applyAnswer(
       const searching =
         !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
       const waits = searching || failure?.passing === true
-      // Refused details are asked for again with the parent: what is missing must be known at the snapshot.
-      const detail = missing === undefined ? 'family' : 'details'
+      // What is missing must be known at the snapshot. Refused details are asked for again with the parent, but not 50,000 jobs, which show it.
+      const isCut = run.jobs.size >= maxItems
+      const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
         run,
         jobs: change?.jobs ?? [],
-        timing: timingOf(whole, known, { waits, isWhole: missing === undefined }, now, rules),
+        timing: timingOf(whole, known, { waits, isWhole: missing === undefined && !isCut }, now, rules),
         enrichment: searching
           ? { asked: true, again: { detail, at: now + soon } }
           : enrichmentAfter(whole, priority, missing, now, rules),

@@ -28,8 +28,8 @@ export interface FetchOptions {
 export interface Fetched {
   /** Undefined: there was nothing to ask. */
   readonly observation?: Observation | undefined
-  /** Why jobs, bridges or the traceparent are missing. `refused`: by this project, which is remembered. */
-  readonly missing?: PlatformError | 'refused' | undefined
+  /** Why jobs, bridges or the traceparent are missing. `refused`: by this project, which is remembered. `cut`: there are more than are read. */
+  readonly missing?: PlatformError | 'refused' | 'cut' | undefined
 }
 
 /** Rejects with a PlatformError if the pipeline itself is not answered. */
@@ -61,7 +61,7 @@ export async function fetchRun(
   if (pipeline === undefined && missing === undefined && mayBeMisconfigured(run, details))
     pipeline = await askPipeline()
   let traceparent: string | undefined
-  if (missing === undefined && options.traceparent && mayHaveTraceparent(run)) {
+  if ((missing === undefined || missing === 'cut') && options.traceparent && mayHaveTraceparent(run)) {
     const asked = await traceparentOf(run, call, client)
     if (asked instanceof PlatformError) missing = asked
     else traceparent = asked
@@ -112,10 +112,10 @@ async function fetchDetails(
     const subject = `${what} of project ${path ?? id}`
     if (!(await capabilities.mayAsk(asked))) return { items: [], missing: 'refused' }
     try {
-      const items = await allOf(pages())
+      const { items, left } = await allOf(pages())
       await capabilities.answered(asked)
       errors.answered(subject)
-      return { items }
+      return { items, missing: left > 0 ? 'cut' : undefined }
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       if (error.kind !== 'forbidden' && error.kind !== 'not-found') return { items: [], missing: error }

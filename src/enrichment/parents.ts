@@ -107,7 +107,7 @@ export function createParents(options: ParentsOptions): Parents {
   async function askBridges(key: RunKey, projectId: number, call: CallOptions): Promise<void> {
     remember(askedAt, nameOf(key), await storeNow(), capacity)
     const { instance, pipelineId } = key
-    const bridges = await allOf(client.pipelineBridges(projectId, pipelineId, call))
+    const { items: bridges } = await allOf(client.pipelineBridges(projectId, pipelineId, call))
     await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
   }
 
@@ -137,7 +137,7 @@ export function createParents(options: ParentsOptions): Parents {
     if (isBridge || askedAt.has(nameOf(key))) return
     await askBridges(key, projectId, call)
     if ((await runs.ancestor(key, jobId))?.trigger !== undefined) return
-    const jobs = await allOf(client.pipelineJobs(projectId, key.pipelineId, call))
+    const { items: jobs } = await allOf(client.pipelineJobs(projectId, key.pipelineId, call))
     const { instance, pipelineId } = key
     await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, jobs }))
   }

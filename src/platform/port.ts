@@ -82,7 +82,12 @@ export interface Page<T> {
   readonly next?: string | undefined
   /** The platform's clock when it served this page. */
   readonly servedAt?: Millis | undefined
+  /** The list is cut after this page: so many of its items, at least, are not read. */
+  readonly left?: number | undefined
 }
+
+/** Items of one list that are read. The platform's largest delivery, of 25 MB, lists some 40,000 jobs. */
+export const maxItems = 50_000
 
 /** The most urgent first: enrichment of finished runs, requests of pages, polling, backfill, job logs and reports. */
 export const priorities = ['enrich', 'page', 'poll', 'backfill', 'inside'] as const
@@ -99,6 +104,8 @@ export interface CallOptions {
 export interface ListOptions extends CallOptions {
   /** A page's `next`: continues the list there, with its original query. */
   readonly from?: string | undefined
+  /** Items that are read; by default `maxItems`. */
+  readonly max?: number | undefined
 }
 
 export interface JobLogOptions extends CallOptions {

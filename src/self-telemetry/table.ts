@@ -262,7 +262,7 @@ export const recordedMetrics = {
   platformUnauthorized: { name: 'pipespan.platform.unauthorized', type: 'counter', unit: '{request}', attributes: [],
     description: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
   platformLeftOut: { name: 'pipespan.platform.left_out', type: 'counter', unit: '{item}', attributes: ['list'],
-    description: "Items of the platform's lists that cannot be read, such as jobs without an id or a status." },
+    description: "Items of the platform's lists that are left out: they cannot be read, such as jobs without an id or a status, or the list is longer than is read (then 1 at least)." },
   budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority'], bounds: patient,
     description: "Time that requests to the platform's API waited for their budget." },
 } as const satisfies Readonly<Record<string, RecordedMetric>>

@@ -121,6 +121,21 @@ describe('a backfill', () => {
     expect(found).toBeGreaterThan(10)
   })
 
+  it('ends a list that has more pages than it reads, and says so; the others are read', async () => {
+    await using world = await openPast()
+    world.api.misbehave = ({ path, query }) => {
+      if (path !== '/projects/302/pipelines') return undefined
+      const at = Date.parse(query.get('updated_after') ?? '') + second
+      const item = { id: 1, project_id: 302, status: 'success', updated_at: new Date(at).toISOString() }
+      const link = `<${world.api.url}/api/v4${path}?page=2>; rel="next"`
+      return { status: 200, headers: { link }, body: JSON.stringify([item]) }
+    }
+    const { failed, found, requests } = await run(world, { maxPages: 20, dryRun: true })
+    expect(failed).toEqual([{ project: '302', reason: expect.stringContaining('more than 20 pages') as string }])
+    expect(found).toBeGreaterThan(10)
+    expect(requests).toBeLessThan(60)
+  })
+
   it("reads what the token may see: its user's pipelines in all projects, and its projects, each pipeline once", async () => {
     await using world = await openPast()
     world.api.isMember = ({ path }) => path.startsWith('brightwater/shop/')

@@ -146,6 +146,34 @@ describe('What is found', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(3)
   })
 
+  it('of a list is a thousand items at most; of the others it counts all, and says once how many are left out.', async () => {
+    const all = Array.from({ length: 1_500 }, (_, at) => ({ id: at + 1, title: `m${at}`, due_date: '2026-07-01' }))
+    world.api.misbehave = ({ path, query }) => {
+      const to = Number(query.get('page') ?? 1) * 100
+      const link = `<${world.api.url}/api/v4${path}?page=${to / 100 + 1}&per_page=100>; rel="next"`
+      return path.endsWith('/milestones')
+        ? { status: 200, headers: { link, 'x-total': '1500' }, body: JSON.stringify(all.slice(to - 100, to)) }
+        : undefined
+    }
+    await world.pass(world.inventory({ milestones: [shop] }), 3 * hour)
+    const found = await world.found()
+    expect(found['platform.milestone.open']).toBe(1_500)
+    expect(Object.keys(found)).toHaveLength(1_001)
+    expect(world.warnings.filter(one => one.includes('more of the inventory'))).toHaveLength(1)
+    const [state] = await world.store.repositories.inventoryStates.all()
+    expect(state?.omitted).toBe(500)
+  })
+
+  it('of agents goes on where an agent is deleted, or a token revoked, while the others are asked about.', async () => {
+    world.api.misbehave = ({ path }) =>
+      path.endsWith('/cluster_agents/5/tokens') || path.endsWith('/tokens/60')
+        ? refusal(404, { message: '404 Not found' })
+        : undefined
+    await world.inventory({ agents: [infra] }).turn()
+    expect(await world.found()).toEqual({ 'platform.agent.count': 1, 'platform.agent.token.count staging': 0 })
+    expect(world.warnings).toEqual([])
+  })
+
   it('of a group is its limits, of milestones when they are due, of the firewall whether it is on.', async () => {
     const inventory = world.inventory({
       groups: ['brightwater'],

@@ -2,6 +2,7 @@
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingFlags, missingSecrets } from '../hooks.ts'
+import { allOf } from '../../platform/rest/pages.ts'
 import { selectEvents } from '../../platform/webhook/event-selection.ts'
 import type { Config } from '../../config/options.ts'
 import type { HookDelivery, HookOwner, PlatformClient, PlatformHook } from '../../platform/port.ts'
@@ -41,8 +42,7 @@ async function checkOwner(
   url: string,
   config: Config,
 ): Promise<Finding[]> {
-  const hooks: PlatformHook[] = []
-  for await (const { items } of client.hooks(owner, call)) hooks.push(...items)
+  const { items: hooks, left } = await allOf(client.hooks(owner, call))
   const own = hooks.filter(hook => hook.url.replace(/\/+$/, '') === url || hook.mayBeAt(url))
   if (own.length === 0) {
     const how = 'group' in owner ? `--group ${name}` : `--project ${name}`
@@ -51,6 +51,7 @@ async function checkOwner(
     ]
   }
   const findings: Finding[] = []
+  if (left > 0) findings.push(report('warning', `The list of hooks of ${name} does not end: the rest was not read.`))
   for (const hook of own) {
     const flags = flagsOf(selectEvents(config.events), owner)
     const wrong = [...stateOf(hook, name, report, flags), ...secretsOf(hook, name, config)]

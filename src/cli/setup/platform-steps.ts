@@ -4,6 +4,7 @@ import { chmod } from 'node:fs/promises'
 import { fileNames, pathIn, secretIn } from './files.ts'
 import { briefly } from '../../lib/redaction.ts'
 import { hooksEnsure } from '../hooks.ts'
+import { maxItems } from '../../platform/port.ts'
 import { Secret } from '../../lib/secret.ts'
 import { segmentOf } from '../../platform/rest/query.ts'
 import { selectEvents } from '../../platform/webhook/event-selection.ts'
@@ -32,7 +33,9 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
       const asking = platform.asking(call)
       await journal.note('service-account', 'begun')
       const madeBefore = journal.of('service-account')?.facts.id
-      const known = (await asking.all(path, account)).find(one => one.username === username || one.id === madeBefore)
+      const known = (await asking.all(path, account, {}, maxItems)).items.find(
+        one => one.username === username || one.id === madeBefore,
+      )
       const made = known ?? (await asking.post(path, { name: 'Pipespan', username }, account))
       await journal.note('service-account', 'done', { id: made.id, username: made.username })
       return {

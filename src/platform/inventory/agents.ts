@@ -2,9 +2,11 @@
 import { z } from 'zod'
 import { maybe, wireId, wireText, wireTime } from '../rest/wire-field.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
+import { PlatformError } from '../port.ts'
+import type { CollectedPoint } from '../../model/inventory.ts'
 
 const agent = z.object({ id: wireId, name: maybe(wireText) })
-const listedToken = z.object({ id: wireId })
+const listedToken = z.object({ id: wireId, status: maybe(wireText) })
 /** Only the answer about a single token has the time of its last use. */
 const token = z.object({ last_used_at: maybe(wireTime) })
 
@@ -42,20 +44,35 @@ export const agents: Collector = {
   ],
   collect: async ({ ask, owner }) => {
     const path = `${pathOf(owner)}/cluster_agents`
-    const found = await ask.all(path, agent)
-    const points = [point('platform.agent.count', found.length)]
-    for (const { id, name = String(id) } of found) {
+    const { items, left } = await ask.all(path, agent)
+    let gone = 0
+    const points: CollectedPoint[] = []
+    for (const { id, name = String(id) } of items) {
       const attributes = { [agentName]: name }
-      const tokens = await ask.all(`${path}/${id}/tokens`, listedToken)
-      points.push(point('platform.agent.token.count', tokens.length, attributes))
-      const used: number[] = []
-      for (const one of tokens) {
-        const { last_used_at: at } = await ask.one(`${path}/${id}/tokens/${one.id}`, token)
-        if (at !== undefined) used.push(at)
+      const listed = await unlessGone(ask.all(`${path}/${id}/tokens`, listedToken))
+      if (listed === undefined) {
+        gone += 1
+        continue
       }
-      if (used.length > 0)
-        points.push(point('platform.agent.token.last_used', { since: Math.max(...used) }, attributes))
+      const used: (number | undefined)[] = []
+      for (const one of listed.items.filter(({ status }) => status !== 'revoked')) {
+        const found = await unlessGone(ask.one(`${path}/${id}/tokens/${one.id}`, token))
+        if (found !== undefined) used.push(found.last_used_at)
+      }
+      points.push(point('platform.agent.token.count', used.length, attributes))
+      const since = Math.max(...used.map(at => at ?? 0))
+      if (since > 0) points.push(point('platform.agent.token.last_used', { since }, attributes))
     }
-    return { points }
+    return { points: [point('platform.agent.count', items.length + left - gone), ...points], omitted: left }
   },
+}
+
+/** An agent may be deleted, and a token revoked, while the others are asked about: it then answers 404. */
+async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof PlatformError && error.kind === 'not-found') return undefined
+    throw error
+  }
 }

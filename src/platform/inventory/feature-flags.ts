@@ -70,8 +70,8 @@ export const featureFlags: Collector = {
     },
   ],
   collect: async ({ ask, owner }) => {
-    const flags = await ask.all(`${pathOf(owner)}/feature_flags`, flag)
-    const found = flags.map(one => ({ ...one, ...sharesOf(one) }))
+    const { items, left } = await ask.all(`${pathOf(owner)}/feature_flags`, flag)
+    const found = items.map(one => ({ ...one, ...sharesOf(one) }))
     return {
       points: found.flatMap(({ name, created_at: at, shares }) => [
         ...shares.map(([scope, share]) =>
@@ -79,7 +79,7 @@ export const featureFlags: Collector = {
         ),
         ...(at === undefined ? [] : [point('platform.feature_flag.age', { since: at }, { [key]: name })]),
       ]),
-      omitted: found.reduce((sum, { omitted }) => sum + omitted, 0),
+      omitted: found.reduce((sum, { omitted }) => sum + omitted, left),
     }
   },
 }

@@ -30,11 +30,12 @@ export const milestones: Collector = {
     },
   ],
   collect: async ({ ask, owner }) => {
-    const open = await ask.all(`${pathOf(owner)}/milestones`, milestone, { state: 'active' })
+    const { items, left } = await ask.all(`${pathOf(owner)}/milestones`, milestone, { state: 'active' })
     return {
+      omitted: left,
       points: [
-        point('platform.milestone.open', open.length),
-        ...open.flatMap(({ id, title: name = String(id), due_date: due }) =>
+        point('platform.milestone.open', items.length + left),
+        ...items.flatMap(({ id, title: name = String(id), due_date: due }) =>
           due === undefined
             ? []
             : [point('platform.milestone.due', { until: Date.parse(due) + day }, { [title]: name })],

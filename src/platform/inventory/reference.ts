@@ -5,7 +5,7 @@ import { hour, minute } from './collector.ts'
 import { maxPoints, requestsAnHour } from '../../model/inventory.ts'
 import { maxPages, maxQueryBytes, maxRows } from './query.ts'
 import { maxScopes } from './feature-flags.ts'
-import { mostItems } from '../rest/asking.ts'
+import { maxListed } from '../rest/asking.ts'
 
 /** Markdown, ending in a line feed. */
 export function inventoryReference(): string {
@@ -48,7 +48,7 @@ is ${Math.ceil(requestsAnHour([...everything, query]))} requests per hour, and 2
 
 The values are sent with every export of metrics and shown on \`/metrics\`, for three intervals and ten minutes at most; after that there is no point.
 
-At most ${maxPoints.toLocaleString('en')} points of each project, group or query are exported, ${mostItems.toLocaleString('en')} items of a list, ${maxScopes} environment scopes of a feature flag, and
+At most ${maxPoints.toLocaleString('en')} points of each project, group or query are exported, ${maxListed.toLocaleString('en')} items of a list, ${maxScopes} environment scopes of a feature flag, and
 ${maxPages * maxRows} rows of a query. If there are more, that is logged once, and shown on the sources page and by \`pipespan doctor\`.
 
 If the platform refuses a request because of a role, a tier or a setting, that is logged once and shown on the sources page and by \`pipespan doctor\`. The request is repeated once a day and when the daemon starts. After a

@@ -11,9 +11,19 @@ export function nextLink(header: string | undefined): string | undefined {
   return undefined
 }
 
-/** All items of a list; for lists that are known to be short. */
-export async function allOf<T>(pages: AsyncIterable<Page<T>>): Promise<T[]> {
+export interface Listed<T> {
+  readonly items: readonly T[]
+  /** Items that are not read, at least; 0: the list is whole. */
+  readonly left: number
+}
+
+/** The items of a list, up to its maximum. */
+export async function allOf<T>(pages: AsyncIterable<Page<T>>): Promise<Listed<T>> {
   const items: T[] = []
-  for await (const page of pages) items.push(...page.items)
-  return items
+  let left = 0
+  for await (const page of pages) {
+    items.push(...page.items)
+    left = page.left ?? 0
+  }
+  return { items, left }
 }

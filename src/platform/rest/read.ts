@@ -2,9 +2,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
+import { known } from '../known.ts'
 import { encodeQuery, type Query } from './query.ts'
+import { createListEnd, cutMessage, type CutBy } from './list-end.ts'
 import { nextLink } from './pages.ts'
-import type { CallOptions, ListOptions, Page } from '../port.ts'
+import { PlatformError, type CallOptions, type ListOptions, type Page } from '../port.ts'
+import { remember } from '../../lib/bounded-map.ts'
 import { servedAt } from './rate-limit.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Change, Requester, RestAnswer } from './request.ts'
@@ -40,6 +43,9 @@ export interface Reader {
 /** Called for items of a list that were left out; `list`: the end of its path, as `jobs`. */
 export type OnLeftOut = (list: string, count: number) => void
 
+/** Most lists that are remembered as cut; the oldest is forgotten first. */
+const maxCutLists = 10_000
+
 /**
  * The page after a full one that has no `Link` header, which some proxies remove: after the last item where the platform
  * pages by keys, else by number. Not after a page of more items than asked for: that list has no pages.
@@ -62,6 +68,7 @@ function linkAfter(items: readonly unknown[], from: URL): string | undefined {
 export function createReader(base: string, requester: Requester, log: Log, onLeftOut?: OnLeftOut): Reader {
   const origin = new URL(base).origin
   const reported = new Set<z.ZodType>()
+  const cutLists = new Map<string, true>()
 
   function addressOf(path: string, query: Query): URL {
     const encoded = encodeQuery(query)
@@ -71,7 +78,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
   /** Says so once per kind of item, as an invalid item comes again in every round. */
   function reportUnreadable(schema: z.ZodType, endpoint: string, count: number): void {
     if (count === 0) return
-    onLeftOut?.(endpoint.slice(endpoint.lastIndexOf('/') + 1), count)
+    onLeftOut?.(nameOf(endpoint), count)
     if (reported.has(schema)) return
     reported.add(schema)
     log.warn(
@@ -80,20 +87,27 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     )
   }
 
-  async function pageOf<S extends z.ZodType>(answer: RestAnswer, schema: S): Promise<Page<z.output<S>>> {
-    const { json, headers, endpoint, url } = answer
-    if (!Array.isArray(json)) throw errorOfAnswer('unexpected-answer', endpoint, 'a list was expected')
+  async function itemsOf<S extends z.ZodType>(
+    all: readonly unknown[],
+    schema: S,
+    endpoint: string,
+  ): Promise<z.output<S>[]> {
     const items: z.output<S>[] = []
-    for (const [index, item] of (json as unknown[]).entries()) {
+    for (const [index, item] of all.entries()) {
       if (index % itemsPerTurn === itemsPerTurn - 1) await nextTurn()
       const parsed = schema.safeParse(item)
       if (parsed.success) items.push(parsed.data)
     }
-    reportUnreadable(schema, endpoint, json.length - items.length)
-    const link = headers.link === undefined ? linkAfter(json, url) : nextLink(headers.link)
-    const next = continuation(link, url, endpoint)
-    const at = servedAt(headers)
-    return { items, ...(next !== undefined && { next }), ...(at !== undefined && { servedAt: at }) }
+    reportUnreadable(schema, endpoint, all.length - items.length)
+    return items
+  }
+
+  /** Says so once for each list of a project or a group, however many pipelines have one that is too long. */
+  function reportCut(by: CutBy, left: number, endpoint: string): void {
+    onLeftOut?.(nameOf(endpoint), left)
+    const list = endpoint.replace(/(?<=\/(?:pipelines|hooks)\/)\d+/, ':id')
+    if (!cutLists.has(list)) log.warn({ endpoint, left }, cutMessage(by, list))
+    remember(cutLists, list, true, maxCutLists)
   }
 
   /** Path and query of the next page, without the host. */
@@ -103,7 +117,6 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
       throw errorOfAnswer('unexpected-answer', endpoint, 'its next page is no address')
     const next = new URL(link, from)
     if (next.origin !== origin) throw errorOfForeignHost(endpoint, 'next page', next.origin)
-    if (next.href === from.href) throw errorOfAnswer('unexpected-answer', endpoint, 'its next page is itself')
     return next.pathname + next.search
   }
 
@@ -119,19 +132,31 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
       readAs(await requester.get(addressOf(path, query), options), schema),
     change: async (path, schema, options, change) =>
       readAs(await requester.change(addressOf(path, {}), change, options), schema),
-    pages: async function* (path, schema, options, query = {}) {
-      let next: string | undefined = options.from
-      let url = next === undefined ? addressOf(path, { per_page: perPage, ...query }) : continued(next)
-      let before: string | undefined
-      for (;;) {
-        const answer = await requester.get(url, options)
-        // A platform that ignores the number of the page answers the first one for ever.
-        const page = await pageOf(answer, schema)
-        const first = answer.headers.link === undefined ? JSON.stringify(page.items[0] ?? null) : undefined
-        if (before !== undefined && first === before) return
-        before = first
-        yield page
-        next = page.next
+    pages: async function* (path, schema, { from, max, ...options }, query = {}) {
+      let url = from === undefined ? addressOf(path, { per_page: perPage, ...query }) : continued(from)
+      const endOf = createListEnd(max)
+      for (let page = 1; ; page++) {
+        const answer = await requester.get(url, options).catch((error: unknown) => {
+          // Offset pages have a limit of the platform's own: what was read before counts.
+          if (page === 1 || !(error instanceof PlatformError && error.kind === 'refused')) throw error
+          reportCut('refusal', 1, error.endpoint ?? path)
+        })
+        if (answer === undefined) {
+          yield { items: [], left: 1 }
+          return
+        }
+        const { json, headers, endpoint, url: at } = answer
+        if (!Array.isArray(json)) throw errorOfAnswer('unexpected-answer', endpoint, 'a list was expected')
+        const link = headers.link === undefined ? linkAfter(json, at) : nextLink(headers.link)
+        const { items, next, cut } = endOf({
+          ...{ address: url.pathname + url.search, items: json, next: continuation(link, at, endpoint) },
+          ...{ isLinked: headers.link !== undefined, total: Number(headers['x-total']) || 0 },
+        })
+        if (cut !== undefined) reportCut(cut.by, cut.left, endpoint)
+        yield {
+          ...known({ next, servedAt: servedAt(headers), left: cut?.left }),
+          items: await itemsOf(items, schema, endpoint),
+        }
         if (next === undefined) return
         url = continued(next)
       }
@@ -146,4 +171,9 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     url.search = search.join('?')
     return url
   }
+}
+
+/** The end of its path. */
+function nameOf(endpoint: string): string {
+  return endpoint.slice(endpoint.lastIndexOf('/') + 1)
 }

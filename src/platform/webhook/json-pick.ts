@@ -17,7 +17,8 @@ import {
   skipString,
   skipValue,
 } from './json-walk.ts'
-import { ItemsInPlace, mostItems } from './wire-items.ts'
+import { ItemsInPlace } from './wire-items.ts'
+import { maxItems } from '../port.ts'
 import { longestList, longestMessage } from '../wire-read.ts'
 import type { ObjectShape, Shape } from './wire-shape.ts'
 
@@ -91,7 +92,7 @@ class Picker {
     this.#each(() => {
       const from = this.at
       this.at = skipValue(bytes, from)
-      if (length < mostItems) places.push(from, this.at)
+      if (length < maxItems) places.push(from, this.at)
       length += 1
     })
     return new ItemsInPlace(length, () => itemsAt(bytes, places, shape))

@@ -4,7 +4,8 @@ import { isDebugTraced } from '../debug-variable.ts'
 import { instanceOfPayload } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { listedJobShape, readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
-import { mostItems, readItems } from './wire-items.ts'
+import { maxItems } from '../port.ts'
+import { readItems } from './wire-items.ts'
 import {
   readFlag,
   readId,
@@ -263,9 +264,9 @@ function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): Sou
 }
 
 function expectFew(jobs: number): void {
-  if (jobs <= mostItems) return
+  if (jobs <= maxItems) return
   throw new PayloadError(
-    `The pipeline event lists ${jobs} jobs: more than ${mostItems} are not read.`,
+    `The pipeline event lists ${jobs} jobs: more than ${maxItems} are not read.`,
     'Split the pipeline into child pipelines.',
   )
 }

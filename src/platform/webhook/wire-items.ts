@@ -1,9 +1,6 @@
 // A list in a payload: an array, or a part of the bytes whose items are parsed one by one when they are read.
 import type { Read } from '../wire-read.ts'
 
-/** Most items of a list that are read. The platform's largest delivery, of 25 MB, lists some 40,000 jobs. */
-export const mostItems = 50_000
-
 export interface WireItems extends Iterable<unknown> {
   readonly length: number
 }

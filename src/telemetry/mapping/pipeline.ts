@@ -95,7 +95,7 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
     value: ({ pipeline }) => pipeline.facts.sourcePipeline?.pipelineId },
   { keys: ['platform.cicd.pipeline.run.attempt'], type: 'int', when: 'attempt 2 and later', value: ({ attempt }) => (attempt > 1 ? attempt : undefined) },
   { keys: ['platform.cicd.pipeline.run.incomplete'], type: 'bool', when: 'exported before it ended, or without all its details',
-    note: 'always true: the pipeline waits for a manual job or a schedule, or went silent; or the API had not answered for its jobs, bridges or parent by `PIPESPAN_ENRICH_DEADLINE`, or refuses them',
+    note: 'always true: the pipeline waits for a manual job or a schedule, or went silent; or the API had not answered for its jobs, bridges or parent by `PIPESPAN_ENRICH_DEADLINE`, or refuses them; or it has more than 50,000 jobs or bridges, or their list repeats itself',
     value: ({ pipeline }) => (pipeline.incomplete || pipeline.lacksDetails === true ? true : undefined) },
   { keys: [ATTR_ERROR_TYPE], type: 'string', when: 'result `failure`, `error` or `timeout`', note: 'the failure reason, otherwise `_OTHER`',
     value: chunk => errorTypeOf(pipelineOutcome(chunk)) },

@@ -39,13 +39,13 @@ it('checks the items of a page in turns', async () => {
   const reader = createReader('https://git.example.com/api/v4', { get } as unknown as Requester, silentLog())
   const reading = allOf(reader.pages('/things', z.object({ id: z.number() }), poll))
   expect(await turnsDuring(reading)).toBeGreaterThanOrEqual(500)
-  expect(await reading).toHaveLength(10_000)
+  expect((await reading).items).toHaveLength(10_000)
 })
 
 it('reads a page of a hundred large jobs', async () => {
   await using platform = await startPlatform(json(jobs))
   await using test = clientOf(platform.url)
-  const found = await allOf(test.client.pipelineJobs(1, 2, poll))
+  const { items: found } = await allOf(test.client.pipelineJobs(1, 2, poll))
   expect(found).toHaveLength(100)
   expect(found[7]).toMatchObject({ id: 8, name: 'é7', tag_list: ['a'], artifacts: [{ file_type: 'junit', size: 7 }] })
   expect(found[7]?.commit?.message).toBe(jobs[7]?.commit.message)

@@ -15,7 +15,7 @@ describe('pipelines', () => {
     await using platform = await startPlatform(json(fixture('project-pipelines.json')))
     await using test = clientOf(platform.url)
     const query = { updatedAfter: at, source: 'parent_pipeline' }
-    const found = await allOf(test.client.projectPipelines('harbour/tools/crane', query, poll))
+    const found = (await allOf(test.client.projectPipelines('harbour/tools/crane', query, poll))).items
     expect(platform.asked[0]!.path).toBe('/api/v4/projects/harbour%2Ftools%2Fcrane/pipelines')
     expect(Object.fromEntries(platform.asked[0]!.query)).toEqual({
       per_page: '100',
@@ -34,7 +34,7 @@ describe('pipelines', () => {
   it('of the token’s own user come from all projects, with their project and merge request', async () => {
     await using platform = await startPlatform(json(fixture('own-pipelines.json')))
     await using test = clientOf(platform.url)
-    const [found] = await allOf(test.client.ownPipelines({ createdAfter: at }, poll))
+    const [found] = (await allOf(test.client.ownPipelines({ createdAfter: at }, poll))).items
     expect(platform.asked[0]!.url).toBe('/api/v4/pipelines?per_page=100&created_after=2025-03-11T07%3A30%3A00.000Z')
     expect(found).toMatchObject({
       id: 88130,
@@ -54,8 +54,8 @@ describe('pipelines', () => {
       tag: false,
       coverage: 83.4,
     })
-    await expect(allOf(test.client.pipelineJobs(4711, 88120, poll))).resolves.toHaveLength(4)
-    await expect(allOf(test.client.pipelineBridges(4711, 88120, poll))).resolves.toHaveLength(2)
+    await expect(allOf(test.client.pipelineJobs(4711, 88120, poll))).resolves.toMatchObject({ items: { length: 4 } })
+    await expect(allOf(test.client.pipelineBridges(4711, 88120, poll))).resolves.toMatchObject({ items: { length: 2 } })
     expect(platform.asked.map(({ url }) => url)).toEqual([
       '/api/v4/projects/4711/pipelines/88120',
       '/api/v4/projects/4711/pipelines/88120/jobs?per_page=100&include_retried=true',
@@ -81,7 +81,7 @@ describe('projects', () => {
   it('of a group come with those of its subgroups, by their activity', async () => {
     await using platform = await startPlatform(json(fixture('group-projects.json')))
     await using test = clientOf(platform.url)
-    const found = await allOf(test.client.projects({ group: 'harbour' }, { activeAfter: at }, poll))
+    const found = (await allOf(test.client.projects({ group: 'harbour' }, { activeAfter: at }, poll))).items
     expect(platform.asked[0]!.path).toBe('/api/v4/groups/harbour/projects')
     expect(Object.fromEntries(platform.asked[0]!.query)).toEqual({
       per_page: '100',
@@ -124,8 +124,8 @@ describe('hooks', () => {
         mayBeAt: expect.any(Function) as unknown,
       },
     ]
-    await expect(allOf(test.client.hooks({ project: 4711 }, poll))).resolves.toEqual(expected)
-    await expect(allOf(test.client.hooks({ group: 'harbour/tools' }, poll))).resolves.toEqual(expected)
+    await expect(allOf(test.client.hooks({ project: 4711 }, poll))).resolves.toEqual({ items: expected, left: 0 })
+    await expect(allOf(test.client.hooks({ group: 'harbour/tools' }, poll))).resolves.toMatchObject({ items: expected })
     expect(platform.asked.map(({ path }) => path)).toEqual([
       '/api/v4/projects/4711/hooks',
       '/api/v4/groups/harbour%2Ftools/hooks',
@@ -136,7 +136,7 @@ describe('hooks', () => {
     await using platform = await startPlatform(json(fixture('hook-deliveries.json')))
     await using test = clientOf(platform.url)
     const owner = { project: 4711 }
-    const found = await allOf(test.client.hookDeliveries(owner, 31, poll))
+    const { items: found } = await allOf(test.client.hookDeliveries(owner, 31, poll))
     await allOf(test.client.hookDeliveries({ group: 9 }, 31, poll))
     expect(platform.asked.map(({ url }) => url)).toEqual([
       '/api/v4/projects/4711/hooks/31/events?per_page=100',

@@ -1,6 +1,6 @@
 // Lists: every page, in order, as far as the platform has them.
 import { describe, expect, it } from 'vitest'
-import { clientOf, fixture, json, poll, rejection, startPlatform, type Reply } from './platform-server.ts'
+import { clientOf, fixture, json, poll, startPlatform, type Reply } from './platform-server.ts'
 import { allOf, nextLink } from '../../../src/platform/rest/pages.ts'
 
 const [item] = fixture('project-pipelines.json') as [Record<string, unknown>]
@@ -23,7 +23,7 @@ describe('a list', () => {
   it('is followed by its cursors through short and empty pages to its end', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
-    const found = await allOf(test.client.ownPipelines({ source: 'push' }, poll))
+    const found = (await allOf(test.client.ownPipelines({ source: 'push' }, poll))).items
     expect(found.map(({ id }) => id)).toEqual([1, 2, 3])
     expect(platform.asked.map(({ query }) => query.get('cursor'))).toEqual([null, 'b', 'c', 'd'])
     expect(platform.asked[0]!.query.get('per_page')).toBe('100')
@@ -38,7 +38,7 @@ describe('a list', () => {
       json(items(page), { link: links.join(', ') })(asked, response)
     })
     await using test = clientOf(platform.url)
-    const found = await allOf(test.client.projectPipelines(4711, {}, poll))
+    const found = (await allOf(test.client.projectPipelines(4711, {}, poll))).items
     expect(found.map(({ id }) => id)).toEqual([1, 2, 3])
     expect(platform.asked[1]!.url).toBe('/api/v4/projects/4711/pipelines?page=2&odd=%2B,;x')
   })
@@ -57,7 +57,7 @@ describe('a list', () => {
         json(all.slice((page - 1) * 100, page * 100))(asked, response)
       })
       await using test = clientOf(platform.url)
-      expect(ids(await allOf(test.client.projectPipelines(4711, {}, poll)))).toHaveLength(250)
+      expect(ids((await allOf(test.client.projectPipelines(4711, {}, poll))).items)).toHaveLength(250)
       expect(platform.asked).toHaveLength(3)
     })
 
@@ -67,7 +67,7 @@ describe('a list', () => {
         json(all.filter(({ id }) => id > after).slice(0, 100))(asked, response)
       })
       await using test = clientOf(platform.url)
-      expect(ids(await allOf(test.client.projects('all', {}, poll)))).toHaveLength(250)
+      expect(ids((await allOf(test.client.projects('all', {}, poll))).items)).toHaveLength(250)
     })
 
     it('goes on before the last creation of the cross-project list', async () => {
@@ -76,20 +76,22 @@ describe('a list', () => {
         json(all.filter(({ created_at: at }) => at <= before).slice(0, 100))(asked, response)
       })
       await using test = clientOf(platform.url)
-      expect(ids(await allOf(test.client.ownPipelines({}, poll)))).toHaveLength(250)
+      expect(ids((await allOf(test.client.ownPipelines({}, poll))).items)).toHaveLength(250)
     })
 
     it('ends with an empty page, also where its address does not say how many items a page has', async () => {
       await using platform = await startPlatform(json([]))
       await using test = clientOf(platform.url)
-      expect(await allOf(test.client.ownPipelines({}, { ...poll, from: '/api/v4/pipelines?cursor=b' }))).toEqual([])
+      expect(
+        (await allOf(test.client.ownPipelines({}, { ...poll, from: '/api/v4/pipelines?cursor=b' }))).items,
+      ).toEqual([])
       expect(platform.asked).toHaveLength(1)
     })
 
     it('ends where a platform answers the same page again', async () => {
       await using platform = await startPlatform(json(all.slice(0, 100)))
       await using test = clientOf(platform.url)
-      expect(await allOf(test.client.projectPipelines(4711, {}, poll))).toHaveLength(100)
+      expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items).toHaveLength(100)
       expect(platform.asked).toHaveLength(2)
     })
   })
@@ -116,17 +118,8 @@ describe('a list', () => {
     }
     expect(from).toBe('/api/v4/pipelines?cursor=b&per_page=100&source=push')
     await using test = clientOf(platform.url)
-    const rest = await allOf(test.client.ownPipelines({ source: 'push' }, { ...poll, from }))
+    const rest = (await allOf(test.client.ownPipelines({ source: 'push' }, { ...poll, from }))).items
     expect(rest.map(({ id }) => id)).toEqual([3])
-  })
-
-  it('whose next page is itself ends with an error, not never', async () => {
-    await using platform = await startPlatform((asked, response) => {
-      json(items(1), { link: `<http://${asked.headers.host}${asked.url}>; rel="next"` })(asked, response)
-    })
-    await using test = clientOf(platform.url)
-    const error = await rejection(allOf(test.client.projectPipelines(4711, {}, poll)))
-    expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'its next page is itself' })
   })
 
   it('leaves out what it cannot read, counts it by list, and says so once', async () => {
@@ -134,7 +127,7 @@ describe('a list', () => {
     const leftOut: [string, number][] = []
     await using test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
     for (let round = 0; round < 2; round++) {
-      const found = await allOf(test.client.projectPipelines(4711, {}, poll))
+      const found = (await allOf(test.client.projectPipelines(4711, {}, poll))).items
       expect(found.map(({ id }) => id)).toEqual([4])
     }
     const said = test.logged.filter(line => line.includes('cannot be read'))
@@ -142,8 +135,8 @@ describe('a list', () => {
     expect(said[0]).toContain('"count":3')
     const jobs = [{ id: 1, status: 'success' }, { id: 2 }, { status: 'failed' }]
     platform.reply = json(jobs)
-    expect((await allOf(test.client.pipelineJobs(4711, 7, poll))).map(({ id }) => id)).toEqual([1])
-    expect((await allOf(test.client.pipelineBridges(4711, 7, poll))).map(({ id }) => id)).toEqual([1])
+    expect((await allOf(test.client.pipelineJobs(4711, 7, poll))).items.map(({ id }) => id)).toEqual([1])
+    expect((await allOf(test.client.pipelineBridges(4711, 7, poll))).items.map(({ id }) => id)).toEqual([1])
     platform.reply = json(jobs.slice(0, 1))
     await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect(leftOut).toEqual([

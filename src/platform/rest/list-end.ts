@@ -1,0 +1,74 @@
+// Decides where a list ends that the platform does not end: at a maximum, or where its pages repeat themselves.
+import { maxItems } from '../port.ts'
+
+/** A page counts as so many items at least: a list of empty pages ends, too. */
+const minPage = 50
+/** Pages in a row without a new item: a list that goes on is read on, as pages may overlap. */
+const maxRepeated = 5
+
+/** Why a list is cut: it has more items than are read, its pages repeat themselves, or the platform refuses a further page. */
+export type CutBy = 'length' | 'repetition' | 'refusal'
+
+export interface PageEnd {
+  /** The items of the page that are to be read. */
+  readonly items: readonly unknown[]
+  readonly next: string | undefined
+  readonly cut?: { readonly by: CutBy; /** Items that are not read, at least. */ readonly left: number } | undefined
+}
+
+export interface ListPage {
+  /** Path and query. */
+  readonly address: string
+  readonly items: readonly unknown[]
+  readonly next: string | undefined
+  /** The platform named the next page. Otherwise its number is a guess, and a platform that has no pages answers the same items again. */
+  readonly isLinked: boolean
+  /** Items of the whole list, where the platform says so. */
+  readonly total?: number | undefined
+}
+
+/** Called with the pages of one list in turn. */
+export function createListEnd(max = maxItems): (page: ListPage) => PageEnd {
+  /** The first and the last item of each page so far, and how many it had. */
+  const seen = new Set<string>()
+  let repeated = 0
+  let room = max
+  return ({ address, items: all, next, isLinked, total = 0 }) => {
+    const mark = [keyOf(all[0]), keyOf(all.at(-1)), all.length].join()
+    const isKnown = all.length > 0 && seen.has(mark)
+    seen.add(mark)
+    repeated = isKnown ? repeated + 1 : 0
+    const repeats = next === address || (isKnown && (!isLinked || repeated >= maxRepeated))
+    const items = isKnown ? [] : all.slice(0, room)
+    room -= Math.max(minPage, all.length)
+    if (repeats) return { items, next: undefined, cut: isLinked && next ? { by: 'repetition', left: 1 } : undefined }
+    const unread = isKnown ? 0 : all.length - items.length
+    if (unread === 0 && (room > 0 || next === undefined)) return { items, next }
+    return { items, next: undefined, cut: { by: 'length', left: Math.max(1, unread, total - max) } }
+  }
+}
+
+function keyOf(item: unknown): string {
+  const { id, name } = (item ?? {}) as { readonly id?: unknown; readonly name?: unknown }
+  return JSON.stringify(id ?? name ?? item)
+}
+
+/** The warning about a cut list. */
+export function cutMessage(by: CutBy, endpoint: string): string {
+  const { what, remedy } = {
+    length: {
+      what: 'has more items than are read',
+      remedy:
+        'Divide what it lists: a pipeline into child pipelines, a group into subgroups, a time range into shorter ones.',
+    },
+    repetition: {
+      what: 'repeats itself',
+      remedy: 'Look at the platform, and at proxies that change its `Link` headers or the queries of requests.',
+    },
+    refusal: {
+      what: 'has more pages than the platform serves',
+      remedy: "Raise the platform's maximum offset of pagination.",
+    },
+  }[by]
+  return `A list of the platform ${what}: the rest is left out (${endpoint}). ${remedy} Further such lists there are not reported.`
+}
