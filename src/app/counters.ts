@@ -13,7 +13,7 @@ import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
-import type { FigureOutlets } from '../enrichment/counted-figures.ts'
+import type { FigureOutlets } from '../enrichment/counter.ts'
 import type { Platform } from './platform.ts'
 import { startLoop, type Started } from './steps.ts'
 

@@ -24,7 +24,7 @@ export function startIncidentPoller(
     take: async found => {
       const incidents = found
         .filter(({ project }) => selection.project(project.path))
-        .map(incident => ({ incident, countIn }))
+        .map(report => ({ report, countIn }))
       if (incidents.length > 0) await store.runs.transact([], { token: '', ids: [], incidents })
     },
     interval: config.poll.interval,

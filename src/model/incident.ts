@@ -90,20 +90,22 @@ export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt 
 /** What happened longer than this before the first report, ms, is not counted: the daemon was not there yet. */
 export const incidentLookback = 7 * 24 * 3_600_000
 
-export interface IncidentCounting {
-  /** When it was first reported. */
-  readonly knownAt: Millis
-  readonly isOpeningCounted: boolean
-  readonly isClosingCounted: boolean
+/** What of it was counted, or found to be too old for that. */
+export interface CountedIncident {
+  readonly opening: boolean
+  readonly closing: boolean
 }
 
 /** What is to be counted now; undefined: nothing. */
-export function incidentFigures(view: IncidentView, counting: IncidentCounting): IncidentFigures | undefined {
-  const { severity, openedAt, closedAt } = view
+export function incidentFigures(
+  { severity, openedAt, closedAt }: IncidentView,
+  counted: CountedIncident,
+  knownAt: Millis,
+): IncidentFigures | undefined {
   if (openedAt === undefined) return undefined
-  const isNews = (at: Millis): boolean => at >= counting.knownAt - incidentLookback
-  const isOpening = !counting.isOpeningCounted && isNews(openedAt)
-  const isClosing = closedAt !== undefined && !counting.isClosingCounted && isNews(closedAt)
+  const isNews = (at: Millis): boolean => at >= knownAt - incidentLookback
+  const isOpening = !counted.opening && isNews(openedAt)
+  const isClosing = closedAt !== undefined && !counted.closing && isNews(closedAt)
   if (!isOpening && !isClosing) return undefined
   return {
     ...knownOf({ severity, duration: isClosing ? Math.max(0, closedAt - openedAt) : undefined }),

@@ -150,7 +150,7 @@ function changesAfter(run: Run, known: Run | undefined, { changeCountIn: countIn
   const before = known && changeOfRun(known)
   // Some sources do not know that a change comes from a fork, so the first that named it counts.
   if (change === undefined || (before?.iid === change.iid && isSame(change.pipeline, before.pipeline))) return undefined
-  return [{ change, countIn }]
+  return [{ report: change, countIn }]
 }
 
 function isSame(a: Change['pipeline'], b: Change['pipeline']): boolean {

@@ -8,14 +8,13 @@ import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Reported } from '../store/ports/counted.ts'
 import type { Snapshotter, SnapshotStep } from './take-snapshots.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observation } from '../model/observation.ts'
 import type { Runs } from '../store/ports/runs.ts'
-import type { ReportedChange } from '../store/ports/changes.ts'
-import type { ReportedDeployment } from '../store/ports/deployments.ts'
-import type { ReportedIncident } from '../store/ports/incidents.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { Postponed } from './postponed.ts'
 
@@ -152,10 +151,17 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   const all = work.map((one, at) => snapshotter.atOnce(one, did[at] ?? []))
   const withEvents = deliveries.flatMap(({ item, event }) => (event === undefined ? [] : [{ item, event }]))
   const events = withEvents.flatMap(({ item, event }) => receivedOf(batch, item, event) ?? [])
-  const deployments = withEvents.flatMap(({ item, event }) => reportedOf(batch, item, event) ?? [])
-  const changes = withEvents.flatMap(({ item, event }) => reportedChangeOf(batch, item, event) ?? [])
-  const incidents = withEvents.flatMap(({ item, event }) => reportedIncidentOf(batch, item, event) ?? [])
-  if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments, changes, incidents }))) {
+  const reportedBy = <Of>(read: (event: PlatformEvent, receivedAt: Millis) => Of | undefined): Reported<Of>[] =>
+    withEvents.flatMap(({ item, event }) => {
+      const report = read(event, item.receivedAt)
+      return report === undefined ? [] : [{ report, countIn: batch.events?.wait ?? 0 }]
+    })
+  const reported = {
+    deployments: reportedBy(deploymentOfEvent),
+    changes: reportedBy(changeOfEvent),
+    incidents: reportedBy(incidentOfEvent),
+  }
+  if (!(await batch.runs.transact(all, { token: lease.token, ids, events, ...reported }))) {
     counters.lost += ids.length
     const facts = { lost: ids.length }
     batch.log.warn(
@@ -183,25 +189,6 @@ function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEve
   const jobId = deploymentOfEvent(event, item.receivedAt)?.jobId
   const chunk = eventChunk(event, item.receivedAt, profile)
   return { event, chunk, arrival: item.id, to, ...(jobId !== undefined && { waits: { jobId, ms: wait } }) }
-}
-
-function reportedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReportedDeployment | undefined {
-  const deployment = deploymentOfEvent(event, item.receivedAt)
-  return deployment && { deployment, countIn: events?.wait ?? 0 }
-}
-
-function reportedChangeOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReportedChange | undefined {
-  const change = changeOfEvent(event, item.receivedAt)
-  return change && { change, countIn: events?.wait ?? 0 }
-}
-
-function reportedIncidentOf(
-  { events }: LeasedBatch,
-  item: InboxItem,
-  event: PlatformEvent,
-): ReportedIncident | undefined {
-  const incident = incidentOfEvent(event, item.receivedAt)
-  return incident && { incident, countIn: events?.wait ?? 0 }
 }
 
 /**

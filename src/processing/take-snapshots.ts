@@ -2,7 +2,7 @@
 // for runs that are due as soon as they are merged.
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
-import { deploymentsOfChunk } from '../model/deployment.ts'
+import { deploymentsOfChunk, type Deployment } from '../model/deployment.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Job } from '../model/job.ts'
@@ -10,7 +10,7 @@ import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
-import type { ReportedDeployment } from '../store/ports/deployments.ts'
+import type { Reported } from '../store/ports/counted.ts'
 import type { Run, RunHead, TraceContext } from '../model/run.ts'
 import type { Selection } from './selection.ts'
 
@@ -122,7 +122,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
   const jobs = new Map<number, Job>()
   const pending: PendingChunk[] = []
   const totals: ProjectIncrements[] = []
-  const deployments: ReportedDeployment[] = []
+  const deployments: Reported<Deployment>[] = []
   const did: SnapshotStep[] = []
   const changed = (next: RunTiming): Decision => ({
     change: { run, jobs: [...jobs.values()], pending, totals, deployments, timing: next },
@@ -146,8 +146,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     if (to.length > 0) {
       pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to, reads: reads?.(chunk) })))
     }
-    for (const deployment of chunks.flatMap(deploymentsOfChunk))
-      deployments.push({ deployment, countIn: rules.deadline })
+    for (const report of chunks.flatMap(deploymentsOfChunk)) deployments.push({ report, countIn: rules.deadline })
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }

@@ -679,8 +679,8 @@ it('22: deployments, changes and incidents that are selected, and that no webhoo
   const at = await daemon.store.now()
   const of = { instance: platform.url, project: { id: 301, path: 'acme/shop' } }
   const write = async (some: Partial<Deployment>[], others: Partial<Change>[]): Promise<void> => {
-    const deployments = some.map(one => ({ deployment: { ...of, jobId: 5, ...one }, countIn: 0 }))
-    const changes = others.map(one => ({ change: { ...of, iid: 3, ...one }, countIn: 0 }))
+    const deployments = some.map(one => ({ report: { ...of, jobId: 5, ...one }, countIn: 0 }))
+    const changes = others.map(one => ({ report: { ...of, iid: 3, ...one }, countIn: 0 }))
     await runs.transact([], { token: '', ids: [], deployments, changes })
   }
   const said = async (): Promise<string[]> => {

@@ -1,7 +1,7 @@
 // Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { changeOfEvent } from '../../src/model/change-event.ts'
-import { changeStates, type ChangeState } from '../../src/model/change.ts'
+import { changeStates, type Change, type ChangeState } from '../../src/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../src/demo/platform/change-payload.ts'
 import { countedChanges, createOnceCounter, type OnceCounter } from '../../src/enrichment/once-counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../flow/world.ts'
@@ -24,7 +24,7 @@ import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { ChangeMeasure } from '../../src/model/change-figures.ts'
 
 import type { Observation } from '../../src/model/observation.ts'
-import type { ReportedChange } from '../../src/store/ports/changes.ts'
+import type { Reported } from '../../src/store/ports/counted.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles, vcsMetrics: true })
@@ -101,13 +101,13 @@ function pipeline(id: number, iid: number, project: (typeof places)[number], cre
   }
 }
 
-function changeOf({ body }: Told): ReportedChange | undefined {
+function changeOf({ body }: Told): Reported<Change> | undefined {
   const parsed = parseDelivery(
     { event: 'Merge Request Hook', instance, body: Buffer.from(JSON.stringify(body)) },
     { profile: profiles.generic, traceparent: false, events: everyEvent },
   )
   const change = parsed.outcome === 'event' ? changeOfEvent(parsed.event, t0) : undefined
-  return change && { change, countIn }
+  return change && { report: change, countIn }
 }
 
 /** What is wrong with it concerns itself alone: of a project of its own, where nothing is counted. */
@@ -121,7 +121,7 @@ function mutated({ body }: Told, random: Random): Told {
 describe.each([
   ['SQLite', async () => sqliteBench()],
   ['PostgreSQL', postgresBenches(newDatabase)],
-])('changes are counted, on %s', (database, bench) => {
+])('changes are counted, on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
   beforeEach(async () => {
@@ -222,17 +222,6 @@ describe.each([
   }
   const merged = { state: 'merged' } as const
 
-  it('by the next process at once if one died over it, also where the change was reported again meanwhile', async () => {
-    await report([observed(1, 'open', t0), observed(1, 'merge', t0 + minute, merged)])
-    here.move(countIn)
-    expect(await store.changes.take(10, hour)).toHaveLength(1)
-    await report([observed(1, 'update', t0 + 2 * minute, { ...merged, title: 'Brew twice' })])
-    expect(await store.changes.take(10, hour)).toEqual([])
-    await store.reclaim()
-    // Others may still be counting where several processes share a database.
-    expect(await store.changes.take(10, hour)).toHaveLength(database === 'SQLite' ? 1 : 0)
-  })
-
   it('an earlier time that is reported within the deadline counts; one that comes later changes nothing', async () => {
     await report([observed(1, 'open', t0), observed(1, 'approved', t0 + 2 * hour)])
     here.move(countIn - second)
@@ -252,19 +241,21 @@ describe.each([
     })
   })
 
-  it('one whose counter died is counted by the next once its lease has run out; one that stops gives it back', async () => {
+  it('one whose counter died before it was done, also if it was reported again meanwhile, is counted by the next, and then no more', async () => {
     await report([observed(1, 'merge', t0 + hour, merged)])
     here.move(countIn)
-    const [taken] = await store.changes.take(9, minute)
-    expect(await store.changes.take(9, minute)).toEqual([])
+    const [due] = await store.changes.due(9)
+    const died = store.changes.countDue(9, () => {
+      throw new Error('it dies')
+    })
+    await expect(died).rejects.toThrow('it dies')
+    await report([observed(1, 'update', t0 + hour, { ...merged, title: 'Brew twice' })])
     await store.close()
     store = await here.open()
-    here.move(minute)
-    expect(await store.changes.take(9, minute)).toEqual([taken])
-    await store.changes.extend([taken!.id], 0)
     await counter().drain()
     expect(await totals('vcs.change.time_to_merge', shop)).toMatchObject([{ kind: 'last', value: 3_600 }])
-    expect(await store.changes.count(taken!.id, () => ({}))).toBeUndefined()
+    const again = await store.changes.count(due!, () => ({ counted: {}, written: [], measures: [] }))
+    expect(again).toBeUndefined()
   })
 
   it('a list of changes has those that happened from its beginning up to its end, the end itself excluded', async () => {

@@ -240,7 +240,7 @@ describe.each([
     await store.runs.transact([], {
       token: '',
       ids: [],
-      deployments: deployments.map(deployment => ({ deployment, countIn })),
+      deployments: deployments.map(report => ({ report, countIn })),
     })
   }
 

@@ -41,7 +41,7 @@ beforeAll(async () => {
   const made = [of(1, projects.storefront, 'main'), of(2, projects.infra, 'main'), of(3, projects.app)]
   await house.daemon.store.runs.transact([], {
     ...{ token: '', ids: [] },
-    deployments: made.map(deployment => ({ deployment, countIn: 0 })),
+    deployments: made.map(report => ({ report, countIn: 0 })),
   })
 })
 afterAll(async () => {

@@ -42,7 +42,7 @@ beforeAll(async () => {
     of(4, 'staging', 'success', 6),
     of(5, 'production', 'success', 7, vault),
   ]
-  await runs.transact([], { token: '', ids: [], deployments: made.map(deployment => ({ deployment, countIn: 0 })) })
+  await runs.transact([], { token: '', ids: [], deployments: made.map(report => ({ report, countIn: 0 })) })
   const opened = (iid: number, hours: number, closed?: number, of = shop): Incident =>
     reportedIncident({
       ...{ instance: 'https://git.example.com', project: of, iid, at: started + (closed ?? hours) * hour },
@@ -50,7 +50,7 @@ beforeAll(async () => {
       openedAt: started + hours * hour,
       closedAt: closed === undefined ? undefined : started + closed * hour,
     })!
-  const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)].map(incident => ({ incident, countIn: 0 }))
+  const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)].map(report => ({ report, countIn: 0 }))
   await runs.transact([], { token: '', ids: [], incidents })
   const isCounted = async (): Promise<boolean> =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined)

@@ -72,7 +72,7 @@ beforeAll(async () => {
       },
     },
   })
-  const deployments = [of(1, 'success', 8), of(2, 'failed', 9)].map(deployment => ({ deployment, countIn: 0 }))
+  const deployments = [of(1, 'success', 8), of(2, 'failed', 9)].map(report => ({ report, countIn: 0 }))
   await house.daemon.store.runs.transact([], { token: '', ids: [], deployments })
   await until(async () => (await house.daemon.store.inbox.state()).waiting === 0)
   await until(async () => (await json('kind=audit')).items.length > 0)

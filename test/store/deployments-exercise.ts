@@ -11,11 +11,18 @@ import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { BareBench } from './benches.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
-import type { Decide } from '../../src/store/ports/deployments.ts'
+import type { Decide } from '../../src/store/ports/counted.ts'
+import type { Deployment } from '../../src/model/deployment.ts'
+import type { DeploymentFigures, Neighbours } from '../../src/model/deployment-figures.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const logs = { destination: 'default', signal: 'logs' } as const
 const traces = { destination: 'default', signal: 'traces' } as const
+
+type DecideDeployment = Decide<Deployment, DeploymentFigures, Neighbours>
+
+/** A decision: it is not to be counted. */
+export const nothing = { counted: undefined, written: [], measures: [] }
 
 /** An event of the deployment that a job of the pipeline made. */
 export function deploymentEvent(
@@ -64,7 +71,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       })
       const deployments = events.flatMap(one => {
         const deployment = deploymentOfEvent(one, here.now())
-        return deployment === undefined ? [] : [{ deployment, countIn: 2 * minute }]
+        return deployment === undefined ? [] : [{ report: deployment, countIn: 2 * minute }]
       })
       const ids = lease.items.map(({ id }) => id)
       await store.runs.transact([], { token: lease.token, ids, events: received, deployments })
@@ -137,20 +144,21 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect(again[0]?.job).toBeUndefined()
     })
 
-    it('one that a dead process was counting, also if it was reported again meanwhile, is counted by the next at once, where one process alone may serve', async () => {
+    it('one whose commits a dead process was asking for, also if it was reported again meanwhile, is free at once, where one process alone may serve', async () => {
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
-      expect(await store.deployments.take('together', 10, minute)).toEqual([])
       here.move(3 * minute)
-      expect(await store.deployments.take('together', 10, minute)).toHaveLength(1)
+      expect(await store.deployments.take(10, minute)).toEqual([])
+      await store.deployments.countDue(10, () => 'apart')
+      expect(await store.deployments.take(10, minute)).toHaveLength(1)
       await take(deploymentEvent(1, 'running', t0 + 10 * second))
-      expect(await store.deployments.take('together', 10, minute)).toEqual([])
+      expect(await store.deployments.take(10, minute)).toEqual([])
       await store.reclaim()
-      const again = await store.deployments.take('together', 10, minute)
+      const again = await store.deployments.take(10, minute)
       expect(again).toHaveLength(name === 'SQLite' ? 1 : 0)
       // What is put off is nobody's lease.
       for (const { id } of again) await store.deployments.defer(id, minute, true)
       await store.reclaim()
-      expect(await store.deployments.take('together', 10, minute)).toEqual([])
+      expect(await store.deployments.take(10, minute)).toEqual([])
     })
 
     it('those due are counted all or not at all, the longest due first, and those apart by themselves', async () => {
@@ -160,25 +168,24 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       }
       here.move(2 * minute)
       const seen: (number | undefined)[] = []
-      const passOver: Decide = ({ deployment: { deploymentId } }) => {
+      const passOver: DecideDeployment = ({ of: { deploymentId } }) => {
         seen.push(deploymentId)
-        return deploymentId === 1 ? 'apart' : 'nothing'
+        return deploymentId === 1 ? 'apart' : nothing
       }
-      const failing: Decide = due => {
-        if (due.deployment.deploymentId === 2) throw new RangeError('it cannot be counted')
+      const failing: DecideDeployment = due => {
+        if (due.of.deploymentId === 2) throw new RangeError('it cannot be counted')
         return passOver(due, { isKnownRevision: false, isLate: false })
       }
       await expect(store.deployments.countDue(10, failing)).rejects.toThrow('it cannot be counted')
       seen.splice(0)
-      expect(await store.deployments.countDue(2, passOver)).toEqual(['nothing', 'apart'])
-      expect(await store.deployments.countDue(10, passOver)).toEqual(['nothing'])
+      expect(await store.deployments.countDue(2, passOver)).toEqual([nothing, 'apart'])
+      expect(await store.deployments.countDue(10, passOver)).toEqual([nothing])
       expect(await store.deployments.countDue(10, passOver)).toEqual([])
       expect(seen).toEqual([3, 1, 2])
-      expect(await store.deployments.take('together', 10, minute)).toEqual([])
-      const apart = await store.deployments.take('apart', 10, minute)
+      const apart = await store.deployments.take(10, minute)
       expect(apart.map(({ deployment: { deploymentId } }) => deploymentId)).toEqual([1])
-      expect(await store.deployments.count(apart[0]!.id, () => 'nothing')).toBe('nothing')
-      expect(await store.deployments.count(apart[0]!.id, () => 'nothing')).toBeUndefined()
+      expect(await store.deployments.count(apart[0]!.id, () => nothing)).toBe(nothing)
+      expect(await store.deployments.count(apart[0]!.id, () => nothing)).toBeUndefined()
     })
 
     it.each([

@@ -1,7 +1,7 @@
 // Deployments on both databases.
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { deploymentsExercise } from './deployments-exercise.ts'
+import { deploymentsExercise, nothing } from './deployments-exercise.ts'
 import { event, instance, minute, rules, t0 } from '../flow/world.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
@@ -27,7 +27,7 @@ it('a report that arrives while another replica counts its deployment waits for 
     const amount = { kind: 'sum', by: 1 } as const
     const totals = { key: { instance, projectId: project.id }, project, profile: 'generic', maxSeries: 10 }
     const more: Pick<RunChange, 'deployments' | 'totals'> = {
-      deployments: [{ deployment, countIn: minute }],
+      deployments: [{ report: deployment, countIn: minute }],
       totals: [{ ...totals, increments: [{ metric: 'pipelines', attributes: '{}', amount }] }],
     }
     const work = mergeWork([event('running', {}, [], {}, pipelineId)], 'webhook', rules)
@@ -55,7 +55,7 @@ it('a report that arrives while another replica counts its deployment waits for 
     await other.query('COMMIT')
     expect(await reported).toBe(true)
     now += minute
-    expect(await store.deployments.countDue(10, () => 'nothing')).toEqual([])
+    expect(await store.deployments.countDue(10, () => nothing)).toEqual([])
     expect(await store.deployments.list({ since: 0, until: now, limit: 10 })).toMatchObject([{ at: t0 + 1_000 }])
   } finally {
     other.release()

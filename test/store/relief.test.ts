@@ -36,7 +36,7 @@ describe.each([
   async function deploy(deploymentId: number, environment = 'production', status = 'success'): Promise<void> {
     const event = observedEvent({ status, at: here.now(), environment })
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, deploymentId, event }
-    await store.runs.transact([], { token: '', ids: [], deployments: [{ deployment, countIn: minute }] })
+    await store.runs.transact([], { token: '', ids: [], deployments: [{ report: deployment, countIn: minute }] })
   }
   /** The snapshot of a pipeline reports it. */
   async function deployByJob(jobId: number): Promise<void> {
@@ -44,11 +44,12 @@ describe.each([
     const span = { trace, pipelineId: jobId, jobId, kind: 'job' as const }
     const job = { status: 'success', finishedAt: here.now(), environment: 'jobs', span }
     const deployment = { instance, project: { id: 1, path: 'acme/shop' }, jobId, job }
-    await store.runs.transact([], { token: '', ids: [], deployments: [{ deployment, countIn: minute }] })
+    await store.runs.transact([], { token: '', ids: [], deployments: [{ report: deployment, countIn: minute }] })
   }
   const count = async (): Promise<unknown> =>
     store.deployments.countDue(100, () => ({
-      figures: { environment: 'production', outcome: 'succeeded', finishedAt: here.now() },
+      counted: { environment: 'production', outcome: 'succeeded', finishedAt: here.now() },
+      ...{ written: [], measures: [] },
     }))
   const deployments = async (): Promise<(number | undefined)[]> => {
     const listed = await store.deployments.list({ since: 0, until: here.now() + day, limit: 100 })

@@ -28,8 +28,8 @@ const insertDue = `
 async function counted(store: Store): Promise<(number | undefined)[]> {
   const ids: (number | undefined)[] = []
   await store.deployments.countDue(10, due => {
-    ids.push(due.deployment.deploymentId)
-    return 'nothing'
+    ids.push(due.of.deploymentId)
+    return { counted: undefined, written: [], measures: [] }
   })
   return ids
 }

@@ -1,16 +1,9 @@
-// Changes (merge requests). Reports of them are written with the delivery or run that reported them (`Processed`, `RunChange`). Each of their times
-// is counted once, after a delay in which late reports may arrive.
+// Changes (merge requests). Each of their times is counted once.
 import type { Change, ChangeState, ChangeView } from '../../model/change.ts'
-import type { ChangeFigures, CountedTimes } from '../../model/change-figures.ts'
 import type { Countable } from './counted.ts'
+import type { CountedTimes } from '../../model/change-figures.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-
-export interface ReportedChange {
-  readonly change: Change
-  /** How much later a new time of it is counted, ms: until then an earlier one may be reported. */
-  readonly countIn: Millis
-}
 
 /** A change as pages show it. */
 export interface ShownChange {
@@ -39,10 +32,8 @@ export interface ChangeFilter {
   readonly limit: number
 }
 
-/** Damaged ones are skipped for good. `count` counts one time, the earliest. */
-export interface Changes extends Countable<Change, ChangeFigures> {
-  /** Deletes those to which nothing happened since `before`; returns how many. */
-  prune(before: Millis, limit: number): Promise<number>
+/** `prune` deletes those to which nothing happened since. */
+export interface Changes extends Countable<Change, CountedTimes> {
   /** Those to which something happened within a period, the latest first. */
   list(filter: ChangeFilter): Promise<readonly ShownChange[]>
   /** By project. */

@@ -1,6 +1,14 @@
-// Things that are reported many times and counted once: the times of changes, incidents.
+// What is reported many times and counted once: deployments, changes, incidents. Reports are written with the delivery or run that reported them
+// (`Processed`, `RunChange`). Each is counted after a delay in which late reports may arrive.
+import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { ReceivedEvent } from './events.ts'
+
+export interface Reported<Of> {
+  readonly report: Of
+  /** How much later it is counted, ms: until then more may be reported of it, or of those that it is compared with. */
+  readonly countIn: Millis
+}
 
 /** What is written when something is counted. */
 export interface Counted {
@@ -9,14 +17,42 @@ export interface Counted {
   readonly sent?: ReceivedEvent | undefined
 }
 
-export interface Countable<Of, Figures> {
-  /** Leases those of which something is due to be counted. */
-  take(limit: number, leaseMs: number): Promise<readonly { readonly id: number }[]>
-  /** Extends the leases, from now on; 0: they are due at once. */
-  extend(ids: readonly number[], leaseMs: number): Promise<void>
-  /**
-   * Counts what is due, in one transaction with what `decide` returns. What remains to be counted is due at once. Undefined: nothing was counted, as
-   * another replica did it.
-   */
-  count(id: number, decide: (of: Of, figures: Figures) => Counted): Promise<Figures | undefined>
+/** Something that is to be counted. `State`: what was counted of it. */
+export interface Due<Of, State> {
+  readonly id: number
+  /** All its reports, merged. */
+  readonly of: Of
+  /** When what is to be counted was first reported. */
+  readonly knownAt: Millis
+  readonly counted: State | undefined
+}
+
+export interface Decision<State> {
+  /** What is counted of it, now and before. Undefined: nothing, and nothing will be. */
+  readonly counted: State | undefined
+  readonly written: readonly Counted[]
+  /** The daemon's counters to increase. */
+  readonly measures: readonly string[]
+}
+
+/** Decides what is counted. `Around`: what it is compared with. `apart`: it waits for its commits, and is counted by itself (deployments only). */
+export type Decide<Of, State, Around = undefined> = (due: Due<Of, State>, around: Around) => Decision<State> | 'apart'
+
+/** What became of it. `damaged`: it will never be counted. */
+export type Decided<State> = Decision<State> | 'apart' | 'damaged'
+
+export interface Countable<Of, State, Around = undefined> {
+  /** Counts those that are due, the longest due first, in one transaction: all of them, or none if it throws. */
+  countDue(limit: number, decide: Decide<Of, State, Around>): Promise<readonly Decided<State>[]>
+  /** The ids of those that `countDue` would count. */
+  due(limit: number): Promise<readonly number[]>
+  /** Counts one in a transaction. Undefined, and nothing is written: another replica counted it, or `decide` returned undefined. */
+  count(
+    id: number,
+    decide: (...of: Parameters<Decide<Of, State, Around>>) => ReturnType<Decide<Of, State, Around>> | undefined,
+  ): Promise<Decided<State> | undefined>
+  /** Makes it due again in `ms`. `counted`: this was a try. */
+  defer(id: number, ms: number, counted: boolean): Promise<void>
+  /** Deletes old ones; returns how many. */
+  prune(before: Millis, limit: number): Promise<number>
 }

@@ -1,13 +1,7 @@
-// Incidents. Reports of them are written with the delivery that reported them (`Processed`). Of each, its opening and its duration are counted once.
+// Incidents. Of each, its opening and its duration are counted once.
 import type { Countable } from './counted.ts'
-import type { Incident, IncidentFigures, IncidentView } from '../../model/incident.ts'
+import type { CountedIncident, Incident, IncidentView } from '../../model/incident.ts'
 import type { Millis } from '../../model/instant.ts'
-
-export interface ReportedIncident {
-  readonly incident: Incident
-  /** How much later it is counted, ms: until then more may be reported of it. */
-  readonly countIn: Millis
-}
 
 /** An incident as pages show it. */
 export interface ShownIncident {
@@ -21,9 +15,8 @@ export interface IncidentFilter {
   readonly limit: number
 }
 
-export interface Incidents extends Countable<Incident, IncidentFigures> {
-  /** Deletes those that last changed before `before`; returns how many. */
-  prune(before: Millis, limit: number): Promise<number>
+/** `prune` deletes those that have not changed since. */
+export interface Incidents extends Countable<Incident, CountedIncident> {
   /** Those opened within a period, the latest first. */
   opened(filter: IncidentFilter & { readonly since: Millis; readonly until: Millis }): Promise<readonly ShownIncident[]>
   /** The open ones, the latest first. */

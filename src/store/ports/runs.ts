@@ -1,9 +1,10 @@
 // Runs and their snapshots. `transact` is the only way to change them: under a lock, in one transaction with what becomes pending.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
-import type { ReportedChange } from './changes.ts'
-import type { ReportedIncident } from './incidents.ts'
-import type { ReportedDeployment } from './deployments.ts'
+import type { Change } from '../../model/change.ts'
+import type { Deployment } from '../../model/deployment.ts'
+import type { Incident } from '../../model/incident.ts'
+import type { Reported } from './counted.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobReadKey, JobReadWish, LateJobRead } from './job-reads.ts'
 import type { Job } from '../../model/job.ts'
@@ -56,9 +57,9 @@ export interface RunChange {
   /** What the snapshots add to the totals: in the same transaction, so that each counts exactly once. */
   readonly totals?: readonly ProjectIncrements[] | undefined
   /** The deployments that the snapshots' jobs made. */
-  readonly deployments?: readonly ReportedDeployment[] | undefined
+  readonly deployments?: readonly Reported<Deployment>[] | undefined
   /** What its pipeline reports of its merge request. */
-  readonly changes?: readonly ReportedChange[] | undefined
+  readonly changes?: readonly Reported<Change>[] | undefined
   /** Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
 }
@@ -81,9 +82,9 @@ export interface Processed {
   readonly ids: readonly number[]
   /** In the order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
-  readonly deployments?: readonly ReportedDeployment[] | undefined
-  readonly changes?: readonly ReportedChange[] | undefined
-  readonly incidents?: readonly ReportedIncident[] | undefined
+  readonly deployments?: readonly Reported<Deployment>[] | undefined
+  readonly changes?: readonly Reported<Change>[] | undefined
+  readonly incidents?: readonly Reported<Incident>[] | undefined
 }
 
 export interface Runs {

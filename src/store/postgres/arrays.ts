@@ -1,14 +1,17 @@
-// Many rows in one statement, with one array parameter for each column: every statement is a round trip.
-import type { Value } from '../sql/statements.ts'
-
-type Type = 'bigint' | 'int' | 'text' | 'double precision'
+// Parameters: `$1` for `?1`, and one array for each column of many rows, as every statement is a round trip.
+import type { ColumnType, StepValue } from '../sql/steps.ts'
 
 /** The rows of these array parameters, numbered after the first `before`. */
-export function unnest(types: readonly Type[], before = 0): string {
+export function unnest(types: readonly ColumnType[], before = 0): string {
   return `unnest(${types.map((type, index) => `$${before + index + 1}::${type}[]`).join(', ')})`
 }
 
 /** The arrays of these rows. */
-export function columnsOf(rows: readonly (readonly Value[])[]): Value[][] {
+export function columnsOf(rows: readonly (readonly StepValue[])[]): StepValue[][] {
   return (rows[0] ?? []).map((_, column) => rows.map(row => row[column] ?? null))
+}
+
+/** With `$1` for `?1`. */
+export function placed(sql: string): string {
+  return sql.replace(/\?(\d+)/g, '$$$1')
 }

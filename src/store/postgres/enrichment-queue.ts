@@ -1,7 +1,7 @@
 // Writes the enrichment queue and the triggers of changed runs, on PostgreSQL.
 import { enrichmentChange, insertTriggers } from '../sql/enrichment-queue.ts'
 import { columnsOf, unnest } from './arrays.ts'
-import { placed } from './statements.ts'
+import { placed } from './arrays.ts'
 import type { EnrichmentChange } from '../ports/enrichment-queue.ts'
 import type { Job } from '../../model/job.ts'
 import type { Session } from './database.ts'

@@ -2,7 +2,8 @@
 import type { Database } from './database.ts'
 import { leasesAndCounters } from '../sql/leases.ts'
 import { repositories } from '../sql/repositories.ts'
-import { placed, postgresStatements } from './statements.ts'
+import { placed } from './arrays.ts'
+import { postgresStatements } from './statements.ts'
 import { deleteValue, keyValueReads, selectValue, valueOf, writeValue, type KeyValue } from '../sql/key-value.ts'
 import type { Store } from '../ports/store.ts'
 

@@ -1,6 +1,11 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited.
-import { comparedByIndex, comparedByRecent, countedTogether, listedLater } from '../sql/deployment-schema.ts'
-import { incidentsLeased } from '../sql/incident-schema.ts'
+import {
+  comparedByIndex,
+  comparedByRecent,
+  countedTogether,
+  listedAtOnce,
+  listedLater,
+} from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -26,6 +31,6 @@ export const postgresMigrations: readonly string[] = [
   listedLater,
   // 5: the small index of deployments has all that is compared. Here it is empty, as each deployment is listed at once.
   comparedByRecent,
-  // 6: it is known which incidents are leased.
-  incidentsLeased,
+  // 6: large indexes of deployments are written at once; changes are counted without a lease.
+  listedAtOnce,
 ]

@@ -1,6 +1,7 @@
 // The store on PostgreSQL, for any number of replicas.
 import { broughtBack } from '../sql/too-far-ahead.ts'
-import { placed, postgresStatements } from './statements.ts'
+import { placed } from './arrays.ts'
+import { postgresStatements } from './statements.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
 import { enrichmentQueue } from '../sql/enrichment-queue.ts'
 import { postgresOutbox } from './outbox.ts'
@@ -11,10 +12,10 @@ import { postgresPruning } from './pruning.ts'
 import { totals } from '../sql/totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
-import { postgresChanges } from './changes.ts'
-import { postgresDeployments } from './deployments.ts'
-import { postgresIncidents } from './incidents.ts'
-import { postgresTestMemory } from './test-memory.ts'
+import { changes } from '../sql/changes.ts'
+import { deployments } from '../sql/deployments.ts'
+import { incidents } from '../sql/incidents.ts'
+import { testMemory } from '../sql/test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresViews } from './views.ts'
 import type { Store } from '../ports/store.ts'
@@ -45,10 +46,10 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pruning: postgresPruning(maintenance, options.maxSize),
     tables: postgresTables(maintenance),
     totals: totals(sql),
-    deployments: postgresDeployments(db),
-    changes: postgresChanges(db),
-    incidents: postgresIncidents(db),
-    tests: postgresTestMemory(db, options.testMemory),
+    deployments: deployments(sql),
+    changes: changes(sql),
+    incidents: incidents(sql),
+    tests: testMemory(sql, options.testMemory),
     damaged: db.damaged,
     views: postgresViews(db, maintenance),
     underWay: postgresUnderWay(db),

@@ -1,29 +1,24 @@
 // Runs, jobs and chunks on PostgreSQL: each step of a transaction is one statement for all its runs.
-import { addChanges } from './changes.ts'
-import { addIncidents } from './incidents.ts'
-import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
-import { withDeploymentIds } from './deployments.ts'
+import { writeBeside, type BesideRuns } from '../sql/beside-runs.ts'
+import { withDeploymentIds } from '../sql/deployments.ts'
 import { addLateReads } from '../sql/late-reads.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { readValues, removeJobRead } from '../sql/job-reads.ts'
 import { listRuns } from './views.ts'
-import { moveTotals } from './totals.ts'
 import type { Database, Session } from './database.ts'
 import type { Row } from '../sql/columns.ts'
 import { keyOf } from '../sql/run-rows.ts'
 import { idOf, loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
-import { placed, postgresStatements } from './statements.ts'
+import { placed } from './arrays.ts'
+import { postgresStatements } from './statements.ts'
 import { runReads } from '../sql/run-reads.ts'
-import { taken } from './steps.ts'
+import { taken, withinOf } from './steps.ts'
 import { takeTombstones } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
 import { writeJobs, writeChunks, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
-import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { ReportedChange } from '../ports/changes.ts'
-import type { ReportedDeployment } from '../ports/deployments.ts'
 import type { RunChange, Runs, RunWork, Processed } from '../ports/runs.ts'
 
 export function postgresRuns(db: Database): Runs {
@@ -32,17 +27,13 @@ export function postgresRuns(db: Database): Runs {
       try {
         await db.transaction(async (session, now) => {
           await erase(session, processed)
-          const reported: Reported = {
+          const reported: Writable = {
             deployments: [...(processed?.deployments ?? [])],
             changes: [...(processed?.changes ?? [])],
             totals: [],
           }
           for (const wave of waves(work)) await transact(session, now, wave, reported)
-          await addEvents(session, processed?.events ?? [], reported.deployments, now)
-          await addChanges(session, reported.changes, now)
-          await addIncidents(session, processed?.incidents ?? [], now)
-          // After the rows of what is counted, in the order in which counters lock them.
-          await moveTotals(session, reported.totals, now)
+          await taken(session, writeBeside(processed, reported, withinOf(session, now)))
         })
         return true
       } catch (error) {
@@ -66,12 +57,7 @@ export function postgresRuns(db: Database): Runs {
   }
 }
 
-/** What is written after all runs: what deliveries report besides runs, and what the snapshots of the transaction add. */
-interface Reported {
-  readonly deployments: ReportedDeployment[]
-  readonly changes: ReportedChange[]
-  readonly totals: ProjectIncrements[]
-}
+type Writable = { [Key in keyof BesideRuns]: BesideRuns[Key][number][] }
 
 /** Each wave has a run at most once, so that work on one run is done in its order, and work on different runs together. */
 function waves(work: readonly RunWork[]): RunWork[][] {
@@ -95,7 +81,7 @@ async function erase(session: Session, processed: Processed | undefined): Promis
   if (gone.length !== processed.ids.length) throw new Lost()
 }
 
-async function transact(session: Session, now: number, work: readonly RunWork[], reported: Reported): Promise<void> {
+async function transact(session: Session, now: number, work: readonly RunWork[], reported: Writable): Promise<void> {
   const keys = work.map(({ key }) => key)
   // All replicas lock in the same order, so that there is no deadlock.
   const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
@@ -128,7 +114,7 @@ async function decideAll(
   now: number,
   work: readonly RunWork[],
   byKey: ReadonlyMap<string, Row>,
-  reported: readonly ReportedDeployment[],
+  reported: BesideRuns['deployments'],
 ): Promise<readonly RunChange[]> {
   const jobs = await loadJobs(
     session,
@@ -148,7 +134,9 @@ async function decideAll(
     return written === undefined ? [] : [writtenOf(row && idOf(row), known, written, firstSeenBy)]
   })
   if (decided.length === 0) return []
-  const changes = await withDeploymentIds(session, decided, reported)
+  const changes: Written[] = []
+  for (const one of decided)
+    changes.push({ ...one, change: await taken(session, withDeploymentIds(one.change, reported)) })
   const ids = await writeRuns(session, changes)
   await writeJobs(session, changes, ids)
   await listRuns(

@@ -1,23 +1,31 @@
 // Runs the steps of a transaction on PostgreSQL.
-import { placed } from './statements.ts'
+import { columnsOf, placed } from './arrays.ts'
+import type { Row } from '../sql/columns.ts'
 import type { Session } from './database.ts'
-import type { Steps } from '../sql/steps.ts'
+import type { Step, Steps, Within } from '../sql/steps.ts'
 
 /** Within a transaction. */
 export async function taken<T>(session: Session, steps: Steps<T>): Promise<T> {
   let step = steps.next()
-  while (step.done !== true) {
-    const [sql, values] = step.value
-    step = steps.next(await session.query(placed(sql), values))
-  }
+  while (step.done !== true) step = steps.next(await rowsOf(session, step.value))
   return step.value
 }
 
-/** Several at the same time, on the transaction's connection: none waits for the answers to another. */
-export async function allTaken<T>(session: Session, all: readonly Steps<T>[]): Promise<T[]> {
+async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
+  if ('abreast' in step) {
+    await allTaken(session, step.abreast)
+    return []
+  }
+  if ('each' in step) return step.rows.length === 0 ? [] : session.query(step.each.postgres, columnsOf(step.rows))
+  const [sql, values] = step
+  return session.query(placed(sql), values)
+}
+
+/** At the same time, on the transaction's connection. */
+async function allTaken(session: Session, all: readonly Steps<void>[]): Promise<void> {
   const running = all.map(async steps => taken(session, steps))
   try {
-    return await Promise.all(running)
+    await Promise.all(running)
   } catch (error) {
     // The others fail, too. Before the rollback their statements must have left the connection.
     await Promise.allSettled(running)
@@ -25,12 +33,6 @@ export async function allTaken<T>(session: Session, all: readonly Steps<T>[]): P
   }
 }
 
-/** Until the end of the transaction. All replicas lock in the same order, so that there is no deadlock. */
-export async function lockNames(session: Session, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return
-  await session.query(
-    `SELECT pg_advisory_xact_lock(lock) FROM
-       (SELECT DISTINCT hashtextextended(name, 0) AS lock FROM unnest($1::text[]) AS n (name) ORDER BY 1) AS locks`,
-    [[...new Set(names)]],
-  )
+export function withinOf({ damaged }: Session, now: number): Within {
+  return { now, damaged, isShared: true }
 }

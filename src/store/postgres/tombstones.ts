@@ -2,7 +2,7 @@
 import { columnsOf, unnest } from './arrays.ts'
 import { insertTombstones, tombstoneOf, tombstoneValues, type StoredTombstone } from '../sql/tombstone-text.ts'
 import { keyPlaces, keyValues } from '../sql/statements.ts'
-import { placed } from './statements.ts'
+import { placed } from './arrays.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Session } from './database.ts'
 import type { Tombstone } from '../../model/tombstone.ts'

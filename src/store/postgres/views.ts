@@ -2,7 +2,7 @@
 import { shownEventsOn } from '../read-models/shown-events-sql.ts'
 import { auditOn } from '../read-models/audit-sql.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
-import { placed } from './statements.ts'
+import { placed } from './arrays.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { insertListings, listingOf, listingValues } from '../read-models/listing.ts'

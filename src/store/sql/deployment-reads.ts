@@ -1,30 +1,15 @@
-// Leases, prunes and lists deployments, for both databases.
-import { countingQueue } from './leased-queue.ts'
-import { is } from './deployment-counting.ts'
-import { json, number, optional, record, type Row } from './columns.ts'
+// Lists deployments, and prunes them early, for both databases.
+import { json, number, optional, type Row } from './columns.ts'
+import { listed } from './counted.ts'
 import { places, type Statements } from './statements.ts'
 import { viewDeployment, type Deployment } from '../../model/deployment.ts'
 import { storedDeployment } from './stored-json.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
-import type { Deployments, DueDeployment, ShownDeployment } from '../ports/deployments.ts'
+import type { Deployments, ShownDeployment } from '../ports/deployments.ts'
 
-export function deploymentStatements(
-  sql: Statements,
-): Pick<Deployments, 'take' | 'extend' | 'defer' | 'prune' | 'pruneEarly' | 'list' | 'current'> {
-  const queue = countingQueue(sql, 'deployments', 'deployment', dueOf)
-  const shown = (rows: readonly Row[]): ShownDeployment[] =>
-    rows.flatMap(row => sql.damaged.orNothing({ deployment: row.id }, 'it is not shown', () => shownOf(row)) ?? [])
+export function deploymentReads(sql: Statements): Pick<Deployments, 'pruneEarly' | 'list' | 'current'> {
+  const kind = { table: 'deployments', name: 'deployment' } as const
   return {
-    ...queue,
-    take: async (how, limit, leaseMs) => queue.take(limit, leaseMs, is[how]),
-    prune: async (before, limit) =>
-      sql.change(
-        `DELETE FROM deployments WHERE id IN
-           (SELECT d.id FROM deployments d WHERE d.listed = 1 AND d.happened_at < ?1 AND d.due_at IS NULL
-              AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS (${laterSuccess}))
-            ORDER BY d.happened_at LIMIT ?2)`,
-        [before, limit],
-      ),
     pruneEarly: async (before, limit, from, { lastSince, withoutJobSince }) => {
       const seen = await sql.all(selectEarly, [from ?? -1, before, lastSince, withoutJobSince, limit * lookedAt])
       const isNew = seen.findIndex(row => (knownAt(row) ?? 0) >= before)
@@ -35,30 +20,22 @@ export function deploymentStatements(
       const last = old.length < limit * lookedAt ? undefined : old.at(-1)
       return { pruned, next: last && idOf(last) }
     },
-    list: async ({ project, since, until, limit }) =>
-      shown(
-        await sql.all(
-          `SELECT * FROM deployments WHERE listed = 1 AND happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL
-             ${project === undefined ? '' : 'AND project = ?4'} ORDER BY happened_at DESC, id DESC LIMIT ?3`,
-          [since, until, limit, ...(project === undefined ? [] : [project])],
-        ),
-      ),
-    current: async ({ project, limit }) =>
-      shown(
-        await sql.all(
-          `SELECT d.* FROM deployments d WHERE d.listed = 1 AND d.outcome = 'succeeded' AND d.environment IS NOT NULL ${project === undefined ? '' : 'AND d.project = ?2'}
-             AND NOT EXISTS (SELECT 1 FROM deployments l WHERE l.listed = 1 AND l.instance = d.instance AND l.project_id = d.project_id
-               AND l.environment = d.environment AND l.outcome = 'succeeded' AND (l.finished_at, l.id) > (d.finished_at, d.id))
-           ORDER BY d.finished_at DESC, d.id DESC LIMIT ?1`,
-          [limit, ...(project === undefined ? [] : [project])],
-        ),
-      ),
+    list: async ({ since, until, ...filter }) => {
+      const where = 'happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL'
+      return listed(sql, kind, { ...filter, where, values: [since, until], by: 'happened_at' }, shownOf)
+    },
+    current: async ({ project, limit }) => {
+      const where = `outcome = 'succeeded' AND environment IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM deployments l WHERE ${sameEnvironment} AND l.outcome = 'succeeded' AND (l.finished_at, l.id) > (d.finished_at, d.id))`
+      return listed(sql, kind, { where, values: [], by: 'finished_at', project, limit }, shownOf)
+    },
   }
 }
 
-const laterSuccess = `
-  SELECT 1 FROM deployments l WHERE l.listed = 1 AND l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment
-  AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at`
+const sameEnvironment = 'l.instance = d.instance AND l.project_id = d.project_id AND l.environment = d.environment'
+/** Of the environment of `d`. */
+export const laterSuccess = `
+  SELECT 1 FROM deployments l WHERE ${sameEnvironment} AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at`
 
 /** How many are looked at for each that may be deleted in a step: most that are old may stay. */
 const lookedAt = 10
@@ -79,7 +56,6 @@ const flag = number('may_go')
 const mayGo = (row: Row): boolean => flag(row) === 1
 const knownAt = optional(number, 'known_at')
 const content = (row: Row): Deployment => storedDeployment(row.content)
-const dueOf: (row: Row) => DueDeployment = record({ id: idOf, deployment: content, tries: number('tries') })
 const figuresColumn = optional(json<DeploymentFigures>, 'figures')
 
 function shownOf(row: Row): ShownDeployment | undefined {

@@ -87,3 +87,22 @@ export const comparedByRecent = `
   CREATE INDEX deployments_recent ON deployments
     (project_id, environment, finished_at, revision, outcome, counted_at, instance) WHERE recent = 1;
 `
+
+/** A later step of both schemas: each deployment is listed when it is written, and nothing but deployments is leased to be counted. */
+export const listedAtOnce = `
+  DROP INDEX deployments_by_environment;
+  DROP INDEX deployments_by_revision;
+  DROP INDEX deployments_counted;
+  DROP INDEX deployments_by_time;
+  DROP INDEX deployments_of_project;
+  DROP INDEX deployments_recent;
+  ALTER TABLE deployments DROP COLUMN listed;
+  ALTER TABLE deployments DROP COLUMN recent;
+  ALTER TABLE changes DROP COLUMN leased;
+  CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, outcome, finished_at);
+  CREATE INDEX deployments_by_revision ON deployments (instance, project_id, environment, outcome, revision, finished_at);
+  CREATE INDEX deployments_counted ON deployments (instance, project_id, environment, finished_at, counted_at)
+    WHERE counted_at IS NOT NULL AND outcome IS NOT NULL;
+  CREATE INDEX deployments_by_time ON deployments (happened_at);
+  CREATE INDEX deployments_of_project ON deployments (project, happened_at);
+`

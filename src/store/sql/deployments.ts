@@ -1,157 +1,168 @@
-// Writes deployments, as steps of a transaction: reports are merged into what is known. Events that wait for the span of a job get it here.
-import { number, optional, record, type Row } from './columns.ts'
+// Deployments, for both databases: how their reports are written, and what they are compared with when they are counted.
+import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
+import { deploymentReads, laterSuccess } from './deployment-reads.ts'
+import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'
 import { joinWaiting, type WrittenEvent } from './waiting-events.ts'
-import { mergeDeployment, viewDeployment, type Deployment, type JobSpan } from '../../model/deployment.ts'
+import { json, number, optional, record, text, type Column, type Row } from './columns.ts'
+import { leasedQueue } from './leased-queue.ts'
+import { lockOf, neighbours } from './deployment-neighbours.ts'
+import { mergeDeployment, viewDeployment, type Deployment } from '../../model/deployment.ts'
+import { places, type Statements } from './statements.ts'
 import { plainText } from './plain-text.ts'
-import { storedDeployment, type DamagedRows } from './stored-json.ts'
-import type { Millis } from '../../model/instant.ts'
+import { storedDeployment } from './stored-json.ts'
+import type { DeploymentFigures, Neighbours } from '../../model/deployment-figures.ts'
+import type { Deployments, DueDeployment } from '../ports/deployments.ts'
+import type { Reported } from '../ports/counted.ts'
 import type { RunChange } from '../ports/runs.ts'
-import type { ReportedDeployment } from '../ports/deployments.ts'
-import type { StepOf, Steps, StepValue } from './steps.ts'
 
 /** The platform's limit for the name of an environment. */
-const longestName = 255
+const maxName = 255
 
-/** How a database writes deployments. */
-export interface Writing {
-  /** So that none is counted between its reading and its writing, which would make it due again. */
-  readonly lock: '' | 'FOR UPDATE'
-  readonly listing: Listing
+const content: Column<Deployment> = row => storedDeployment(row.content)
+
+export const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> = {
+  table: 'deployments',
+  name: 'deployment',
+  content,
+  merge: mergeDeployment,
+  own: function* ({ instance, jobId, deploymentId }, within) {
+    const own = `SELECT * FROM deployments
+      WHERE instance = ?1 AND (job_id = CAST(?2 AS bigint) OR deployment_id = CAST(?3 AS bigint)) ORDER BY id LIMIT 2`
+    const [row, twin] = yield [`${own} ${forUpdate(within)}`, [instance, jobId ?? null, deploymentId ?? null]]
+    return row === undefined || twin === undefined ? row : yield* joined(row, twin, within)
+  },
+  columns: [
+    ...['instance', 'project_id', 'project', 'job_id', 'deployment_id', 'environment', 'outcome', 'revision'],
+    ...['happened_at', 'finished_at'],
+  ],
+  values: (deployment, now) => {
+    const { instance, project, jobId, deploymentId, event, job } = deployment
+    const view = viewDeployment(deployment)
+    const happenedAt = view?.finishedAt ?? event?.facts.at ?? job?.finishedAt ?? now
+    return [
+      ...[instance, project.id, name(project.path), jobId ?? null, deploymentId ?? null],
+      ...[name(view?.environment ?? job?.environment), view?.outcome ?? null, name(view?.revision)],
+      ...[Math.round(happenedAt), view?.finishedAt === undefined ? null : Math.round(view.finishedAt)],
+    ]
+  },
+  // Only what succeeded or failed is counted.
+  uncounted: (deployment, row) => {
+    const isCounted = row !== undefined && countedAtOf(row) !== undefined
+    return isCounted || viewDeployment(deployment)?.outcome === undefined ? [] : ['end']
+  },
+  isKnownLater: true,
+  state: row => figuresOf(row),
+  setCounted: 'counted_at = ?2, figures = ?3',
+  countedValues: (figures, now) => [now, figures === undefined ? null : JSON.stringify(figures)],
+  together: 'apart = 0',
+  // A new due time ends the lease.
+  setDue: 'leased = CASE WHEN due_at = CAST(?1 AS bigint) THEN leased ELSE 0 END',
+  compared: { lock: lockOf, around: neighbours },
+  pruned: {
+    where: `d.happened_at < ?1 AND d.due_at IS NULL AND (d.outcome IS NULL OR d.outcome <> 'succeeded' OR EXISTS (${laterSuccess}))`,
+    by: 'happened_at',
+  },
 }
 
-/** Whether the large indexes get a deployment when it is written, or later, with many others (`deployment-schema.ts`). */
-export type Listing = 'at once' | 'later'
+/** An event without a job and the job make two rows, until an event names both: then one is left. */
+function* joined(row: Row, twin: Row, { now, damaged }: Within): Steps<Row> {
+  yield ['DELETE FROM deployments WHERE id = ?1', [number('id')(twin)]]
+  const known = knownOf(deploymentTable, row, damaged)
+  const other = knownOf(deploymentTable, twin, damaged)
+  const of = known === undefined || other === undefined ? (known ?? other) : mergeDeployment(known, other)
+  if (of === undefined) return row
+  const either = <T>(column: Column<T | undefined>): T | null => column(row) ?? column(twin) ?? null
+  const [countedAt, figures, knownAt] = [either(countedAtOf), either(optional(text, 'figures')), either(knownAtOf)]
+  const due = countedAt === null ? either(dueOf) : null
+  yield updateRow(deploymentTable, row, { of, due, knownAt, now })
+  yield ['UPDATE deployments SET counted_at = ?1, figures = ?2 WHERE id = ?3', [countedAt, figures, number('id')(row)]]
+  return { ...row, content: JSON.stringify(of), due_at: due, known_at: knownAt, counted_at: countedAt, figures }
+}
 
-/** Returns the events that got their span. */
-export function* writeDeployments(
-  reported: readonly ReportedDeployment[],
-  now: Millis,
-  damaged: DamagedRows,
-  { lock, listing }: Writing,
-): Steps<WrittenEvent[]> {
+function name(given: string | undefined): string | null {
+  return given === undefined ? null : plainText(given).slice(0, maxName)
+}
+
+/** Events that wait for the span of a job get it here; returns them. */
+export function* writeDeployments(reported: readonly Reported<Deployment>[], within: Within): Steps<WrittenEvent[]> {
+  const { now, damaged } = within
+  yield* writeReported(deploymentTable, reported, within)
   const joined: WrittenEvent[] = []
-  for (const { deployment, countIn } of reported) {
-    const known = yield selectOwn(deployment, lock)
-    yield* writeDeployment(deployment, known, { dueAt: now + countIn, now, damaged, listing })
-    const { job, instance } = deployment
+  for (const { report } of reported) {
+    const { job, instance } = report
     if (job !== undefined) joined.push(...(yield* joinWaiting(instance, job.span, now, damaged)))
   }
   return joined
 }
 
-interface Circumstances extends Pick<Writing, 'listing'> {
-  readonly dueAt: Millis
-  readonly now: Millis
-  readonly damaged: DamagedRows
+/** Serialises all writers of a job's deployment and of the events that wait for it. */
+export function nameOfJob(instance: string, jobId: number): string {
+  return `deployment of job ${jobId} ${instance}`
 }
 
-function* writeDeployment(
-  reported: Deployment,
-  [row, twin]: readonly Row[],
-  { dueAt, now, damaged, listing }: Circumstances,
-): Steps<void> {
-  if (row === undefined) {
-    const values = valuesOf(reported, now)
-    const isKnown = values[mayCount] !== null
-    yield [inserting[listing], [...values, isKnown ? dueAt : null, isKnown ? now : null]]
-    return
-  }
-  const known = contentOf(row, damaged)
-  // An event without a job and the job make two rows, until an event names both.
-  const other = twin && contentOf(twin, damaged)
-  if (twin !== undefined) yield ['DELETE FROM deployments WHERE id = ?1', [idOf(twin)]]
-  const before = known === undefined || other === undefined ? (known ?? other) : mergeDeployment(known, other)
-  const merged = before === undefined ? reported : mergeDeployment(before, reported)
-  if (known !== undefined && twin === undefined && JSON.stringify(merged) === JSON.stringify(known)) return
-  const values = valuesOf(merged, now)
-  const due = dueOf(row) ?? (twin && dueOf(twin)) ?? dueAt
-  const isCounted = [row, twin].some(one => one !== undefined && countedOf(one) !== undefined)
-  const next = isCounted || values[mayCount] === null ? null : due
-  const countedAt = countedOf(row) ?? (twin && countedOf(twin)) ?? null
-  const knownAt = knownOf(row) ?? (twin && knownOf(twin)) ?? (next === null ? null : now)
-  yield [update, [...values, next, knownAt, countedAt, idOf(row)]]
+export function namesOfDeployment({ instance, jobId, deploymentId }: Deployment): string[] {
+  const own = deploymentId === undefined ? [] : [`deployment ${deploymentId} ${instance}`]
+  return jobId === undefined ? own : [...own, nameOfJob(instance, jobId)]
 }
 
-/** The job's span, if a snapshot has it. */
-export function* jobSpanOf(instance: string, jobId: number, damaged: DamagedRows): Steps<JobSpan | undefined> {
-  const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
-  return row && contentOf(row, damaged)?.job?.span
-}
-
-const columns = [
-  ...['instance', 'project_id', 'project', 'job_id', 'deployment_id', 'environment', 'outcome', 'revision'],
-  ...['happened_at', 'finished_at', 'content'],
-]
-/** The place of the outcome among the values: only what succeeded or failed is counted. */
-const mayCount = columns.indexOf('outcome')
-
-function valuesOf(deployment: Deployment, now: Millis): StepValue[] {
-  const { instance, project, jobId, deploymentId, event, job } = deployment
-  const view = viewDeployment(deployment)
-  const happenedAt = view?.finishedAt ?? event?.facts.at ?? job?.finishedAt ?? now
-  return [
-    ...[instance, project.id, name(project.path), jobId ?? null, deploymentId ?? null],
-    ...[name(view?.environment ?? job?.environment), view?.outcome ?? null, name(view?.revision)],
-    ...[Math.round(happenedAt), view?.finishedAt === undefined ? null : Math.round(view.finishedAt)],
-    JSON.stringify(deployment),
-  ]
-}
-
-function name(given: string | undefined): string | null {
-  return given === undefined ? null : plainText(given).slice(0, longestName)
-}
-
-function selectOwn({ instance, jobId, deploymentId }: Deployment, lock: '' | 'FOR UPDATE'): StepOf {
-  return [
-    `SELECT id, content, due_at, known_at, counted_at FROM deployments
-     WHERE instance = ?1 AND (job_id = CAST(?2 AS bigint) OR deployment_id = CAST(?3 AS bigint)) ORDER BY id LIMIT 2 ${lock}`,
-    [instance, jobId ?? null, deploymentId ?? null],
-  ]
-}
-
-const inserted = [...columns, 'due_at', 'known_at']
-const inserting: Readonly<Record<Listing, string>> = { 'at once': insert(1, 0), later: insert(0, 1) }
-const updated = [...inserted, 'counted_at']
-/** A new due time ends the lease. */
-const update = `UPDATE deployments SET ${updated.map((column, at) => `${column} = ?${at + 1}`).join(', ')},
-  leased = CASE WHEN due_at = ?${updated.indexOf('due_at') + 1} THEN leased ELSE 0 END WHERE id = ?${updated.length + 1}`
-
-function insert(listed: number, recent: number): string {
-  return `INSERT INTO deployments (${inserted.join(', ')}, listed, recent)
-          VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')}, ${listed}, ${recent})`
-}
-
-const idOf = number('id')
-const content = (row: Row): Deployment => storedDeployment(row.content)
-const dueOf = optional(number, 'due_at')
-const knownOf = optional(number, 'known_at')
-const countedOf = optional(number, 'counted_at')
-
-function contentOf(row: Row, damaged: DamagedRows): Deployment | undefined {
-  return damaged.orNothing({ deployment: row.id }, 'it is known by what is reported of it from now on', () =>
-    content(row),
-  )
-}
-
-/** The platform's ids of the deployments that these jobs made, as reported by events. */
-export const selectDeploymentIds = `SELECT job_id, deployment_id FROM deployments
-  WHERE instance = ?1 AND deployment_id IS NOT NULL AND job_id IN`
-export const deploymentIds = record({ jobId: number('job_id'), deploymentId: number('deployment_id') })
-
-/** The change, with these ids at the jobs of its chunks. */
-export function identified(change: RunChange, known: readonly Pick<Deployment, 'jobId' | 'deploymentId'>[]): RunChange {
-  const ids = new Map(
-    known.flatMap(({ jobId, deploymentId }) =>
-      jobId === undefined || deploymentId === undefined ? [] : [[jobId, deploymentId] as const],
-    ),
-  )
-  if (ids.size === 0) return change
+/** Adds the platform's ids of the deployments that its jobs made to its chunks, if events have reported them before, or `reported` has them. */
+export function* withDeploymentIds(change: RunChange, reported: readonly Reported<Deployment>[]): Steps<RunChange> {
+  const { instance } = change.run.key
+  const jobs = (change.deployments ?? []).flatMap(({ report: { jobId } }) => jobId ?? [])
+  if (jobs.length === 0) return change
+  const rows = (yield each(
+    selectIds,
+    jobs.map(job => [instance, job]),
+  )).map(idsOf)
+  const ids = new Map<number | undefined, number | undefined>()
+  for (const { jobId, deploymentId } of [...rows, ...reported.map(({ report }) => report)])
+    if (deploymentId !== undefined) ids.set(jobId, deploymentId)
   const pending = change.pending?.map(one => {
-    const jobs = one.chunk.jobs.map(job => {
+    const known = one.chunk.jobs.map(job => {
       const deploymentId = ids.get(job.id)
       return deploymentId === undefined ? job : { ...job, deploymentId }
     })
-    return { ...one, chunk: { ...one.chunk, jobs } }
+    return { ...one, chunk: { ...one.chunk, jobs: known } }
   })
   return { ...change, pending }
 }
+
+const selectIds = forRows(
+  ['text', 'bigint'],
+  rows =>
+    `SELECT job_id, deployment_id FROM deployments WHERE deployment_id IS NOT NULL AND (instance, job_id) IN (${rows})`,
+)
+const idsOf = record({ jobId: number('job_id'), deploymentId: number('deployment_id') })
+
+export function deployments(sql: Statements): Deployments {
+  const queue = leasedQueue(sql, 'deployments', '*')
+  const { damaged } = sql
+  return {
+    ...countable(sql, deploymentTable),
+    ...deploymentReads(sql),
+    take: async (limit, leaseMs) => {
+      const { rows } = await queue.take(limit, leaseMs, 'apart = 1')
+      const due: DueDeployment[] = []
+      for (const row of rows) {
+        const one = damaged.orNothing({ deployment: row.id }, 'it is not counted', () => dueDeployment(row))
+        if (one !== undefined) due.push(one)
+        else await sql.change('UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1', [number('id')(row)])
+      }
+      return due.sort((a, b) => a.id - b.id)
+    },
+    extend: async (ids, leaseMs) => {
+      if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
+    },
+    around: async id =>
+      sql.transaction(function* () {
+        const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]
+        return own && (yield* neighbours(own, damaged))
+      }),
+  }
+}
+
+const dueOf = optional(number, 'due_at')
+const knownAtOf = optional(number, 'known_at')
+const countedAtOf = optional(number, 'counted_at')
+const figuresOf = optional(json<DeploymentFigures>, 'figures')
+const dueDeployment: Column<DueDeployment> = record({ id: number('id'), deployment: content, tries: number('tries') })

@@ -29,6 +29,3 @@ export function incidentSchema({ id }: Dialect): string {
   CREATE INDEX incidents_by_change ON incidents (changed_at);
   `
 }
-
-/** A later step of both schemas: that an incident is leased is in its row, as in all queues (`leased-queue.ts`). */
-export const incidentsLeased = 'ALTER TABLE incidents ADD COLUMN leased integer NOT NULL DEFAULT 0;'

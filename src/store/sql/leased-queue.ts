@@ -1,9 +1,9 @@
 // A queue in a table, for both databases: a row is leased when it is due, and is due again once its lease has expired. Each of these tables has
 // `due_at` (when the row is due, or its lease ends) and `leased` (1 while it is leased); `tries`, if tries are counted.
-import { number, type Row } from './columns.ts'
-import { places, type Statements, type Value } from './statements.ts'
+import type { Row } from './columns.ts'
+import type { Statements, Value } from './statements.ts'
 
-export const queueTables = ['enrichment_queue', 'job_reads', 'deployments', 'changes', 'incidents'] as const
+export const queueTables = ['enrichment_queue', 'job_reads', 'deployments'] as const
 export type QueueTable = (typeof queueTables)[number]
 
 /** A condition, with its values. */
@@ -51,39 +51,3 @@ export function leasedQueue(
     defer: async (rows, ms, counted = false) => put(`leased = 0${counted ? ', tries = tries + 1' : ''}`, rows, ms),
   }
 }
-
-/** A queue of what is counted: rows with an id and a `content`. */
-export interface CountingQueue<Due> {
-  /** Damaged ones are skipped for good. */
-  take(limit: number, leaseMs: number, which?: string): Promise<Due[]>
-  extend(ids: readonly number[], leaseMs: number): Promise<void>
-  defer(id: number, ms: number, counted: boolean): Promise<void>
-}
-
-/** `name`: of one row, in the log. `read`: throws DataError if the row is damaged. */
-export function countingQueue<Due extends { readonly id: number }>(
-  sql: Statements,
-  table: QueueTable,
-  name: string,
-  read: (row: Row) => Due,
-): CountingQueue<Due> {
-  const queue = leasedQueue(sql, table, '*')
-  return {
-    take: async (limit, leaseMs, which) => {
-      const { rows } = await queue.take(limit, leaseMs, which)
-      const due: Due[] = []
-      for (const row of rows) {
-        const one = sql.damaged.orNothing({ [name]: row.id }, 'it is not counted', () => read(row))
-        if (one !== undefined) due.push(one)
-        else await sql.change(`UPDATE ${table} SET due_at = NULL, leased = 0 WHERE id = ?1`, [idOf(row)])
-      }
-      return due.sort((a, b) => a.id - b.id)
-    },
-    extend: async (ids, leaseMs) => {
-      if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
-    },
-    defer: async (id, ms, counted) => queue.defer(['id = ?1', [id]], ms, counted),
-  }
-}
-
-const idOf = number('id')

@@ -2,6 +2,7 @@
 import type { DamagedRows } from './stored-json.ts'
 import type { Row } from './columns.ts'
 import type { RunKey } from '../../model/observation.ts'
+import type { Steps, Within } from './steps.ts'
 
 export type Value = string | number | null
 
@@ -12,6 +13,8 @@ export interface Statements {
   change(sql: string, values?: readonly Value[]): Promise<number>
   /** A change with RETURNING, in its own transaction. */
   changed(sql: string, values?: readonly Value[]): Promise<Row[]>
+  /** Takes the steps in one transaction: all, or none if one throws. May take them again if it conflicted with another replica. */
+  transaction<T>(steps: (within: Within) => Steps<T>): Promise<T>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
   readonly damaged: DamagedRows

@@ -1,10 +1,80 @@
 // The body of a transaction, written once for both databases: a generator that yields statements and receives their rows. SQLite runs it
 // synchronously, PostgreSQL asynchronously.
 import type { Row } from './columns.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { Millis } from '../../model/instant.ts'
 
 export type StepValue = string | number | null | Uint8Array
 
 /** A statement with its values. */
 export type StepOf = readonly [sql: string, values: readonly StepValue[]]
 
-export type Steps<T> = Generator<StepOf, T, readonly Row[]>
+/**
+ * A statement for many rows of values, none of which it writes twice. PostgreSQL gets all rows at once, as every statement is a round trip; SQLite runs it for
+ * each row. No rows: nothing runs.
+ */
+export interface ForRows {
+  readonly sqlite: string
+  readonly postgres: string
+}
+
+export type Step =
+  | StepOf
+  | { readonly each: ForRows; readonly rows: readonly (readonly StepValue[])[] }
+  | { readonly abreast: readonly Steps<void>[] }
+
+export type Steps<T> = Generator<Step, T, readonly Row[]>
+
+/** What steps know of their transaction. */
+export interface Within {
+  readonly now: Millis
+  readonly damaged: DamagedRows
+  /** True if others write at the same time, as replicas do on PostgreSQL. */
+  readonly isShared: boolean
+}
+
+export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision'
+
+/** `sql`: gets the source of the rows, for `INSERT INTO … ${rows}` or `… IN (${rows})`. */
+export function forRows(types: readonly ColumnType[], sql: (rows: string) => string): ForRows {
+  return {
+    sqlite: sql(`VALUES (${types.map((_, at) => `?${at + 1}`).join(', ')})`),
+    postgres: sql(`SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`),
+  }
+}
+
+export function each(statement: ForRows, rows: readonly (readonly StepValue[])[]): Step {
+  return { each: statement, rows }
+}
+
+/** Takes several steps at the same time where the database can: none waits for the answers to another. */
+export function* abreast<T>(all: readonly Steps<T>[]): Steps<T[]> {
+  const results: T[] = []
+  yield {
+    abreast: all.map(function* (steps, at) {
+      results[at] = yield* steps
+    }),
+  }
+  return results
+}
+
+/** Until the end of the transaction nobody else has these names. All replicas lock in the same order, so that there is no deadlock. */
+export function* lockNames(names: readonly string[], { isShared }: Within): Steps<void> {
+  if (isShared)
+    yield each(
+      lock,
+      [...new Set(names)].map(name => [name]),
+    )
+}
+
+const lock = forRows(
+  ['text'],
+  rows => `
+  SELECT pg_advisory_xact_lock(lock) FROM
+    (SELECT DISTINCT hashtextextended(name, 0) AS lock FROM (${rows}) AS n (name) ORDER BY 1) AS locks`,
+)
+
+/** Ends a SELECT: its rows are locked until the end of the transaction. */
+export function forUpdate({ isShared }: Within): string {
+  return isShared ? 'FOR UPDATE' : ''
+}

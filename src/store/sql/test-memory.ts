@@ -5,9 +5,8 @@ import { places, type Statements } from './statements.ts'
 import { testMemoryBytes } from '../ports/test-memory.ts'
 import type { RememberedReport, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
-import type { DamagedRows } from './stored-json.ts'
 import type { Row } from './columns.ts'
-import type { Steps } from './steps.ts'
+import { lockNames, type Steps, type Within } from './steps.ts'
 import type { TestName } from '../../model/test-report.ts'
 
 export interface Recorded {
@@ -25,10 +24,7 @@ const rowsAtOnce = 100
 const bytesOfRow = 100
 
 /** `limit`: bytes of one project. */
-export function* recordReport(
-  report: RememberedReport,
-  { now, limit = testMemoryBytes, damaged }: { now: number; limit: number | undefined; damaged: DamagedRows },
-): Steps<Recorded> {
+function* recordReport(report: RememberedReport, limit: number, { now, damaged }: Within): Steps<Recorded> {
   const { instance, projectId, project, job, revision, jobId, pipelineId, lostMs } = report
   const known = yield ['SELECT id FROM test_reports WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   if (known.length > 0) return { flaky: yield* foundBy(report), forgotten: 0 }
@@ -169,8 +165,15 @@ const flakyRow = record({
   within: word('within_what', ['report', 'revision']),
 })
 
-export function testMemoryStatements(sql: Statements): Pick<TestMemory, 'figures' | 'prune'> {
+/** `maxBytes`: of one project. */
+export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMemory {
   return {
+    record: async report =>
+      sql.transaction(function* (within) {
+        // Two reports written at the same time would not see each other.
+        yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
+        return yield* recordReport(report, maxBytes, within)
+      }),
     figures: async (question, { project, since, limit }) => {
       const values = [since, limit, ...(project === undefined ? [] : [project])]
       return (await sql.all(figuresSql(question, project !== undefined), values)).map(figuresRow)

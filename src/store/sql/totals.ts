@@ -1,10 +1,19 @@
-// The SQL of running totals and of the runs under way, for both databases. Damaged rows are skipped.
+// Running totals and the runs under way, for both databases. Damaged rows are skipped.
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import { foldedCounters, type Totals } from '../ports/totals.ts'
-import { shapeOf, type ActiveRuns, type ProjectTotals, type SeriesTotal } from '../../model/totals.ts'
+import { addToCounter } from './leases.ts'
+import { batchesOf, countNameOf, namesOf, sumsOf, type Batch, type Sums } from './adding-up.ts'
+import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
+import {
+  overflowAttributes,
+  shapeOf,
+  type ActiveRuns,
+  type ProjectIncrements,
+  type ProjectTotals,
+  type SeriesTotal,
+} from '../../model/totals.ts'
 import { storedJson, type DamagedRows } from './stored-json.ts'
-import type { Batch, Sums } from './adding-up.ts'
-import type { Statements, Value } from './statements.ts'
+import type { Statements } from './statements.ts'
 
 export function totals(sql: Statements): Totals {
   return {
@@ -59,18 +68,18 @@ const seriesOf: (row: Row) => SeriesTotal = record({
 })
 
 function sentSeries(damaged: DamagedRows, row: Row): SeriesTotal | undefined {
-  return damaged.orNothing(namesOf(row), 'it is not sent', () => {
+  return damaged.orNothing(nameOfRow(row), 'it is not sent', () => {
     storedJson(row.attributes)
     return seriesOf(row)
   })
 }
 
 /** Undefined if it is damaged: then the series begins again, like a counter after a restart. */
-export function knownSeries(damaged: DamagedRows, row: Row): SeriesTotal | undefined {
-  return damaged.orNothing(namesOf(row), 'it begins anew', () => seriesOf(row))
+function knownSeries(damaged: DamagedRows, row: Row): SeriesTotal | undefined {
+  return damaged.orNothing(nameOfRow(row), 'it begins anew', () => seriesOf(row))
 }
 
-function namesOf({ project, metric, series }: Row): Record<string, unknown> {
+function nameOfRow({ project, metric, series }: Row): Record<string, unknown> {
   return { totals: project, metric, series }
 }
 
@@ -84,40 +93,82 @@ function activeRuns(damaged: DamagedRows, row: Row): ActiveRuns | undefined {
   }))
 }
 
-/** `rows`: those of `projectValues`. */
-export function insertTotalsProjects(rows: string): string {
-  return `
-    INSERT INTO totals_projects (instance, project_id, profile, facts) ${rows}
-    ON CONFLICT (instance, project_id) DO UPDATE SET profile = excluded.profile, facts = excluded.facts
-    RETURNING id, instance, project_id`
+/** Adds increments, within the transaction that takes the snapshots or counts. */
+export function* moveTotals(increments: readonly ProjectIncrements[], { now, damaged }: Within): Steps<void> {
+  const batches = batchesOf(increments)
+  // Locks the rows of the projects, and with them their series; all replicas do so in the same order.
+  const projects = yield each(insertProjects, batches.map(projectValues))
+  const ids = new Map(projects.map(row => [nameOfKey(projectKey(row)), id(row)]))
+  const withId = batches.map(batch => ({ batch, id: ids.get(nameOfKey(batch.key)) ?? 0 }))
+  const names = withId.flatMap(({ batch, id }) => namesOf(batch).map(name => [id, name]))
+  const known = new Map(withId.map(({ id }) => [id, new Map<string, SeriesTotal>()]))
+  for (const row of yield each(selectKnown, names)) {
+    const total = knownSeries(damaged, row)
+    if (total !== undefined) known.get(projectOfSeries(row))?.set(text('series')(row), total)
+  }
+  const withNew = withId.filter(({ batch, id }) =>
+    [...batch.bySeries.keys()].some(name => known.get(id)?.has(name) !== true),
+  )
+  const counts = Map.groupBy(
+    yield each(
+      countSeries,
+      withNew.map(({ id }) => [id]),
+    ),
+    projectOfSeries,
+  )
+  const sums = withId.map(({ batch, id }) => {
+    const ofMetrics = (counts.get(id) ?? []).map(seriesCount)
+    const series = new Map(ofMetrics.map(({ metric, shape, series }) => [countNameOf(metric, shape), series]))
+    return { id, ...sumsOf(batch, known.get(id) ?? new Map<string, SeriesTotal>(), series, now) }
+  })
+  yield each(insertSeries, sums.flatMap(seriesValues))
+  for (const counter of foldedBy(batches, sums)) yield [addToCounter, counter]
 }
 
-export function projectValues({ key, profile, project }: Batch): Value[] {
+const insertProjects = forRows(
+  ['text', 'bigint', 'text', 'text'],
+  rows => `
+  INSERT INTO totals_projects (instance, project_id, profile, facts) ${rows}
+  ON CONFLICT (instance, project_id) DO UPDATE SET profile = excluded.profile, facts = excluded.facts
+  RETURNING id, instance, project_id`,
+)
+const selectKnown = forRows(['bigint', 'text'], rows => `SELECT * FROM totals WHERE (project, series) IN (${rows})`)
+const countSeries = forRows(
+  ['bigint'],
+  rows => `
+  SELECT project, metric, shape, count(*) AS series FROM totals
+  WHERE project IN (${rows}) AND attributes <> '${overflowAttributes}' GROUP BY project, metric, shape`,
+)
+const insertSeries = forRows(
+  ['bigint', 'text', 'text', 'text', 'text', 'text', 'bigint'],
+  rows => `
+  INSERT INTO totals (project, series, metric, attributes, shape, amount, started_at) ${rows}
+  ON CONFLICT (project, series) DO UPDATE SET
+    attributes = excluded.attributes, amount = excluded.amount, started_at = excluded.started_at`,
+)
+const seriesCount = record({ metric: text('metric'), shape: text('shape'), series: number('series') })
+
+function nameOfKey({ instance, projectId }: ProjectTotals['key']): string {
+  return JSON.stringify([instance, projectId])
+}
+
+function projectValues({ key, profile, project }: Batch): StepValue[] {
   return [key.instance, key.projectId, profile, JSON.stringify(project)]
 }
 
-/** `rows`: those of `seriesValues`. */
-export function insertTotals(rows: string): string {
-  return `
-    INSERT INTO totals (project, series, metric, attributes, shape, amount, started_at) ${rows}
-    ON CONFLICT (project, series) DO UPDATE SET
-      attributes = excluded.attributes, amount = excluded.amount, started_at = excluded.started_at`
-}
-
-export function seriesValues(project: number, { series }: Sums): Value[][] {
+function seriesValues({ id, series }: Sums & { readonly id: number }): StepValue[][] {
   return [...series].map(([name, { metric, attributes, amount, startedAt }]) => [
-    ...[project, name, metric, attributes, shapeOf(amount), JSON.stringify(amount), startedAt],
+    ...[id, name, metric, attributes, shapeOf(amount), JSON.stringify(amount), startedAt],
   ])
 }
 
 /** The increments of `foldedCounters`. */
-export function foldedBy(batches: readonly Batch[], sums: readonly Sums[]): (readonly [string, number])[] {
+function foldedBy(batches: readonly Batch[], sums: readonly Sums[]): [string, number][] {
   const refs = batches.reduce((sum, { folded }) => sum + folded, 0)
   const series = sums.reduce((sum, { overflowed }) => sum + overflowed, 0)
-  return (
-    [
-      [foldedCounters.refs, refs],
-      [foldedCounters.series, series],
-    ] as const
-  ).filter(([, by]) => by > 0)
+  const counters: [string, number][] = [
+    [foldedCounters.refs, refs],
+    [foldedCounters.series, series],
+  ]
+  return counters.filter(([, by]) => by > 0)
 }

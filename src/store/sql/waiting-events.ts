@@ -1,6 +1,6 @@
-// Completes events that wait for the span of their job, as steps of a transaction.
+// The span of the job that an event is about, as steps of a transaction: finds it, and completes events that wait for it.
 import { number } from './columns.ts'
-import { storedJson, type DamagedRows } from './stored-json.ts'
+import { storedDeployment, storedJson, type DamagedRows } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { JobSpan } from '../../model/deployment.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -39,3 +39,10 @@ const selectWaiting = `SELECT e.chunk_id, c.content FROM events e JOIN chunks c 
 /** Only entries that were never leased or sent. */
 const freeWaiting = `UPDATE outbox SET due_at = CAST(?1 AS bigint)
   WHERE chunk_id = ?2 AND state = 'pending' AND lease IS NULL AND tries = 0 AND due_at > CAST(?1 AS bigint) RETURNING id`
+
+/** The job's span, if a snapshot has it. */
+export function* jobSpanOf(instance: string, jobId: number, damaged: DamagedRows): Steps<JobSpan | undefined> {
+  const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
+  const read = (): JobSpan | undefined => storedDeployment(row?.content).job?.span
+  return row && damaged.orNothing({ deployment: row.id }, 'its events are sent without its job', read)
+}

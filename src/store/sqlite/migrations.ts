@@ -1,6 +1,11 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
-import { comparedByIndex, comparedByRecent, countedTogether, listedLater } from '../sql/deployment-schema.ts'
-import { incidentsLeased } from '../sql/incident-schema.ts'
+import {
+  comparedByIndex,
+  comparedByRecent,
+  countedTogether,
+  listedAtOnce,
+  listedLater,
+} from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -63,6 +68,6 @@ export const sqliteMigrations: readonly string[] = [
     last  INTEGER NOT NULL
   );
   `,
-  // 8: it is known which incidents are leased.
-  incidentsLeased,
+  // 8: large indexes of deployments are written at once; changes are counted without a lease.
+  listedAtOnce,
 ]

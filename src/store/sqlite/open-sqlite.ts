@@ -26,11 +26,10 @@ import { sqliteStatements } from './statements.ts'
 import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
-import { sqliteChanges } from './changes.ts'
-import { sqliteDeploymentLists, type DeploymentLists } from './deployment-lists.ts'
-import { sqliteDeployments } from './deployments.ts'
-import { sqliteIncidents } from './incidents.ts'
-import { sqliteTestMemory } from './test-memory.ts'
+import { changes } from '../sql/changes.ts'
+import { deployments } from '../sql/deployments.ts'
+import { incidents } from '../sql/incidents.ts'
+import { testMemory } from '../sql/test-memory.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
@@ -117,7 +116,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   const wal = own && openWal(db, keys, own, options)
   const waiting = { db, leases: createLeases(), keys, wal }
   const size = (): number => db.size() + (own === undefined ? 0 : walBytes(own.folder))
-  const { store, listings, deploymentLists } = rooms(waiting, options, size, own && `${own.file}-sending`)
+  const { store, listings } = rooms(waiting, options, size, own && `${own.file}-sending`)
   const erase = async (): Promise<void> => {
     if (own === undefined) return
     await removeAllSpent(own.folder, own.positions, mayHaveUnread(db))
@@ -149,7 +148,6 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
     intoTables: async () => {
       moveIntoTable(waiting)
       listings.catchUp()
-      deploymentLists.catchUp()
       await erase()
     },
     close: async () => {
@@ -167,7 +165,6 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
 interface Rooms {
   readonly store: Omit<SharedStore, 'inbox' | 'close'>
   readonly listings: Listings
-  readonly deploymentLists: DeploymentLists
 }
 
 /** The part of the store that is the same for its server and for commands. `sending`: the file of the outbox's note. */
@@ -176,12 +173,11 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
   const sql = sqliteStatements(db)
   const recent = createRecentChunks(db.elapsed)
   const listings = sqliteListings(db, recent)
-  const deploymentLists = sqliteDeploymentLists(db)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
     // Some milliseconds, so that other work on the thread gets its turn; docs/internals/performance.md has other sizes.
     runsPerTransaction: 32,
-    runs: sqliteRuns({ waiting, recent, listings, deploymentLists }),
+    runs: sqliteRuns({ waiting, recent, listings }),
     outbox: sqliteOutbox(db, recent, sending),
     enrichment: enrichmentQueue(sql),
     jobReads: jobReads(sql),
@@ -189,10 +185,10 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: totals(sql),
-    deployments: sqliteDeployments(db, recent, deploymentLists),
-    changes: sqliteChanges(db, recent),
-    incidents: sqliteIncidents(db, recent),
-    tests: sqliteTestMemory(db, options.testMemory),
+    deployments: deployments(sql),
+    changes: changes(sql),
+    incidents: incidents(sql),
+    tests: testMemory(sql, options.testMemory),
     damaged: db.damaged,
     views: sqliteViews(db, trends, listings),
     now: async () => db.now(),
@@ -200,7 +196,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
     bringBack: async () => bringBack(db),
     proveWritable: async () => proveWritable(db),
   }
-  return { store, listings, deploymentLists }
+  return { store, listings }
 }
 
 function openWal(db: Database, keys: DeliveryKeys, own: OwnWal, { log }: StoreOptions): WalInbox {

@@ -1,15 +1,12 @@
 // Runs, jobs and chunks on SQLite.
-import { addChanges } from './changes.ts'
-import { addDeployments, withDeploymentIds } from './deployments.ts'
-import { addIncidents } from './incidents.ts'
-import { addEvents } from './events.ts'
+import { writeBeside } from '../sql/beside-runs.ts'
+import { withDeploymentIds } from '../sql/deployments.ts'
 import { chunkText } from '../sql/chunk-text.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
 import { insertJobReads, readValues, removeJobRead, wishValues } from '../sql/job-reads.ts'
 import { addLateReads } from '../sql/late-reads.ts'
 import { changesListing } from '../read-models/listing.ts'
-import { moveTotals } from './totals.ts'
 import { createLeases } from './leases.ts'
 import { loadJobs, select } from './run-rows.ts'
 import { jobWrites, keyOf, storedRun, type JobWrites } from '../sql/run-rows.ts'
@@ -17,14 +14,13 @@ import { chunkTable, jobTable, outboxTable, runTable, snapshotText } from '../sq
 import { number, record, type Row } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { sqliteStatements } from './statements.ts'
-import { taken } from './steps.ts'
+import { taken, withinOf } from './steps.ts'
 import { takeTombstone } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database } from './database.ts'
 import type { Waiting } from './inbox.ts'
 import { mostText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
 import type { JobReadKey } from '../ports/job-reads.ts'
-import type { DeploymentLists } from './deployment-lists.ts'
 import type { Listings } from './listings.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -35,7 +31,6 @@ interface Beside {
   readonly waiting: Waiting
   readonly recent: RecentChunks
   readonly listings: Listings
-  readonly deploymentLists: DeploymentLists
 }
 
 export function sqliteRuns(beside: Beside): Runs {
@@ -87,16 +82,15 @@ interface Written {
 
 /** Within a transaction. Undefined if the lease of any delivery was lost. */
 function transact(beside: Beside, work: readonly RunWork[], processed: Processed | undefined): Written | undefined {
-  const { waiting, recent, listings, deploymentLists } = beside
+  const { waiting, recent, listings } = beside
   const { db, leases } = waiting
-  const { token, ids, events = [], deployments: reported = [] } = processed ?? { token: '', ids: [] }
-  const changes = [...(processed?.changes ?? [])]
+  const { token, ids, deployments: reported = [], changes = [] } = processed ?? { token: '', ids: [] }
   if (!ids.every(id => leases.isOf(id, token))) return undefined
   erase(waiting, ids)
   const written: Written = { runs: [], chunks: [] }
-  const now = db.now()
-  const totals: ProjectIncrements[] = []
-  const deployments = [...reported]
+  const within = withinOf(db)
+  const { now } = within
+  const after = { deployments: [...reported], changes: [...changes], totals: [] as ProjectIncrements[] }
   for (const item of work) {
     if (item.read !== undefined && !removeRead(db, item.read)) continue
     const row = select(db, item.key) ?? reviveRow(beside, item.key, now)
@@ -105,23 +99,20 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
     if (change !== undefined) {
       const id = row && idOf(row)
       if (id !== undefined) written.runs.push(id)
-      written.chunks.push(...write(beside, id, known, withDeploymentIds(db, change, reported), item.source, now))
+      const identified = taken(db, withDeploymentIds(change, reported))
+      written.chunks.push(...write(beside, id, known, identified, item.source, now))
       // No more than the cache can take, so that a large transaction does not fill the memory.
       written.chunks.splice(0, written.chunks.length - newestWorth(mostText, written.chunks))
-      totals.push(...(change.totals ?? []))
-      deployments.push(...(change.deployments ?? []))
-      changes.push(...(change.changes ?? []))
+      after.totals.push(...(change.totals ?? []))
+      after.deployments.push(...(change.deployments ?? []))
+      after.changes.push(...(change.changes ?? []))
     } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
       const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
       db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), idOf(row))
     }
   }
-  written.chunks.push(...addEvents(db, events, now), ...addDeployments(db, deploymentLists, deployments, now))
-  addChanges(db, changes, now)
-  addIncidents(db, processed?.incidents ?? [], now)
-  moveTotals(db, totals, now)
-  // Not both in one transaction, which holds up everything else.
-  if (!listings.listMany()) deploymentLists.listMany()
+  written.chunks.push(...taken(db, writeBeside(processed, after, within)))
+  listings.listMany()
   return written
 }
 

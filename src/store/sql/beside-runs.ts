@@ -1,0 +1,41 @@
+// What a transaction of runs writes besides them, as its last steps: what deliveries report besides runs, and what snapshots add.
+import { changeTable } from './changes.ts'
+import { incidentTable } from './incidents.ts'
+import { lockNames, type Steps, type Within } from './steps.ts'
+import { moveTotals } from './totals.ts'
+import { nameOf, writeReported } from './counted.ts'
+import { namesOfDeployment, nameOfJob, writeDeployments } from './deployments.ts'
+import { writeEvent } from './events.ts'
+import type { Processed, RunChange } from '../ports/runs.ts'
+import type { WrittenEvent } from './waiting-events.ts'
+
+export type BesideRuns = Required<
+  Pick<{ [Key in keyof RunChange]-?: NonNullable<RunChange[Key]> }, 'deployments' | 'changes' | 'totals'>
+>
+
+/** After everything that locks rows of runs. Returns the events that were written. */
+export function* writeBeside(
+  processed: Processed | undefined,
+  { deployments, changes, totals }: BesideRuns,
+  within: Within,
+): Steps<WrittenEvent[]> {
+  const { events = [], incidents = [] } = processed ?? {}
+  const names = [
+    ...events.map(({ event }) => event.object),
+    ...events.flatMap(({ chunk, waits }) => (waits === undefined ? [] : [nameOfJob(chunk.key.instance, waits.jobId)])),
+    ...deployments.flatMap(({ report }) => namesOfDeployment(report)),
+    ...changes.map(({ report }) => nameOf(changeTable, report)),
+    ...incidents.map(({ report }) => nameOf(incidentTable, report)),
+  ]
+  yield* lockNames(names, within)
+  const written: WrittenEvent[] = []
+  // Replicas may process deliveries in another order than that of their arrival.
+  const order = within.isShared ? 'by arrival' : 'last'
+  for (const event of events) written.push(...(yield* writeEvent(event, within.now, order, within.damaged)))
+  written.push(...(yield* writeDeployments(deployments, within)))
+  yield* writeReported(changeTable, changes, within)
+  yield* writeReported(incidentTable, incidents, within)
+  // After the rows of what is counted, in the order in which counters lock them.
+  yield* moveTotals(totals, within)
+  return written
+}
