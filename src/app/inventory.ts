@@ -18,7 +18,7 @@ import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Platform } from './platform.ts'
-import type { Thing } from '../platform/port.ts'
+import type { Thing } from '../platform/port/inventory.ts'
 import type { Selection } from '../processing/selection.ts'
 
 type AskingOf = (signal: AbortSignal) => Asking

@@ -5,6 +5,7 @@ import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'
 import { createLogReading, type LogReading } from '../enrichment/read-log.ts'
 import { createReadLog } from '../platform/job-log/read-log.ts'
+import { createReadReport } from '../platform/reports/read-report.ts'
 import { createReportReading, type ReportReading } from '../enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../enrichment/read-spans.ts'
 import { createTestReading, type TestReading } from '../enrichment/read-tests.ts'
@@ -62,8 +63,11 @@ export function startJobReader(
   })
   const warn = sparseWarnings(log, () => elapsed(clock))
   const jobReports = createReportReading({
-    ...{ client, names, redactText },
-    isAllowed: config.dotenvKeys === undefined ? () => false : chooser(config.dotenvKeys, []),
+    names,
+    readReport: createReadReport({
+      ...{ client, redactText },
+      isAllowed: config.dotenvKeys === undefined ? () => false : chooser(config.dotenvKeys, []),
+    }),
     onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
   })
   const jobSpans = createSpanReading({

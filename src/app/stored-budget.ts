@@ -1,6 +1,6 @@
 // The API budget in the store, by the database's clock, which is the same for all processes.
 import { createKeptBudget } from '../platform/rest/kept-budget.ts'
-import type { Budget } from '../platform/port.ts'
+import type { Budget } from '../platform/port/budget.ts'
 import type { BudgetRules } from '../platform/rest/budget.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Repositories } from '../store/ports/repository.ts'

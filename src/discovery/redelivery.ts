@@ -8,13 +8,13 @@ import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
 import type {
   CallOptions,
-  DeliveryHeaders,
   HookDelivery,
   HookOwner,
   PlatformClient,
   PlatformHook,
   ResourceId,
 } from '../platform/port.ts'
+import type { DeliveryHeaders } from '../platform/port/webhook.ts'
 import type { Delivery, Inbox } from '../store/ports/inbox.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { ProjectFacts } from '../model/observation.ts'

@@ -4,7 +4,7 @@ import type { IsSlow } from './usual-duration.ts'
 import { type JobInside } from '../model/inside.ts'
 import { insideJobOf } from '../model/inside-chunks.ts'
 import type { JobReading } from './job-reading.ts'
-import type { ReadLog } from '../platform/port.ts'
+import type { ReadLog } from '../platform/port/inside.ts'
 
 export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'lines'> {
   readonly readLog: ReadLog

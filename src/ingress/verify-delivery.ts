@@ -1,7 +1,7 @@
 // Checks that the sender of a delivery knows the secret, by its token or its signature (Standard Webhooks 1.0.0).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
-import type { DeliveryHeaders, Headers } from '../platform/port.ts'
+import type { DeliveryHeaders, Headers } from '../platform/port/webhook.ts'
 
 /** Several of each are valid at once, so that a secret can be changed without a gap. */
 export interface WebhookSecrets {

@@ -1,12 +1,11 @@
-// The port to the platform: the calls that other rooms make, and what they answer, in the model's words. This room implements it; `app/`, and
-// `cli/platform.ts` for commands, hand it out. Nothing else of this room may be imported: a second platform would be another implementation.
+// The port to the platform: the calls that other rooms make, and what they answer, in the model's words; with the files in `port/`, which are for
+// some rooms only. This room implements it; `app/`, and `cli/platform.ts` for commands, hand it out. Nothing else of this room is imported elsewhere:
+// a second platform would be another implementation of these declarations.
 import { Fault } from '../lib/fault.ts'
-import type { Collected, Owner, OwnerKind } from '../model/inventory.ts'
+import type { Headers } from './port/webhook.ts'
 import type { Incident } from '../model/incident.ts'
-import type { JobSnapshot } from '../model/chunk.ts'
-import type { LogLine, Section } from '../model/inside.ts'
 import type { Millis } from '../model/instant.ts'
-import type { MergeRequest, Observation, ProjectFacts } from '../model/observation.ts'
+import type { MergeRequest, ProjectFacts } from '../model/observation.ts'
 import type { PlatformEvent } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 
@@ -122,32 +121,6 @@ export interface JobLogRead {
   readonly isWhole: boolean
 }
 
-/** Reads a job's log once, as a stream. */
-export type ReadLog = (
-  projectId: number,
-  job: JobSnapshot,
-  wants: { readonly sections: boolean; readonly lines: boolean },
-  options: CallOptions,
-) => Promise<LogRead>
-
-/** What is inside a job's log, without secrets. */
-export interface LogRead {
-  readonly bytes: number
-  /** False if the log is longer than what is read. */
-  readonly isWhole: boolean
-  /** The runner has written its last line. */
-  readonly isFinished: boolean
-  /** A debug trace shows the variables of the job. Recognised where lines are wanted. */
-  readonly isTraced: boolean
-  readonly sections: readonly Section[]
-  /** Beyond the limit for one job. */
-  readonly sectionsOmitted: number
-  /** Redacts the first and the last lines; in groups that each fit one request. */
-  lines(): Promise<LogLine[][]>
-  /** Left out between them. */
-  readonly linesOmitted: number
-}
-
 /** A project or a group: its number, or its full path as people write it (`group/sub/project`). */
 export type ResourceId = number | string
 
@@ -222,34 +195,6 @@ export interface HookDelivery {
   readonly duration?: number | undefined
 }
 
-/** Headers as Node's HTTP server gives them: names in lower case. */
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
-
-/** What the headers of a delivery say before its body is parsed. */
-export interface DeliveryHeaders {
-  /** All kinds of events: a closed set, so that they can be counted. */
-  readonly kinds: readonly string[]
-  token(headers: Headers): string | undefined
-  /** Empty without an event header. */
-  event(headers: Headers): string
-  /** The platform's base URL. */
-  instance(headers: Headers): string | undefined
-  /** The kind of event, if it is one that nobody wants. Undefined: it is wanted, or only the body says what it is. */
-  unwanted(headers: Headers): string | undefined
-  /** By it a repeated delivery is recognised; undefined if the sender gave none. `signed`: the signature over the delivery was verified. */
-  key(headers: Headers, proof: 'sent' | 'signed'): string | undefined
-}
-
-/** What a delivery's body is. */
-export type Parsed =
-  /** `dropped`: jobs in it without a usable id or status. */
-  | { readonly outcome: 'observation'; readonly observation: Observation; readonly dropped: number }
-  | { readonly outcome: 'event'; readonly event: PlatformEvent }
-  /** Nobody wants this kind of event. */
-  | { readonly outcome: 'ignored'; readonly kind: string }
-  /** `reason` ends in a remedy, and quotes nothing of the body. */
-  | { readonly outcome: 'unparseable'; readonly reason: string }
-
 /** Audit events of the whole instance, of one group with its projects, or of one project. */
 export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }
 
@@ -261,67 +206,6 @@ export interface AuditEvent {
 export interface Commit {
   readonly authoredAt?: Millis | undefined
   readonly committedAt?: Millis | undefined
-}
-
-/** What the inventory asks about: one kind of thing of a project or group, or one configured query. */
-export interface Thing {
-  readonly kind: string
-  /** As configured: a path or an id, or the name of a query. */
-  readonly of: string
-  /** How to look up its owner; undefined: it belongs to the instance. */
-  readonly owner?: NamedOwner | undefined
-  readonly every: Millis
-  /** Requests of one round, at least. */
-  readonly atLeast: number
-  /** The pause doubles from the first failure on, because the platform blocks queries that fail repeatedly. */
-  readonly isBlockable?: boolean | undefined
-  collect(round: ThingRound): Promise<Collected>
-}
-
-export interface ThingRound {
-  readonly owner: Owner | undefined
-  readonly now: Millis
-  /** What the round before stored, as JSON. What cannot be parsed is ignored. */
-  readonly memory: unknown
-  readonly signal: AbortSignal
-}
-
-/** What the configuration names: a project or a group, by its id or path. */
-export interface NamedOwner {
-  readonly as: OwnerKind
-  readonly named: string
-}
-
-/** Rejects with a PlatformError if it does not exist, or the token may not see it. */
-export type LookUpOwner = (owner: NamedOwner, signal: AbortSignal) => Promise<Owner>
-
-/** The budget of one token, wherever its state is stored. */
-export interface Budget {
-  /** Resolves when a request may be sent; it is then counted. Rejects with the signal's reason when that is aborted. */
-  take(priority: Priority, signal?: AbortSignal): Promise<void>
-  /** Called with the rate limit from an answer's headers. */
-  observed(facts: BudgetFacts): Promise<void>
-  snapshot(): Promise<BudgetSnapshot>
-  /** Whether a request of this priority would have to wait now. */
-  isShort(priority: Priority): Promise<boolean>
-}
-
-/** The rate limit from the headers of an answer, as durations in ms, because the platform's clock may differ. */
-export interface BudgetFacts {
-  readonly remaining?: number | undefined
-  readonly resetIn?: number | undefined
-  /** How long no request may be sent. */
-  readonly pause?: number | undefined
-}
-
-export interface BudgetSnapshot {
-  readonly perMinute: number
-  /** Requests available now. */
-  readonly available: number
-  /** How long the platform's pause still lasts, ms; 0 when there is none. */
-  readonly pausedFor: number
-  /** What the platform says is left of its own limit. */
-  readonly remaining?: number | undefined
 }
 
 /** Logs what is wrong with the platform once, not in every round, and logs when it is over. */

@@ -1,5 +1,5 @@
 // The table of vendor names; no other code knows them. It imports only types, as the ingress thread loads it.
-import type { Headers } from './port.ts'
+import type { Headers } from './port/webhook.ts'
 
 export interface Vendor {
   readonly name: VendorName

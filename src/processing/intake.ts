@@ -13,7 +13,7 @@ import {
 import { mostDeaths } from '../store/ports/under-way.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { InboxItem } from '../store/ports/inbox.ts'
-import type { Parsed } from '../platform/port.ts'
+import type { Parsed } from '../platform/port/webhook.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { Selection } from './selection.ts'
 

@@ -1,5 +1,5 @@
 // Reads the counters and states of all parts of the daemon, for metrics that are observed at collection.
-import type { Budget } from '../platform/port.ts'
+import type { Budget } from '../platform/port/budget.ts'
 import type { Observed } from './table.ts'
 import type { Store } from '../store/ports/store.ts'
 

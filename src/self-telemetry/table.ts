@@ -1,6 +1,6 @@
 // The table of the daemon's own metrics: name, type, unit, attributes, and the source of the value.
 import type { AuditCounters } from '../discovery/audit.ts'
-import type { BudgetSnapshot } from '../platform/port.ts'
+import type { BudgetSnapshot } from '../platform/port/budget.ts'
 import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'

@@ -1,7 +1,7 @@
 // Measures operations of other rooms by wrapping their ports: durations, and a span for each slow one. The rooms do not know.
 import { SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../lib/fault.ts'
-import type { Budget } from '../platform/port.ts'
+import type { Budget } from '../platform/port/budget.ts'
 import type { ExportMeters } from '../export/export-stats.ts'
 import type { OwnMeters } from './meters.ts'
 import type { Store } from '../store/ports/store.ts'

@@ -8,6 +8,7 @@ import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
 import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
+import { createReadReport } from '../../src/platform/reports/read-report.ts'
 import { createReportReading, type ReportReading } from '../../src/enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../../src/enrichment/read-spans.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
@@ -77,8 +78,11 @@ describe('the other reports of jobs, and their own spans', () => {
     })
     const { reportedNames: names } = store.repositories
     reports = createReportReading({
-      ...{ client, names, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
-      isAllowed: key => key !== 'UNNAMED',
+      names,
+      readReport: createReadReport({
+        ...{ client, redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]) },
+        isAllowed: key => key !== 'UNNAMED',
+      }),
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
     spans = createSpanReading({

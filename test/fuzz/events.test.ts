@@ -10,7 +10,7 @@ import { eventChunk, type EventChunk } from '../../src/model/event.ts'
 import { fuzzing, mutatedEvent } from './mutations.ts'
 import { longestText } from '../../src/platform/wire-read.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
-import type { Parsed } from '../../src/platform/port.ts'
+import type { Parsed } from '../../src/platform/port/webhook.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 

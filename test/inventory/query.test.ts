@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { askQuery, queryText, type QuerySpec } from '../../src/platform/inventory/query.ts'
 import { hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
-import type { Thing } from '../../src/platform/port.ts'
+import type { Thing } from '../../src/platform/port/inventory.ts'
 
 let world: InventoryWorld
 beforeEach(async () => {

@@ -1,6 +1,7 @@
 // Looks up what the configuration names: a project or a group, by its id or path.
 import { z } from 'zod'
-import { PlatformError, type NamedOwner } from '../port.ts'
+import { PlatformError } from '../port.ts'
+import type { NamedOwner } from '../port/inventory.ts'
 import { maybe, wireText } from '../rest/wire-field.ts'
 import { restProject } from '../rest/lists.ts'
 import { segmentOf } from '../rest/query.ts'

@@ -1,7 +1,7 @@
 // The things that the configuration lists, each with the collector that asks about it.
 import type { Asking } from '../rest/asking.ts'
 import type { Collector } from './collector.ts'
-import type { Thing } from '../port.ts'
+import type { Thing } from '../port/inventory.ts'
 
 /** What the configuration lists below `inventory`, by kind. */
 export function thingsOf(

@@ -6,7 +6,7 @@ import { logLines } from './log-lines.ts'
 import { LogReader } from './log-reader.ts'
 import { Sections } from './sections.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
-import type { ReadLog } from '../port.ts'
+import type { ReadLog } from '../port/inside.ts'
 import type { RestClient } from '../rest/client.ts'
 
 export interface ReadLogOptions {

@@ -10,7 +10,8 @@
 // At most `perMinute` requests are granted in any minute: the burst and the refill of a minute together. Each lower priority leaves a larger reserve,
 // so that higher ones are served sooner.
 import type { Millis } from '../../model/instant.ts'
-import type { BudgetFacts, BudgetSnapshot, Priority } from '../port.ts'
+import type { Priority } from '../port.ts'
+import type { BudgetFacts, BudgetSnapshot } from '../port/budget.ts'
 
 export interface BudgetRules {
   /** Most requests in any minute, at least 1. */

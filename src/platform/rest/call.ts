@@ -1,6 +1,6 @@
 // The options of all requests to the platform.
 import type { BackoffOptions } from '../../lib/backoff.ts'
-import type { Budget } from '../port.ts'
+import type { Budget } from '../port/budget.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Dispatcher } from 'undici'
 import type { ExchangeLimits } from './exchange.ts'

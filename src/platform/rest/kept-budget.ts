@@ -1,6 +1,6 @@
 // A budget whose state is kept somewhere: in this process, or in a store, so that replicas and commands that share a token share its limit.
 import { freshBudget, grant, observe, snapshotOf, type BudgetRules, type BudgetState } from './budget.ts'
-import type { Budget } from '../port.ts'
+import type { Budget } from '../port/budget.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Millis } from '../../model/instant.ts'
 

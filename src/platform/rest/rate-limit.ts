@@ -2,7 +2,7 @@
 import { httpDate } from '../../lib/http-date.ts'
 import { retryAfter } from '../../lib/retry-after.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { BudgetFacts } from '../port.ts'
+import type { BudgetFacts } from '../port/budget.ts'
 
 /** Smaller values of `RateLimit-Reset` are seconds from now, as in the IETF draft; greater ones Unix time. */
 const smallestUnixTime = 1_000_000_000

@@ -2,7 +2,7 @@
 import { allEventKinds, eventKindOfHeader } from './event-kind.ts'
 import { deliveryKey } from './delivery-key.ts'
 import { headerOf, type Vendor } from '../vendor.ts'
-import type { DeliveryHeaders } from '../port.ts'
+import type { DeliveryHeaders } from '../port/webhook.ts'
 import type { EventSelection } from './event-selection.ts'
 
 export function createDeliveryHeaders(

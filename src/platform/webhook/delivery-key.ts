@@ -1,6 +1,6 @@
 // The key by which a repeated delivery is recognised.
 import { createHash } from 'node:crypto'
-import type { Headers } from '../port.ts'
+import type { Headers } from '../port/webhook.ts'
 
 /** `sent`: the headers as they came. `signed`: the signature that covers `webhook-id` was verified. */
 type KeyProof = 'sent' | 'signed'

@@ -7,7 +7,7 @@ import { createTextRedaction, type RedactText } from '../text-redaction.ts'
 import { parseJson } from './body-json.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
 import { traceparentOf } from '../traceparent.ts'
-import type { Parsed } from '../port.ts'
+import type { Parsed } from '../port/webhook.ts'
 import type { Profile } from '../profile.ts'
 import type { Shape } from './wire-shape.ts'
 

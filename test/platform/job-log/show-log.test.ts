@@ -4,7 +4,8 @@ import { answer, startPlatform, type PlatformServer } from '../rest/platform-ser
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
 import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../../src/platform/rest/client.ts'
-import type { Budget, PlatformClient } from '../../../src/platform/port.ts'
+import type { PlatformClient } from '../../../src/platform/port.ts'
+import type { Budget } from '../../../src/platform/port/budget.ts'
 import {
   createShowLog,
   type ShowLogOptions,
