@@ -3,7 +3,7 @@ import { encodeTraces } from '../src/telemetry/encode.ts'
 import { snapshotAttempt } from '../src/model/snapshot.ts'
 import { observedRun } from '../src/model/run.ts'
 import { parseDelivery } from '../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../src/platform/profile.ts'
+import { profiles } from '../src/app/profile.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
 import type { Chunk } from '../src/model/chunk.ts'
 

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { docBlocks, repository } from './doc-blocks.ts'
 import { freePorts } from '../src/demo/daemon-process.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { profiles } from '../src/platform/profile.ts'
+import { profiles } from '../src/app/profile.ts'
 import { runProgram } from '../src/cli/program.ts'
 
 interface Asked {

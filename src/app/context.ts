@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { DaemonEvents } from './events.ts'
 import type { Log } from '../lib/log.ts'
-import type { ProfileName } from '../platform/profile.ts'
+import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'
 
 export interface Context {

@@ -19,7 +19,7 @@ import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { Exporter } from '../export/exporter.ts'
 import type { Log } from '../lib/log.ts'
-import type { ProfileName } from '../platform/profile.ts'
+import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'
 
 export interface DaemonOptions {

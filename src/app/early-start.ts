@@ -9,7 +9,7 @@ import { systemClock, type Clock } from '../lib/clock.ts'
 import { takeIngressThread, type Ingress } from './ingress-thread-handle.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
-import type { ProfileName } from '../platform/profile.ts'
+import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'
 
 export interface EarlyStartOptions {

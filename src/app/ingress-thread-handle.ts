@@ -15,7 +15,7 @@ import type { DaemonEvents } from './events.ts'
 import type { IngressNews, IngressOrder, SecretTexts } from './ingress-thread.ts'
 import type { WalPositions } from '../store/sqlite/wal/positions.ts'
 import type { Log } from '../lib/log.ts'
-import type { ProfileName } from '../platform/profile.ts'
+import type { ProfileName } from './profile.ts'
 import type { TlsFiles } from '../web/listener.ts'
 
 export interface IngressOptions {

@@ -17,7 +17,7 @@ import {
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
-import type { ProfileName } from '../platform/profile.ts'
+import type { ProfileName } from '../app/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
 /** When `signal` aborts it, it answers what it has seen so far; the same command resumes. */

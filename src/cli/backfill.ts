@@ -23,7 +23,7 @@ import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
 import type { Platform } from '../app/platform.ts'
-import type { ProfileName } from '../platform/profile.ts'
+import type { ProfileName } from '../app/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const

@@ -13,7 +13,7 @@ import { complain, exitCode, type Terminal } from './terminal.ts'
 import { environmentHelp } from '../config/environment-help.ts'
 import { Fault } from '../lib/fault.ts'
 import { Misconfigured, requireConfig } from './configuration.ts'
-import { profiles } from '../platform/profile.ts'
+import { profiles } from '../app/profile.ts'
 import { version } from '../lib/version.ts'
 import type { TopOptions } from './top.ts'
 

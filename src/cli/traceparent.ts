@@ -5,7 +5,7 @@
 import { jobSpanId, traceIdOf } from '../telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
-import { validTraceparent } from '../platform/traceparent.ts'
+import { validTraceparent } from '../model/traceparent.ts'
 import type { TraceContext } from '../model/run.ts'
 
 export interface TraceparentOptions {

@@ -1,19 +1,7 @@
 // The W3C traceparent among a pipeline's variables, which is read only if the configuration allows it.
 import { readItems } from './webhook/wire-items.ts'
 import { readObject } from './wire-read.ts'
-
-/** Ids that are not zero, lower case (W3C Trace Context, "traceparent Header Field Values"). Version ff is forbidden. */
-const traceparent = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s
-
-/**
- * The value as version 00 if it is valid; otherwise undefined. Of a higher version the ids and the sampled bit are read, and what may follow after
- * another dash is not (the same, "Versioning of traceparent").
- */
-export function validTraceparent(value: string): string | undefined {
-  const [trimmed, version, ids, flags = '', more] = traceparent.exec(value.trim()) ?? []
-  if (version === '00') return more === undefined ? trimmed : undefined
-  return ids && `00-${ids}-0${Number.parseInt(flags, 16) & 1}`
-}
+import { validTraceparent } from '../model/traceparent.ts'
 
 /** The traceparent among a pipeline event's variables. No other variable is read. */
 export function traceparentOf(body: unknown): string | undefined {

@@ -12,7 +12,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from './pipelines.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 

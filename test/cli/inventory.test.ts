@@ -8,7 +8,7 @@ import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { fileWith } from '../config/given.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { openInventoryWorld, type InventoryWorld } from '../inventory/world.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describeFault } from '../../src/config/config-fault.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 
 const folder = 'test/config/bad'
 const files = readdirSync(folder).filter(name => name.endsWith('.yaml'))

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { tmpdir } from 'node:os'
 import { describeFault } from '../../src/config/config-fault.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../../src/config/load.ts'
-import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import { profiles, type ProfileName } from '../../src/app/profile.ts'
 import type { Environment } from '../../src/config/variables.ts'
 
 /** A folder that is gone after the test. */

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { faults, fileWith, good, load } from './given.ts'
 import { describeConfig } from '../../src/config/describe.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 
 const noSecret =
   'webhook.token: There is no webhook secret, so any process on this machine can post webhooks to 127.0.0.1:8080. ' +

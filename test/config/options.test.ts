@@ -6,7 +6,7 @@ import { allOptions } from '../../src/config/options.ts'
 import { environmentHelp } from '../../src/config/environment-help.ts'
 import { faults } from './given.ts'
 import { jsonSchema } from '../../scripts/docs/json-schema.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { rowsOf, variablesOf } from '../../src/config/option.ts'
 
 const rows = rowsOf(allOptions(profiles))

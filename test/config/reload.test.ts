@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { fileWith } from './given.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../../src/config/load.ts'
-import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import { profiles, type ProfileName } from '../../src/app/profile.ts'
 import { reloadConfig } from '../../src/config/reload.ts'
 
 function running(yaml: string): {

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { allOptions } from '../../src/config/options.ts'
 import { loadConfig, type LoadedConfig } from '../../src/config/load.ts'
 import { newDatabase } from '../store/new-database.ts'
-import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import { profiles, type ProfileName } from '../../src/app/profile.ts'
 import { rowsOf, variablesOf } from '../../src/config/option.ts'
 import { runs } from '../full.ts'
 import { silentLog } from '../../src/lib/log.ts'

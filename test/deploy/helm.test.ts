@@ -10,7 +10,7 @@ import {
   expectOwnPodsSelected,
 } from './pod-promises.ts'
 import { configurationIn } from './pod-environment.ts'
-import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import { profiles, type ProfileName } from '../../src/app/profile.ts'
 
 const hasHelm = hasTool('helm', ['version'], 'rendering deploy/helm')
 const rotation = [

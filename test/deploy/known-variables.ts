@@ -1,6 +1,6 @@
 // The variables that the daemon knows, from the table of options.
 import { optionTable } from '../../src/config/options.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { rowsOf, variablesOf, type Group } from '../../src/config/option.ts'
 
 export function knownVariables(): string[] {

@@ -15,7 +15,7 @@ import {
 } from './pod-promises.ts'
 import { fileNames } from '../../src/cli/setup/files.ts'
 import { configurationIn } from './pod-environment.ts'
-import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import { profiles, type ProfileName } from '../../src/app/profile.ts'
 
 const overlays = ['single', 'scaled', 'sidecar', 'token-rotation']
 const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the overlays of deploy/kubernetes')

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { describeFault } from '../../src/config/config-fault.ts'
 import { loadConfig, type LoadedConfig } from '../../src/config/load.ts'
-import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import { profiles, type ProfileName } from '../../src/app/profile.ts'
 import { manifestsIn, ofKind, podOf, type Container, type Manifest, type PodSpec } from './manifest.ts'
 import { repository } from './tool.ts'
 

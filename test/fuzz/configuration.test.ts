@@ -8,7 +8,7 @@ import { allOptions } from '../../src/config/options.ts'
 import { describeFault } from '../../src/config/config-fault.ts'
 import { fuzzing } from './mutations.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { rowsOf, variablesOf } from '../../src/config/option.ts'
 import { binaryText } from '../support/binary-text.ts'
 

@@ -11,7 +11,7 @@ import { fuzzing, mutatedEvent } from './mutations.ts'
 import { longestText } from '../../src/platform/wire-read.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import type { Parsed } from '../../src/platform/port/webhook.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 
 const settings = telemetrySettings({ profiles, eventNameAttribute: true })

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { activePoints, projectResource, type ActiveTotals } from '../../src/telemetry/metrics/cumulative.ts'
 import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
 
 const owner = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeLogs, type ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 import { encodeLogs, encodeMetrics, encodeTraces, logsAsJson } from '../../src/telemetry/encode.ts'
 import { eventChunk, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
 import { version } from '../../src/lib/version.ts'
 

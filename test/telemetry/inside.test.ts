@@ -1,7 +1,7 @@
 // How the inside of a job looks as spans and log records.
 import { describe, expect, it } from 'vitest'
 import { insideRecords, insideSpans } from '../../src/telemetry/inside.ts'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { stories } from './stories.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { InsideJob, Section } from '../../src/model/inside.ts'

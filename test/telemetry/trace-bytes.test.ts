@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { attributesFrom } from '../../src/telemetry/otlp/attribute.ts'
 import { encode, encodeTraces } from '../../src/telemetry/encode.ts'
 import { readableSpan, readableSpans, sdkResource } from './sdk.ts'

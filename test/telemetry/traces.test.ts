@@ -2,7 +2,7 @@
 import { SpanKind } from '@opentelemetry/api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { readableSpans } from './sdk.ts'

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { profiles } from '../../src/platform/profile.ts'
+import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { shownSpans } from '../../src/telemetry/shown-span.ts'
 import { waterfall } from '../../src/terminal/waterfall.ts'

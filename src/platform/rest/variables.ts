@@ -1,7 +1,7 @@
 // A pipeline's variables. They may be secrets, so only the traceparent is read, and whether a debug trace is on.
 import { z } from 'zod'
 import { debugVariable, isDebugTraced } from '../debug-variable.ts'
-import { validTraceparent } from '../traceparent.ts'
+import { validTraceparent } from '../../model/traceparent.ts'
 
 const traceparentVariable = z.object({ key: z.literal('TRACEPARENT'), value: z.string() })
 

@@ -2,7 +2,7 @@
 import { code, table } from '../../lib/markdown.ts'
 import { auditAddress, auditAttributes, auditName } from '../rest/audit-table.ts'
 import { eventTable, type EventRow } from './event-table.ts'
-import { profiles } from '../profile.ts'
+import { profiles } from '../../app/profile.ts'
 
 /** Markdown, ending in a line feed. */
 export function eventsReference(): string {

@@ -8,7 +8,7 @@ import { parseJson } from './body-json.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { Parsed } from '../port/webhook.ts'
-import type { Profile } from '../profile.ts'
+import type { Vendor } from '../vendor.ts'
 import type { Shape } from './wire-shape.ts'
 
 export interface Delivery {
@@ -22,7 +22,7 @@ export interface Delivery {
 export interface ParseOptions {
   /** The platform's base URL, for deliveries that do not name theirs. */
   readonly platformUrl?: string | undefined
-  readonly profile: Profile
+  readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
   /** Honour a `TRACEPARENT` pipeline variable. */
   readonly traceparent: boolean
   /** Other events to accept than those of pipelines and jobs; none by default. */

@@ -6,7 +6,7 @@ import { eventTable } from '../../../src/platform/webhook/event-table.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
 import { everyEvent, noEvent, selectEvents } from '../../../src/platform/webhook/event-selection.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../../src/platform/profile.ts'
+import { profiles } from '../../../src/app/profile.ts'
 import type { PlatformEvent } from '../../../src/model/event.ts'
 
 const options: ParseOptions = { profile: profiles.generic, traceparent: false, events: everyEvent }

@@ -12,7 +12,7 @@ import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
 import type { Parsed } from '../../../src/platform/port/webhook.ts'
 import { pickJson } from '../../../src/platform/webhook/json-pick.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
-import { profiles } from '../../../src/platform/profile.ts'
+import { profiles } from '../../../src/app/profile.ts'
 import { readPipelineHook } from '../../../src/platform/webhook/payload.ts'
 import { withoutVariables } from '../../../src/platform/webhook/without-variables.ts'
 

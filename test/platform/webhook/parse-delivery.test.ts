@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../../src/platform/profile.ts'
+import { profiles } from '../../../src/app/profile.ts'
 
 const folder = new URL('../../fixtures/webhooks/', import.meta.url)
 const files = readdirSync(folder).map(file => file.replace(/\.json$/, ''))

@@ -1,9 +1,9 @@
 // The profiles that a configuration chooses from: a vendor's names, and what can be read of its platform.
-import { collectors } from './inventory/collectors.ts'
-import { eventWords } from './webhook/event-selection.ts'
-import { maxQueryBytes, queryText, type QuerySpec } from './inventory/query.ts'
-import { vendors, type Vendor, type VendorName } from './vendor.ts'
-import type { CollectorHead } from './inventory/collector.ts'
+import { collectors } from '../platform/inventory/collectors.ts'
+import { eventWords } from '../platform/webhook/event-selection.ts'
+import { maxQueryBytes, queryText, type QuerySpec } from '../platform/inventory/query.ts'
+import { vendors, type Vendor, type VendorName } from '../platform/vendor.ts'
+import type { CollectorHead } from '../platform/inventory/collector.ts'
 
 export interface Profile extends Vendor {
   /** The words that select its webhook events. */
