@@ -1,8 +1,8 @@
 // Writes docs/EVENTS.md from the tables of events.
-import { code, table } from '../../lib/markdown.ts'
-import { auditAddress, auditAttributes, auditName } from '../rest/audit-table.ts'
-import { eventTable, type EventRow } from './event-table.ts'
-import { profiles } from '../../app/profile.ts'
+import { code, table } from '../../src/lib/markdown.ts'
+import { auditAddress, auditAttributes, auditName } from '../../src/platform/rest/audit-table.ts'
+import { eventTable, type EventRow } from '../../src/platform/webhook/event-table.ts'
+import { profiles } from '../../src/app/profile.ts'
 
 /** Markdown, ending in a line feed. */
 export function eventsReference(): string {
