@@ -11,6 +11,7 @@ import { costPerJob } from './cost-per-job.ts'
 import { connections } from './connections.ts'
 import { cpu } from './cpu.ts'
 import { encode } from './encode.ts'
+import { holds } from './holds.ts'
 import { idleMemory } from './idle-memory.ts'
 import { latency } from './latency.ts'
 import { loadMemory } from './load-memory.ts'
@@ -29,7 +30,7 @@ const questions = [
   ...[accept, sustained, mix],
   ...[cpu, encode, costPerJob],
   ...[throughput, start, memory, latency],
-  ...[idleMemory, loadMemory, connections, logs],
+  ...[idleMemory, loadMemory, connections, logs, holds],
   ...[postgres, restWebhook, restPolled],
 ]
 

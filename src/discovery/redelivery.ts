@@ -3,6 +3,7 @@
 //
 // Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that has arrived after all
 // is recognised by its key.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createRounds, type RoundsOptions } from './rounds.ts'
 import { knownOf } from '../model/versioned.ts'
 import { readingOf, withDurations } from './hook-gauges.ts'
@@ -126,16 +127,20 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   }
 
   async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {
-    const deliveries = failed.flatMap(record => {
-      if (reads.unwanted(record.headers) !== undefined) return []
+    const deliveries: Delivery[] = []
+    for (const record of failed) {
+      if (reads.unwanted(record.headers) !== undefined) continue
       counters.found += 1
       if (record.isOversize) {
         counters.oversize += 1
         options.onOversize('project' in owner ? String(owner.project) : undefined)
-        return []
+        continue
       }
-      return deliveryOf(record, reads) ?? []
-    })
+      // Other work goes on between two bodies, which may be large.
+      await nextTurn()
+      const delivery = deliveryOf(record, reads)
+      if (delivery !== undefined) deliveries.push(delivery)
+    }
     if (deliveries.length === 0) return true
     const outcomes = await inbox.put(deliveries)
     const accepted = outcomes.filter(outcome => outcome === 'accepted').length

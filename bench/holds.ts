@@ -1,0 +1,149 @@
+// The longest turn of the event loop while what a job or the platform wrote is read: in each turn nothing else runs.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { createLogReading } from '../src/enrichment/read-log.ts'
+import { createReadLog, type ReadLogOptions } from '../src/platform/job-log/read-log.ts'
+import { createReader } from '../src/platform/rest/read.ts'
+import { createSpanCollector } from '../src/platform/reports/own-spans.ts'
+import { createTextRedaction } from '../src/platform/text-redaction.ts'
+import { jsonOf } from '../src/platform/rest/answer-json.ts'
+import { readCoverage } from '../src/platform/reports/coverage.ts'
+import { readFindings } from '../src/platform/reports/findings.ts'
+import { readJunit } from '../src/platform/reports/junit.ts'
+import { readMetrics } from '../src/platform/reports/open-metrics.ts'
+import { readTestReport, testReport } from '../src/platform/reports/test-report-json.ts'
+import { restJob } from '../src/platform/rest/schemas.ts'
+import { silentLog } from '../src/lib/log.ts'
+import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
+import type { JobRead } from '../src/store/ports/job-reads.ts'
+import type { Question } from './question.ts'
+import type { Requester } from '../src/platform/rest/request.ts'
+
+/** ms. */
+const asked = 50
+const MiB = 2 ** 20
+const redactText = createTextRedaction([])
+const kept = { longestText: 66_000, keptCases: 1_000 }
+
+export const holds: Question = {
+  id: 'holds',
+  name: 'longest turn of the event loop while the slowest report, log or answer of the platform is read',
+  against: 'what is asked of it',
+  asked: { atMost: 1 },
+  unit: 'ms',
+  times: { full: 1, quick: 1 },
+  terms: quick =>
+    'Of each reader the forms that are slowest for their bytes, all there at once, ' +
+    `${quick ? 'of 2 MiB' : 'as large as may be (metrics and logs: 8 MiB)'}; processor time of the thread in one turn.`,
+  rounds: async function* (quick) {
+    const forms = formsOf(quick)
+    // Warm: what is measured is a daemon that has read something before.
+    for (const read of Object.values(formsOf(true))) await read()
+    for (;;) {
+      const found: (readonly [name: string, ms: number])[] = []
+      for (const [name, read] of Object.entries(forms)) found.push([name, await longestTurn(read)])
+      const slowest = Math.max(...found.map(([, ms]) => ms))
+      yield { ours: slowest, rival: asked, seen: found.map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`).join(', ') }
+    }
+  },
+}
+
+/** Processor time, ms. */
+async function longestTurn(read: () => Promise<unknown>): Promise<number> {
+  const over = new AbortController()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<undefined>()
+  const reading = begun.then(read).finally(() => over.abort())
+  let longest = 0
+  begin(undefined)
+  for (let before = process.threadCpuUsage(); !over.signal.aborted; before = process.threadCpuUsage()) {
+    await nextTurn()
+    const { user, system } = process.threadCpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1_000)
+  }
+  await reading
+  return longest
+}
+
+function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>>> {
+  const upTo = (bytes: number): number => (quick ? Math.min(bytes, 2 * MiB) : bytes)
+  const unpacked = upTo(100 * MiB - 1_000)
+  const items = filled('{},', upTo(4 * MiB - 1_000))
+  const cases = list(quick ? 10_000 : 99_000, n => `<testcase name="${n % 49_500}" classname="c" time="${n}"/>`)
+  const results = list(quick ? 4_000 : 60_000, n => `{"name":"test ${n}","classname":"c","execution_time":1.5},`)
+  const message = filled('ö\\n', upTo(30 * MiB) / 100)
+  const jobs = list(100, n => `{"id":${n + 1},"status":"success","commit":{"id":"c0ffee","message":"${message}"}},`)
+
+  const log = Buffer.from(filled('x\n', upTo(8 * MiB)))
+  const suite = packed(`<testsuite tests="49500">${cases}</testsuite>`)
+  const elements = packed(`<testsuite>${filled('<a/>', unpacked)}</testsuite>`)
+  const documents = packed(filled('<?xml version="1.0"?><coverage line-rate="1"/>', unpacked))
+  const lists = packed(`[${filled('[],', unpacked)}0]`)
+  const samples = packed(filled('a{b="c"} 1\n', upTo(8 * MiB)))
+  const spans = packed(requestOf(items))
+  const span = packed(requestOf(`{"attributes":[{"key":"a","value":{"arrayValue":{"values":[${items}0]}}}]},`))
+  const report = Buffer.from(`{"test_suites":[{"name":"a","test_cases":[${results}0]}]}`)
+  const page = Buffer.from(`[${jobs}0]`)
+  return {
+    log: async () => readLog(log),
+    tests: async () => readJunit(suite(), kept),
+    'elements of tests': async () => readJunit(elements(), kept),
+    coverage: async () => readCoverage(documents()),
+    findings: async () => readFindings(lists(), 'codequality'),
+    metrics: async () => readMetrics(samples(), redactText),
+    'own spans': async () => createSpanCollector({ start: 0, end: 1 }).read(spans(), false),
+    'one own span': async () => createSpanCollector({ start: 0, end: 1 }).read(span(), false),
+    'parsed tests': async () => {
+      const { test_suites } = testReport.parse(await jsonOf(report))
+      return readTestReport({ test_suites }, 'a', { ...kept, mostCases: 100_000 })
+    },
+    'page of jobs': async () => {
+      const url = new URL('https://git.example.com/api/v4/jobs')
+      const get = async () => ({ json: await jsonOf(page), headers: {}, url, endpoint: 'GET /jobs' })
+      const reader = createReader('https://git.example.com/api/v4', { get } as unknown as Requester, silentLog())
+      return reader.pages('/jobs', restJob, { priority: 'inside' }).next()
+    },
+  }
+}
+
+function filled(unit: string, bytes: number): string {
+  return unit.repeat(bytes / Buffer.byteLength(unit))
+}
+
+function list(length: number, item: (n: number) => string): string {
+  return Array.from({ length }, (_, n) => item(n)).join('')
+}
+
+function requestOf(spans: string): string {
+  return `{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}0]}]}]}`
+}
+
+/** A gzip that arrives at once. */
+function packed(text: string): () => AsyncIterable<Uint8Array> {
+  const bytes = gzipSync(text, { level: 1 })
+  return async function* () {
+    yield bytes
+  }
+}
+
+const job: JobSnapshot = {
+  ...{ id: 1, kind: 'job', name: 'build', status: 'success', retried: false, allowFailure: false },
+  ...{ start: 0, end: 1_000 },
+}
+
+async function readLog(log: Buffer): Promise<unknown> {
+  const client: ReadLogOptions['client'] = {
+    jobLog: async (_project, _job, { onWindow }) => {
+      for (let at = 0; at < log.length; at += 64 * 1024) {
+        onWindow(log.subarray(at, at + 64 * 1024))
+        await nextTurn()
+      }
+      return { bytes: log.length, isWhole: true }
+    },
+  }
+  const reading = createLogReading({
+    readLog: createReadLog({ client, redactText, readMax: 2 ** 40, linesMax: MiB }),
+    ...{ sections: ['all'], lines: ['all'], isSlow: async () => false },
+  })
+  const chunk = { project: { id: 3 }, pipeline: { facts: { status: 'success' } } } as Chunk
+  return reading.read({ chunk, jobId: job.id, what: 'log', tries: 1 } as JobRead, job, { priority: 'inside' })
+}
