@@ -14,7 +14,7 @@ export interface ElementSink {
 }
 
 export interface ElementReader {
-  /** Throws a ReportFault if the report must not be read further, and what the sink throws. */
+  /** `text`: a window of some KiB, as no buffer is limited within it. Throws a ReportFault if the report must not be read further, and what the sink throws. */
   write(text: string): void
   /** Answers the first error of well-formedness. */
   end(): ReportFault | undefined
@@ -26,8 +26,6 @@ export interface ElementReader {
 const longestToken = 1024 * 1024
 const mostAttributes = 1_000
 const mostFaults = 1_000
-/** The parser checks its buffers after each window, so that none grows far beyond its limit. */
-const windowLength = 64 * 1024
 
 /** Errors that the parser reports between several documents in one file. */
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
@@ -90,9 +88,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
     get sawElement() {
       return sawElement
     },
-    write: text => {
-      for (let at = 0; at < text.length; at += windowLength) parser.write(text.slice(at, at + windowLength))
-    },
+    write: text => void parser.write(text),
     end: () => {
       parser.close()
       return firstFault
