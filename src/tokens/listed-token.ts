@@ -39,7 +39,13 @@ const creation = z.looseObject({ token: z.string().min(1), id: id.nullish().catc
 
 const created = z.union([creation, z.looseObject({ data: creation }).transform(body => body.data)])
 
-const enabled = z.looseObject({ enabled: z.boolean() })
+/** Null is false, as in all answers of the platform. */
+const enabled = z.looseObject({
+  enabled: z
+    .boolean()
+    .nullable()
+    .transform(is => is === true),
+})
 
 const state = z.union([
   enabled,

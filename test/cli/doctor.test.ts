@@ -329,6 +329,13 @@ it('6: a platform that does not accept the token', async () => {
   })
 })
 
+it('6a: a platform that does not say whose the token is: its lists show whether they can be read', async () => {
+  answering(/^\/user$/, () => restFaults.notFound('Not Found'))
+  expect(await examined()).toEqual({ code: 0, reported: [] })
+  answering(/\/pipelines$/, restFaults.missingScope)
+  expect((await examined()).reported).toMatchObject([{ check: 'platform', level: 'failure' }])
+})
+
 it('7: a token whose scope does not suffice', async () => {
   answering(/\/pipelines$/, restFaults.missingScope)
   const { code, reported } = await examined()

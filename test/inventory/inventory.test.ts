@@ -1,8 +1,11 @@
 // What the platform has, asked from time to time: the simulated platform's real REST API, a real store, a clock that the test moves.
+import { createServer } from 'node:http'
+import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inventoryOf } from '../../src/app/inventory.ts'
 import { inventoryReference } from '../../src/platform/inventory/reference.ts'
 import { requestsAnHour } from '../../src/model/inventory.ts'
+import type { AddressInfo } from 'node:net'
 import type { Thing } from '../../src/platform/port/inventory.ts'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
@@ -240,6 +243,42 @@ describe('A bill of materials', () => {
     expect(world.events).toHaveLength(1)
   })
 
+  it('whose state has no body while it is made, and that another host keeps, is counted; that host gets no token.', async () => {
+    const tokens: unknown[] = []
+    const storage = createServer((request, response) => {
+      tokens.push(request.headers['private-token'])
+      response.end('{"components":[{"purl":"pkg:npm/pino@9.5.0"}]}')
+    })
+    await once(storage.listen(0, '127.0.0.1'), 'listening')
+    const location = `http://127.0.0.1:${(storage.address() as AddressInfo).port}/sbom.json`
+    let looks = 0
+    world.api.misbehave = ({ path }) => {
+      if (path.endsWith('/download')) return { status: 302, headers: { location }, body: '' }
+      return /exports\/\d+$/.test(path) && ++looks === 1
+        ? { status: 202, headers: { 'content-type': 'application/json' }, body: '' }
+        : undefined
+    }
+    try {
+      await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
+      expect(await world.found()).toEqual({ 'platform.sbom.components npm': 1 })
+      expect(tokens).toEqual([undefined])
+      expect(world.warnings).toEqual([])
+    } finally {
+      await new Promise(resolve => storage.close(resolve))
+    }
+  })
+
+  it.each([
+    ['is cut short', '{"components": [', 'broken-answer'],
+    ['is too large', `{"components":[${'{},'.repeat(300_000)}{}]}`, 'too-large'],
+  ])('that %s is asked for again, and says so.', async (_, body, why) => {
+    world.api.misbehave = ({ path }) => (path.endsWith('/download') ? { status: 200, headers: {}, body } : undefined)
+    await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
+    const [state] = await world.store.repositories.inventoryStates.all()
+    expect(state?.refusal?.message).toContain({ 'broken-answer': 'not whole', 'too-large': 'too large' }[why])
+    expect(world.events).toEqual([])
+  })
+
   it('that older platforms answer with a bare number while it is made is waited for as well.', async () => {
     let left = 3
     const bare = { status: 202, headers: { 'content-type': 'application/json' }, body: '202' }
@@ -385,6 +424,12 @@ describe('A refusal', () => {
     // The lease of the daemon before runs out.
     await world.pass(again, 2 * minute)
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
+  })
+
+  it('of the dependency firewall takes null for off, as every boolean.', async () => {
+    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(200, { enabled: null }) : undefined)
+    await world.inventory({ dependency_firewall: [shop] }).turn()
+    expect(await world.found()).toEqual({ 'platform.dependency_firewall.enabled': 0 })
   })
 
   it.each([

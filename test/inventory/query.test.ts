@@ -113,6 +113,11 @@ describe('A query', () => {
     expect(world.warnings).toHaveLength(1)
   })
 
+  it('whose success is null did not succeed', async () => {
+    world.api.misbehave = () => ({ status: 200, headers: {}, body: '{"success":null,"data":{"count":3}}' })
+    await expect(askQuery(count, world.ask)).rejects.toThrow(/does not understand the query/)
+  })
+
   it('that times out is put off twice as long each time, and holds up no other.', async () => {
     let asked = 0
     const slow: Thing = {

@@ -237,6 +237,7 @@ describe('the shapes that the documents leave open', () => {
     expect(readCreated({ id: 7 })).toBeUndefined()
     expect(readState({ data: { enabled: true } })).toBe(true)
     expect(readState({ state: { enabled: false } })).toBe(false)
+    expect(readState({ enabled: null })).toBe(false)
     expect(readState({ enabled: 'yes' })).toBeUndefined()
   })
 })

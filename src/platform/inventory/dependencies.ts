@@ -9,12 +9,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector, type Round } from './collector.ts'
 import type { Collected } from '../../model/inventory.ts'
-import { maybe, wireId, wireList, wireText } from '../rest/wire-field.ts'
+import { maybe, wireFlag, wireId, wireList, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
 
 const begun = z.object({ id: wireId })
-/** Older platforms answer with a bare number (202) while it is made. */
-const state = z.union([z.object({ has_finished: maybe(z.boolean()), status: maybe(wireText) }), z.number()])
+/** While it is made (202), older platforms answer with a bare number or without a body. */
+const state = z.union([z.object({ has_finished: maybe(wireFlag) }), z.number(), z.null()])
 const part = maybe(wireText)
 const component = z.object({ name: part, version: part, group: part, purl: part })
 type Component = z.infer<typeof component>
@@ -80,12 +80,12 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
   const path = `/dependency_list_exports/${id}`
   try {
     const answer = await ask.one(path, state)
-    if (typeof answer === 'number' || answer.has_finished !== true) {
+    if (answer === null || typeof answer === 'number' || answer.has_finished !== true) {
       if (looks < mostLooks)
         return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
       return { points: [], memory: last, goesOnIn: nextDay }
     }
-    return await foundOf((await ask.one(`${path}/download`, bill)).components ?? [], last, id)
+    return await foundOf((await ask.file(`${path}/download`, bill)).components ?? [], last, id)
   } catch (error) {
     // The export expired, or belongs to another token.
     if (error instanceof PlatformError && error.kind === 'not-found') {

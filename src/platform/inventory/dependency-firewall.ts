@@ -3,9 +3,10 @@
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { PlatformError } from '../port.ts'
+import { wireFlag } from '../rest/wire-field.ts'
 import type { Asking } from '../rest/asking.ts'
 
-const enablement = z.object({ enabled: z.boolean() })
+const enablement = z.object({ enabled: wireFlag })
 
 export const dependencyFirewall: Collector = {
   kind: 'dependency_firewall',

@@ -1,6 +1,6 @@
 // Feature flags: for whom they are on, in which environments, and how old they are (REST document, "Feature flags").
 import { z } from 'zod'
-import { maybe, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
+import { maybe, wireFlag, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
 
 /** Environment scopes of one flag that are exported. */
@@ -14,13 +14,7 @@ function firstOf<T extends z.ZodType>(item: T, max: number) {
   }))
 }
 
-/** Null is false (REST document, "Conventions for all resources"), but a field that is missing says nothing. */
-const isActive = maybe(
-  z
-    .boolean()
-    .nullable()
-    .transform(is => is === true),
-)
+const isActive = maybe(wireFlag)
 
 const strategy = z.object({
   name: maybe(wireText),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { stringify } from 'yaml'
 import { longestList, readObject } from '../wire-read.ts'
-import { maybe, wireList, wireText } from '../rest/wire-field.ts'
+import { maybe, wireFlag, wireList, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
 import type { Asking } from '../rest/asking.ts'
 import type { Collected, CollectedPoint } from '../../model/inventory.ts'
@@ -31,13 +31,13 @@ export const maxPages = 20
 
 const field = z.object({ key: wireText, type: maybe(wireText) })
 const answer = z.object({
-  success: maybe(z.boolean()),
+  success: maybe(wireFlag),
   error: maybe(wireText),
   data: maybe(
     z.object({
       count: maybe(z.number()),
       nodes: maybe(wireList.transform(nodes => nodes.slice(0, maxRows).map(readObject))),
-      pageInfo: maybe(z.object({ endCursor: maybe(wireText), hasNextPage: maybe(z.boolean()) })),
+      pageInfo: maybe(z.object({ endCursor: maybe(wireText), hasNextPage: maybe(wireFlag) })),
     }),
   ),
   fields: maybe(wireList.transform(all => all.slice(0, longestList).flatMap(one => field.safeParse(one).data ?? []))),

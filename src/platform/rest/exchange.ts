@@ -51,28 +51,35 @@ export async function exchange(
       ...(body === undefined ? {} : { body }),
       signal: AbortSignal.any([signal, deadline]),
     })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    let values = 0
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      // Leaving the loop closes the connection.
-      if (bytes > limits.maxBytes) return { outcome: 'too-large', said: `more than ${limits.maxBytes} bytes` }
-      values += valuesIn(chunk)
-      if (values > mostValues) return { outcome: 'too-large', said: `more than ${mostValues} values` }
-      chunks.push(chunk)
-      if (answer.statusCode >= 300 && bytes >= maxSaidBytes) break
-    }
-    return {
-      outcome: 'answer',
-      status: answer.statusCode,
-      headers: flatHeaders(answer.headers),
-      body: Buffer.concat(chunks),
-    }
+    const { statusCode: status } = answer
+    const found = await bounded(answer.body as AsyncIterable<Buffer>, limits.maxBytes, status >= 300)
+    if ('said' in found) return { outcome: 'too-large', ...found }
+    return { outcome: 'answer', status, headers: flatHeaders(answer.headers), body: found }
   } catch (error) {
     signal.throwIfAborted()
     return failureOf(error, deadline.aborted, limits)
   }
+}
+
+/** The whole body, of an error the beginning; or which limit it exceeds. */
+export async function bounded(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  isError = false,
+): Promise<Buffer | { readonly said: string }> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  let values = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    // Leaving the loop closes the connection.
+    if (bytes > maxBytes) return { said: `more than ${maxBytes} bytes` }
+    values += valuesIn(chunk)
+    if (values > mostValues) return { said: `more than ${mostValues} values` }
+    chunks.push(chunk)
+    if (isError && bytes >= maxSaidBytes) break
+  }
+  return Buffer.concat(chunks)
 }
 
 /** A page of a hundred items has some ten thousand values. Parsed, each may take a hundred bytes, however short it is. */

@@ -33,6 +33,8 @@ async function judgeBody(
   secrets: readonly string[],
 ): Promise<Judgement> {
   const type = headers['content-type']
+  // It was accepted, and there is nothing to say yet.
+  if (status === 202 && body.length === 0) return { means: 'json', json: null }
   try {
     return { means: 'json', json: await jsonOf(body) }
   } catch {

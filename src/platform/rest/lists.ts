@@ -2,7 +2,17 @@
 import { z } from 'zod'
 import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
-import { maybe, wireId, wireList, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
+import {
+  maybe,
+  wireFlag,
+  wireId,
+  wireList,
+  wireSeconds,
+  wireStatus,
+  wireText,
+  wireTime,
+  wireUrl,
+} from './wire-field.ts'
 import { maybeAt } from './hook-url.ts'
 import { readVariablesAlone } from './variables.ts'
 import { projectOfPipeline } from './normalize.ts'
@@ -11,7 +21,7 @@ import type { HookDelivery, ListedPipeline, PlatformHook, PlatformProject } from
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
-const flag = maybe(z.boolean())
+const flag = maybe(wireFlag)
 
 const projectFields = {
   id: wireId,
@@ -61,7 +71,7 @@ export const restProject = z
     archived: project.archived ?? false,
   }))
 
-const eventFlags = Object.fromEntries(everyFlag.map(name => [name, z.boolean().nullable().optional().catch(undefined)]))
+const eventFlags = Object.fromEntries(everyFlag.map(name => [name, flag]))
 
 function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolean> {
   return Object.fromEntries(everyFlag.flatMap(name => (hook[name] === undefined ? [] : [[name, hook[name] === true]])))

@@ -2,6 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
+import { bounded } from './exchange.ts'
+import { jsonOf } from './answer-json.ts'
 import { known } from '../known.ts'
 import { encodeQuery, type Query } from './query.ts'
 import { createListEnd, cutMessage, type CutBy } from './list-end.ts'
@@ -24,6 +26,8 @@ export interface Reader {
     options: CallOptions,
     query?: Query,
   ) => Promise<z.output<S>>
+  /** A file of JSON, which another host may keep. */
+  readonly file: <S extends z.ZodType>(path: string, schema: S, options: CallOptions) => Promise<z.output<S>>
   /** Sends a change and reads its answer. */
   readonly change: <S extends z.ZodType>(
     path: string,
@@ -43,6 +47,8 @@ export interface Reader {
 /** Called for items of a list that were left out; `list`: the end of its path, as `jobs`. */
 export type OnLeftOut = (list: string, count: number) => void
 
+/** The longest file that is read, bytes. */
+const maxFile = 32 * 1024 * 1024
 /** Most lists that are remembered as cut; the oldest is forgotten first. */
 const maxCutLists = 10_000
 
@@ -120,7 +126,10 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     return next.pathname + next.search
   }
 
-  function readAs<S extends z.ZodType>({ json, endpoint }: RestAnswer, schema: S): z.output<S> {
+  function readAs<S extends z.ZodType>(
+    { json, endpoint }: Pick<RestAnswer, 'json' | 'endpoint'>,
+    schema: S,
+  ): z.output<S> {
     const parsed = schema.safeParse(json)
     if (parsed.success) return parsed.data
     const fields = parsed.error.issues.map(issue => issue.path.join('.') || 'the whole').join(', ')
@@ -130,6 +139,15 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
   return {
     one: async (path, schema, options, query = {}) =>
       readAs(await requester.get(addressOf(path, query), options), schema),
+    file: async (path, schema, options) =>
+      requester.stream(addressOf(path, {}), options, async ({ body, endpoint }) => {
+        const file = await bounded(body, maxFile)
+        if ('said' in file) throw errorOfAnswer('too-large', endpoint, file.said)
+        const json = await jsonOf(file).catch(() => {
+          throw errorOfAnswer('broken-answer', endpoint, `no whole JSON in ${file.length} bytes`)
+        })
+        return readAs({ json, endpoint }, schema)
+      }),
     change: async (path, schema, options, change) =>
       readAs(await requester.change(addressOf(path, {}), change, options), schema),
     pages: async function* (path, schema, { from, max, ...options }, query = {}) {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import {
   maybe,
   wireCount,
+  wireFlag,
   wireId,
   wireList,
   wireMessage,
@@ -20,13 +21,7 @@ import { longestList } from '../wire-read.ts'
 const text = maybe(wireText)
 const time = maybe(wireTime)
 const seconds = maybe(wireSeconds)
-/** "A boolean field in a response may be null; null is treated as false" (REST document, conventions). */
-const flag = maybe(
-  z
-    .boolean()
-    .nullable()
-    .transform(value => value ?? false),
-)
+const flag = maybe(wireFlag)
 const percent = maybe(wirePercent)
 
 const person = maybe(z.object({ id: maybe(wireId), username: text }))

@@ -19,6 +19,12 @@ export function maybe<T extends z.ZodType>(schema: T) {
   return schema.optional().catch(undefined)
 }
 
+/** "A boolean field in a response may be null; null is treated as false" (REST document, conventions). A missing one says nothing. */
+export const wireFlag = z
+  .boolean()
+  .nullable()
+  .transform(is => is === true)
+
 export const wireId = wire(readId)
 export const wireText = wire(readText)
 export const wireMessage = wire(readMessage)

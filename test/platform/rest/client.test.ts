@@ -106,6 +106,14 @@ describe('projects', () => {
 })
 
 describe('hooks', () => {
+  it('take a null boolean for false and a missing one for unknown', async () => {
+    await using platform = await startPlatform(json([{ id: 1, url: 'https://a.example', token_present: null }]))
+    await using test = clientOf(platform.url)
+    const { items } = await allOf(test.client.hooks({ project: 4711 }, poll))
+    expect(items).toMatchObject([{ tokenPresent: false, pipelineEvents: false, hasTemplate: false }])
+    expect(items[0]).not.toHaveProperty('signingTokenPresent')
+  })
+
   it('of a project or a group say what they send and whether they are off', async () => {
     await using platform = await startPlatform(json(fixture('hooks.json')))
     await using test = clientOf(platform.url)
