@@ -1,11 +1,11 @@
 // Writes docs/INVENTORY.md from the table of collectors.
-import { code, table } from '../../lib/markdown.ts'
-import { collectors } from './collectors.ts'
-import { hour, minute } from './collector.ts'
-import { maxPoints, requestsAnHour } from '../../model/inventory.ts'
-import { maxPages, maxQueryBytes, maxRows } from './query.ts'
-import { maxScopes } from './feature-flags.ts'
-import { maxListed } from '../rest/asking.ts'
+import { code, table } from '../../src/lib/markdown.ts'
+import { collectors } from '../../src/platform/inventory/collectors.ts'
+import { hour, minute } from '../../src/platform/inventory/collector.ts'
+import { maxPoints, requestsAnHour } from '../../src/model/inventory.ts'
+import { maxPages, maxQueryBytes, maxRows } from '../../src/platform/inventory/query.ts'
+import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
+import { maxListed } from '../../src/platform/rest/asking.ts'
 
 /** Markdown, ending in a line feed. */
 export function inventoryReference(): string {
