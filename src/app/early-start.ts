@@ -4,13 +4,13 @@ import { createSteps, type Steps } from './steps.ts'
 import { openOwnStore } from '../store/open-store.ts'
 import { patience } from '../store/store-location.ts'
 import { walPositions } from '../store/sqlite/wal/positions.ts'
-import { lowerPriority } from '../lib/lower-priority.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { takeIngressThread, type Ingress } from './ingress-thread-handle.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from './profile.ts'
 import type { Store } from '../store/ports/store.ts'
+import { constants, getPriority, setPriority } from 'node:os'
 
 export interface EarlyStartOptions {
   readonly config: Config<ProfileName>
@@ -56,5 +56,18 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
   } catch (error) {
     await steps.stop(0)
     throw error
+  }
+}
+
+/** Nice levels. With 5 more, a thread still gets a quarter of a processor that it shares with a normal thread. */
+const difference = 5
+
+/** Of the main thread. On Linux only, where priorities belong to threads; nothing happens where the system forbids it. */
+function lowerPriority(): void {
+  if (process.platform !== 'linux') return
+  try {
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + difference))
+  } catch {
+    // The priority stays as it is.
   }
 }

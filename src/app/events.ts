@@ -1,6 +1,5 @@
 // Events by which one part of the daemon wakes another. An event that nobody listens to yet does no harm: every loop looks into the store when it
 // starts, and from time to time.
-import { createEmitter } from '../lib/emitter.ts'
 
 export type DaemonEvents = ReturnType<typeof createEvents>
 
@@ -18,5 +17,22 @@ export function createEvents() {
     enriched: createEmitter(),
     /** Snapshots were taken, and outbox entries written. */
     pending: createEmitter(),
+  }
+}
+
+interface Emitter<Facts extends readonly unknown[] = []> {
+  /** Calls every listener, in the order in which they came. */
+  emit(...facts: Facts): void
+  /** The listener must not throw. */
+  on(listener: (...facts: Facts) => void): void
+}
+
+function createEmitter<Facts extends readonly unknown[] = []>(): Emitter<Facts> {
+  const listeners: ((...facts: Facts) => void)[] = []
+  return {
+    emit: (...facts) => {
+      for (const listener of listeners) listener(...facts)
+    },
+    on: listener => void listeners.push(listener),
   }
 }

@@ -2,12 +2,14 @@
 import { costsOf } from './config-costs.ts'
 import { describeConfig, shown } from '../config/describe.ts'
 import { describeFault, describeSource } from '../config/config-fault.ts'
-import { inventoryCosts } from './inventory-costs.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../config/load.ts'
 import { profiles } from '../app/profile.ts'
-import { tryQueries } from './config-online.ts'
 import type { Config } from '../config/options.ts'
 import type { Environment } from '../config/variables.ts'
+import { askQuery } from '../platform/inventory/query.ts'
+import { call, platformClient } from './doctor/platform.ts'
+import { querySpecOf } from '../app/inventory.ts'
+import { reasonOf } from '../lib/fault.ts'
 
 export interface ConfigCheckOptions {
   /** The YAML file; else `PIPESPAN_CONFIG` names it. */
@@ -48,13 +50,9 @@ export async function configCheck(
   }
   if (show === true) io.stdout.write(describeConfig(loaded))
   else io.stdout.write('The configuration is valid.\n')
-  for (const cost of allCosts(loaded.config)) io.stdout.write(`${cost}\n`)
+  for (const cost of costsOf(loaded.config)) io.stdout.write(`${cost}\n`)
   for (const { ok, what } of tried ?? []) io.stdout.write(`${ok ? '✓' : '✗'} ${what}\n`)
   return failed ? 2 : 0
-}
-
-function allCosts(config: Config): string[] {
-  return [...costsOf(config), ...inventoryCosts(config)]
 }
 
 function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
@@ -68,5 +66,36 @@ function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
     value: shown(setting),
     source: describeSource(setting.source),
   }))
-  return { ok, faults: [], warnings, costs: allCosts(loaded.config), ...(show ? { settings } : {}) }
+  return { ok, faults: [], warnings, costs: costsOf(loaded.config), ...(show ? { settings } : {}) }
+}
+
+interface OnlineFinding {
+  readonly ok: boolean
+  readonly what: string
+}
+
+/** Runs each configured query once. */
+async function tryQueries(config: Config): Promise<OnlineFinding[]> {
+  if (config.queries.length === 0) return [{ ok: true, what: 'No queries are configured.' }]
+  const client = platformClient(config)
+  if (client === undefined) {
+    return [{ ok: false, what: 'Queries cannot be checked without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.' }]
+  }
+  const found: OnlineFinding[] = []
+  try {
+    for (const query of config.queries) {
+      try {
+        const { points } = await askQuery(querySpecOf(query), client.asking(call))
+        const [first] = points
+        const values =
+          points.length === 1 && first !== undefined ? JSON.stringify(first.value) : `${points.length} points`
+        found.push({ ok: true, what: `${query.metric}: ${values}.` })
+      } catch (error) {
+        found.push({ ok: false, what: `${query.metric}: ${reasonOf(error)}` })
+      }
+    }
+  } finally {
+    await client.close()
+  }
+  return found
 }

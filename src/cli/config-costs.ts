@@ -1,5 +1,7 @@
 // How many requests to the platform's API the configured features cost, in sentences for people.
 import type { Config } from '../config/options.ts'
+import { ingestThings, inventoryOf } from '../app/inventory.ts'
+import { requestsAnHour } from '../model/inventory.ts'
 
 const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
 
@@ -11,6 +13,8 @@ export function costsOf(config: Config): string[] {
     ...incidentCosts(config),
     ...auditCosts(config),
     ...hookCosts(config),
+    ...inventoryCosts(config),
+    ...ingestCosts(config),
   ]
 }
 
@@ -75,4 +79,23 @@ function logCosts({ sections, logs }: Config['job']): string {
   const words = chosen.includes('all') ? meanings.all : chosen.map(one => meanings[one]).join(' or ')
   const switches = [sections.length > 0 && 'PIPESPAN_JOB_SECTIONS', logs.length > 0 && 'PIPESPAN_JOB_LOGS']
   return `Job logs and reports (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}`
+}
+
+function ingestCosts(config: Config): string[] {
+  const things = ingestThings(config)
+  if (things.length === 0) return []
+  return [`Ingest tokens: ${requestsAnHour(things)} requests an hour to the observability instance.`]
+}
+
+function inventoryCosts(config: Config): string[] {
+  const { platform } = config
+  const things = inventoryOf(config)
+  if (things.length === 0) return []
+  if (platform.url === undefined || platform.token.current() === undefined) {
+    return ['Inventory and queries: nothing is requested without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
+  }
+  const kinds = [...new Set(things.map(({ kind }) => kind))]
+  return [
+    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
+  ]
 }

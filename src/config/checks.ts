@@ -3,7 +3,6 @@ import { describeSource, type ConfigFault, type Source, type Wrong } from './con
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
-import { unreachableRules } from './cost-checks.ts'
 import { wrongPair } from './file-kinds.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
@@ -259,4 +258,30 @@ function unusedToken(config: Config, sources: ReadonlyMap<string, Source>): stri
     `${describeSource(source)}: observability.token is only sent to the destination "default", which does not exist. ` +
       'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
   ]
+}
+
+/** Rules that are never used, because a rule before them matches every job, and the first match wins. */
+function unreachableRules(
+  { costs: { rules } }: Config,
+  sources: ReadonlyMap<string, Source>,
+  faulty: ReadonlySet<string>,
+): ConfigFault[] {
+  const first = rules.findIndex(({ match }, index) => {
+    const keys = ['tags', 'type', 'project'] as const
+    return keys.every(key => isEmpty(match[key]) && !faulty.has(`costs.rules[${index}].match.${key}`))
+  })
+  if (first === -1) return []
+  return rules.slice(first + 1).map((_, after): ConfigFault => {
+    const setting = `costs.rules[${first + 1 + after}].name`
+    return {
+      setting,
+      source: sources.get(setting) ?? { from: 'default' },
+      what: `This rule is never used: costs.rules[${first}] before it matches every job.`,
+      remedy: `Move it before that rule, or add a match to that rule.`,
+    }
+  })
+}
+
+function isEmpty(value: string | readonly string[] | undefined): boolean {
+  return value === undefined || value.length === 0
 }

@@ -1,8 +1,7 @@
 // The options of events: webhook events that are about no pipeline, and audit events.
 import { boolean, duration, oneOf } from './plain-kinds.ts'
-import { itemsOf, listSchema } from './list-kinds.ts'
+import { itemsOf, listSchema, wordsOf } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
-import { wordsOf } from './word-kinds.ts'
 import type { Kind } from './kind.ts'
 
 const auditSources: Kind<readonly string[]> = {

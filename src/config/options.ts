@@ -1,24 +1,72 @@
 // The one table of options. YAML keys, --help, the reference and the editors' schema are generated from it. The option at
 // `store.maxSize` is `store.max_size` in YAML and PIPESPAN_STORE_MAX_SIZE in the environment.
 import { attributes } from './pair-kinds.ts'
-import { boolean, byteSize, duration, oneOf, path, text } from './plain-kinds.ts'
+import { boolean, byteSize, duration, oneOf, path, text, decimal, rateName, integer } from './plain-kinds.ts'
 import { eventOptions } from './event-options.ts'
-import { costOptions } from './cost-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
 import { inventoryOptions, queryOptions } from './inventory-options.ts'
 import { jobOptions, redact, reportOptions } from './job-options.ts'
-import { list } from './list-kinds.ts'
+import { list, patterns } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { metricOptions } from './metric-options.ts'
 import { otlpOptions } from './otlp-options.ts'
 import { pageOptions, traceLink } from './page-options.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
-import { secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
-import { regressionOptions } from './regression-options.ts'
+import { secretSetting, setting, type ConfigOf, type Group, type Profiles, Each } from './option.ts'
 import { selectionOptions } from './selection-options.ts'
 import { selfOptions } from './self-options.ts'
+
+/** What a minute of a job costs, by the runner that it ran on. */
+const costOptions = {
+  unit: setting(text, {
+    variable: 'PIPESPAN_COSTS_UNIT',
+    default: 'min',
+    says: 'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
+    example: 'EUR',
+  }),
+  rules: new Each(
+    {
+      name: setting(rateName, {
+        required: true,
+        says: 'Name of the rate in metrics; several rules may share a name.',
+      }),
+      match: {
+        tags: setting(list, { says: 'Tags of the runner, or requested by the job; all must match.' }),
+        type: setting(oneOf(['instance_type', 'group_type', 'project_type']), { says: 'Runner type.' }),
+        project: setting(patterns, { says: 'Patterns of the full project path.' }),
+      },
+      perMinute: setting(decimal, { default: '1', says: 'Price per minute.' }),
+      factor: setting(decimal, { default: '1', says: 'Factor for its minutes.' }),
+    },
+    'The price table: cost = minutes × per_minute × factor, by the first rule whose conditions all match; a rule without `match` matches every job. Jobs that no rule matches are counted as `unpriced`. Without rules no costs are computed.',
+  ),
+}
+
+/** How much slower or less reliable a pipeline or job must be to be flagged. */
+const regressionOptions = {
+  enabled: setting(boolean, {
+    variable: 'PIPESPAN_REGRESSIONS_ENABLED',
+    default: 'true',
+    says: 'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
+  }),
+  slower: setting(integer({ min: 5, max: 1000 }), {
+    variable: 'PIPESPAN_REGRESSIONS_SLOWER',
+    default: '25',
+    says: 'How much slower than usual a run must be to count as slow, in percent.',
+  }),
+  slowerBy: setting(duration, {
+    variable: 'PIPESPAN_REGRESSIONS_SLOWER_BY',
+    default: '30s',
+    says: 'How much longer than usual a run must take to count as slow, in addition to the percentage.',
+  }),
+  failing: setting(integer({ min: 5, max: 90 }), {
+    variable: 'PIPESPAN_REGRESSIONS_FAILING',
+    default: '20',
+    says: 'By how many percentage points the failure rate must rise to be flagged.',
+  }),
+}
 
 /** The table, by the headings of the reference. Vendor words come from the profiles. */
 export function optionTable<P extends string>(profiles: Profiles<P>) {

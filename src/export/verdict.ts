@@ -8,8 +8,7 @@ import {
   ProtobufTraceSerializer,
 } from '@opentelemetry/otlp-transformer'
 import { isJson, isWebPage, shorten, messageOf } from './backend-message.ts'
-import { httpDate } from '../lib/http-date.ts'
-import { retryAfter } from '../lib/retry-after.ts'
+import { httpDate, retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
 

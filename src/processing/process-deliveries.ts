@@ -1,9 +1,7 @@
 // Writes what decoded deliveries report into the store, as runs or events: many in one transaction, and one by one if that fails, to find the one to
 // blame.
 import { mergeWork, type MergeRules } from './merge-observations.ts'
-import { changeOfEvent } from '../model/change-event.ts'
-import { incidentOfEvent } from '../model/incident-event.ts'
-import { deploymentOfEvent } from '../model/deployment-event.ts'
+import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'

@@ -5,12 +5,11 @@ import type { Secret } from '../lib/secret.ts'
 import type { CreatedToken } from './ingest-tokens.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { InstanceError } from './instance-error.ts'
-import type { HeldToken, Journal } from './journal.ts'
-import { adopted, begun, created, deferred, over } from './journal-entries.ts'
+import { adopted, begun, created, deferred, over, type HeldToken, type Journal } from './journal.ts'
 import type { ListedToken } from './listed-token.ts'
-import { provePatiently } from './patience.ts'
 import { RotationError } from './rotation-error.ts'
 import type { RotationSession } from './rotation-session.ts'
+import type { Proof } from './otlp-proof.ts'
 
 /** Until the value is written to the target, only this process has it. If it is unusable, rolls back and throws. */
 export async function makeToken(session: RotationSession): Promise<Secret> {
@@ -129,5 +128,16 @@ export async function discard({ log, parts }: RotationSession, token: HeldToken)
     )
   } else {
     await log.advance(over(log.journal), 'over', `Token ${token.id} was never used and is revoked.`)
+  }
+}
+
+/** Tests the token until the endpoint accepts it, for a while: a new token may take a moment to become valid. */
+export async function provePatiently({ parts, pace, target }: RotationSession, token: Secret): Promise<Proof> {
+  const until = elapsed(parts.clock) + pace.patienceMs
+  for (;;) {
+    const proof = await parts.prove(token)
+    if (proof.kind === 'accepted' || elapsed(parts.clock) >= until) return proof
+    await parts.clock.sleep(pace.pollMs)
+    await target.renew()
   }
 }

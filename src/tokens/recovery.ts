@@ -9,8 +9,7 @@
 // | written … revoking | another value | somebody else wrote it: the new token counts as an older one; a new rotation may begin |
 import type { Secret } from '../lib/secret.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { hasReached, type RotationUnderWay } from './journal.ts'
-import { disowned, over, written } from './journal-entries.ts'
+import { hasReached, type RotationUnderWay, disowned, over, written } from './journal.ts'
 import type { ListedToken } from './listed-token.ts'
 import { appearedSince, discard } from './new-token.ts'
 import type { RotationSession } from './rotation-session.ts'

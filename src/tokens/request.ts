@@ -1,7 +1,6 @@
 // One HTTP request with a time limit and a bounded answer. The outcome is a union; nothing is thrown.
 import { Agent, request, type Dispatcher } from 'undici'
-import { httpDate } from '../lib/http-date.ts'
-import { retryAfter } from '../lib/retry-after.ts'
+import { httpDate, retryAfter } from '../lib/retry-after.ts'
 import { strangerBy } from '../lib/stranger.ts'
 import { briefly, redact } from '../lib/redaction.ts'
 

@@ -20,11 +20,20 @@
 import type { Secret } from '../lib/secret.ts'
 import { expectation, waitForDaemons } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { ageOf, blankJournal, hasReached, type HeldToken } from './journal.ts'
-import { adopted, disowned, over, revoked, stepped, written } from './journal-entries.ts'
+import {
+  ageOf,
+  blankJournal,
+  hasReached,
+  type HeldToken,
+  adopted,
+  disowned,
+  over,
+  revoked,
+  stepped,
+  written,
+} from './journal.ts'
 import { createLogbook, newestJournal } from './logbook.ts'
-import { makeToken, notHeld } from './new-token.ts'
-import { provePatiently } from './patience.ts'
+import { makeToken, notHeld, provePatiently } from './new-token.ts'
 import { recover } from './recovery.ts'
 import { RotationBusy, RotationError } from './rotation-error.ts'
 import {

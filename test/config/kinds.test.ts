@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { attributes, headers } from '../../src/config/pair-kinds.ts'
 import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from '../../src/config/address-kinds.ts'
 import { boolean, byteSize, duration, integer, oneOf, timeout } from '../../src/config/plain-kinds.ts'
-import { list, patterns, someOf } from '../../src/config/list-kinds.ts'
-import { wordsOf } from '../../src/config/word-kinds.ts'
+import { list, patterns, someOf, wordsOf } from '../../src/config/list-kinds.ts'
 import type { Kind, Raw } from '../../src/config/kind.ts'
 
 /** The value, or `wrong`. */

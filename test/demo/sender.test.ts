@@ -3,8 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { generate, generatePipeline } from '../../src/demo/platform/generate.ts'
-import { lengthOf, LivePlatform } from '../../src/demo/platform/live.ts'
-import { LiveClock } from '../../src/demo/platform/live-clock.ts'
+import { lengthOf, LivePlatform, LiveClock } from '../../src/demo/platform/live.ts'
 import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/demo/platform/sender.ts'
 
 interface Arrival {

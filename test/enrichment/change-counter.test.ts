@@ -1,8 +1,8 @@
 // Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { changeOfEvent } from '../../src/model/change-event.ts'
+import { changeOfEvent } from '../../src/model/event-reports.ts'
 import { changeStates, type Change, type ChangeState } from '../../src/model/change.ts'
-import { changePayload, type ChangeAction, type SimChange } from '../../src/demo/platform/change-payload.ts'
+import { changePayload, type ChangeAction, type SimChange } from '../../src/demo/platform/changes.ts'
 import { countedChanges, createOnceCounter, type OnceCounter } from '../../src/enrichment/once-counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../flow/world.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'

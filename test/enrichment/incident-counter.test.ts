@@ -10,7 +10,7 @@ import {
 } from '../../src/enrichment/once-counter.ts'
 import { createIncidentPoller } from '../../src/discovery/incidents.ts'
 import { day, hour, instance, minute, t0 } from '../flow/world.ts'
-import { incidentOfEvent } from '../../src/model/incident-event.ts'
+import { incidentOfEvent } from '../../src/model/event-reports.ts'
 import { isFull } from '../full.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { newDatabase } from '../store/new-database.ts'

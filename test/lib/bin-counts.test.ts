@@ -1,8 +1,7 @@
 // Bins that are counted in lists are those that would be counted in objects.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { BinCounts } from '../../src/lib/bin-counts.ts'
-import { binOf, plusBins, type Bins } from '../../src/lib/log-bins.ts'
+import { BinCounts, binOf, plusBins, type Bins } from '../../src/lib/log-bins.ts'
 
 const values = fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { maxLength: 60 })
 

@@ -1,7 +1,7 @@
 // Promises about what is known of a change: reports come in any order and more than once.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changeOfEvent } from '../../src/model/change-event.ts'
+import { changeOfEvent } from '../../src/model/event-reports.ts'
 import { changeOfRun, mergeChange, observedChange, viewChange, type Change } from '../../src/model/change.ts'
 import { observedRun } from '../../src/model/run.ts'
 import { runs } from '../full.ts'

@@ -4,7 +4,7 @@ import { at, event as pipelineEvent, everything, instance, job, minute, rules, s
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { delivery } from './exercise.ts'
-import { deploymentOfEvent } from '../../src/model/deployment-event.ts'
+import { deploymentOfEvent } from '../../src/model/event-reports.ts'
 import { event, exportedEvents } from './events-exercise.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'

@@ -15,7 +15,7 @@ import { shownSpans, type ShownSpan } from '../../src/telemetry/shown-span.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { toSpans } from '../../src/telemetry/traces.ts'
-import { userKindOf } from '../../src/telemetry/mapping/pipeline-facts.ts'
+import { userKindOf } from '../../src/telemetry/mapping/pipeline.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })

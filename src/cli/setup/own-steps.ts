@@ -1,10 +1,10 @@
 // The steps on this machine and at the observability instance: the webhook's secret, the ingest token, the configuration, the Secret.
-import { randomBytes } from 'node:crypto'
-import { writeOwnFile } from './own-file.ts'
+import { randomBytes, createHash } from 'node:crypto'
 import { configurationOf, fileNames, manifestOf, pathIn, secretIn } from './files.ts'
-import { replaceFile } from '../../tokens/durable-file.ts'
+import { replaceFile, readIfThere } from '../../tokens/durable-file.ts'
 import type { SetupAnswers } from './answers.ts'
-import type { SetupStep } from './step.ts'
+import type { SetupStep, StepOutcome } from './step.ts'
+import type { SetupJournal } from './journal.ts'
 
 export function webhookSecret(answers: SetupAnswers): SetupStep {
   const file = pathIn(answers, 'webhook')
@@ -91,4 +91,34 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
       return { is: 'done', said: `${written.said} Apply it, then delete it.` }
     },
   }
+}
+
+/**
+ * Writes a file that this setup may replace as long as nobody has changed it: what a person changed, or had there before, is kept. `step`: its journal
+ * entry has the digests of what was written, and of what is about to be written. `what`: names the file in sentences.
+ */
+async function writeOwnFile(
+  { journal }: { readonly journal: SetupJournal },
+  step: string,
+  { path, content, what }: { readonly path: string; readonly content: string; readonly what: string },
+): Promise<StepOutcome> {
+  const before = await readIfThere(path)
+  const known = journal.of(step)?.facts.digests
+  const digests = Array.isArray(known) ? known.map(String) : []
+  if (before !== undefined && before !== content && !digests.includes(digestOf(before))) {
+    if (digests.length === 0) {
+      const said = `${path} was not written by this setup and is kept: move it away, or use another folder.`
+      return { is: 'waiting', said }
+    }
+    return { is: 'done', said: `${what} ${path} was changed since and is kept.` }
+  }
+  // The digests of the last version and of this one: after an interruption the file may be either.
+  await journal.note(step, 'begun', { digests: [...digests.slice(-1), digestOf(content)] })
+  await replaceFile(path, content)
+  await journal.note(step, 'done')
+  return { is: 'done', said: `${what} is ${path}.` }
+}
+
+function digestOf(content: string): string {
+  return createHash('sha256').update(content).digest('hex')
 }

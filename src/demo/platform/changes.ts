@@ -1,12 +1,12 @@
-// The life of the simulated platform's merge requests: opened a little before their first pipeline; after a pipeline that passed,
+// The simulated platform's merge requests: their events, and their life. They are opened a little before their first pipeline; after a pipeline that passed,
 // approved and merged, or now and then closed.
-import { changePayload, type ChangeAction, type SimChange } from './change-payload.ts'
-import { users } from './world.ts'
+import { users, type SimProject, type SimUser } from './world.ts'
 import type { Delivery } from './delivery.ts'
 import type { News } from './lifecycle.ts'
 import type { Random } from './random.ts'
 import type { SimPipeline } from './state.ts'
 import type { Timeline } from './timeline.ts'
+import { wireProject, wireTime, wireUser } from './wire-words.ts'
 
 /** Call it with the news of pipelines. `send` gets the events of their merge requests. */
 export function createChanges(
@@ -50,5 +50,46 @@ export function createChanges(
     const change = changes.get(name)
     if (change === undefined) begin(pipeline, name)
     else if (pipeline.status === 'success' && change.state === 'opened') end(change, pipeline)
+  }
+}
+
+export type ChangeAction = 'open' | 'update' | 'approval' | 'approved' | 'unapproved' | 'close' | 'reopen' | 'merge'
+
+export interface SimChange {
+  readonly id: number
+  readonly iid: number
+  readonly project: SimProject
+  readonly title: string
+  readonly sourceBranch: string
+  readonly targetBranch: string
+  readonly createdAt: number
+  state: 'opened' | 'closed' | 'merged'
+}
+
+export function changePayload(
+  { id, iid, project, title, sourceBranch, targetBranch, createdAt, state }: SimChange,
+  { action, at, user }: { readonly action: ChangeAction; readonly at: number; readonly user: SimUser },
+  instance: string,
+): object {
+  return {
+    object_kind: 'merge_request',
+    event_type: 'merge_request',
+    user: wireUser(user),
+    project: wireProject(project, instance),
+    object_attributes: {
+      ...{ id, iid, title, state, action, author_id: user.id },
+      description: '',
+      source_branch: sourceBranch,
+      target_branch: targetBranch,
+      source_project_id: project.id,
+      target_project_id: project.id,
+      created_at: wireTime(createdAt),
+      updated_at: wireTime(at),
+      draft: title.startsWith('Draft:'),
+      work_in_progress: title.startsWith('Draft:'),
+      url: `${instance}/${project.path}/-/merge_requests/${iid}`,
+    },
+    labels: [],
+    changes: {},
   }
 }

@@ -4,7 +4,6 @@ import { createChanges } from './changes.ts'
 import { createIncidents } from './incidents.ts'
 import { deliveryOf, deploymentOf, type Delivery } from './delivery.ts'
 import { Lifecycle } from './lifecycle.ts'
-import { LiveClock } from './live-clock.ts'
 import { Random } from './random.ts'
 import { allScenarios, scenarios, type ScenarioName } from './scenarios.ts'
 import { WebhookSender, type SendCounts, type SendOptions } from './sender.ts'
@@ -133,5 +132,32 @@ export class LivePlatform {
       if (next === undefined) return
       await systemClock.sleep(this.#clock.until(next), signal)
     }
+  }
+}
+
+/** The clock starts in the past and runs faster than the real one until it has caught up, so no time is ever in the future. */
+export class LiveClock {
+  readonly #start: number
+  readonly #speed: number
+  readonly #began = Date.now()
+  readonly #beganAt = performance.now()
+
+  /** `start`: its first time, Unix ms, at most the real time. `speed`: its seconds per real second, at least 1. */
+  constructor(start: number, speed: number) {
+    this.#start = Math.min(start, this.#began)
+    this.#speed = speed
+  }
+
+  /** Unix ms. */
+  get now(): number {
+    const passed = performance.now() - this.#beganAt
+    return Math.min(this.#start + passed * this.#speed, this.#began + passed)
+  }
+
+  /** Real ms until it shows this time; 0 if that has passed. */
+  until(at: number): number {
+    const passed = performance.now() - this.#beganAt
+    const needed = Math.max((at - this.#start) / this.#speed, at - this.#began)
+    return Math.max(0, needed - passed)
   }
 }

@@ -1,6 +1,14 @@
-// Makes answers of the REST API from the state: pipelines, jobs, bridges, projects. Times are ISO 8601 with milliseconds.
+// Makes answers of the REST API from the state: pipelines, jobs, bridges, projects, commits. Times are ISO 8601 with milliseconds.
 import { hasWarnings } from './composite-status.ts'
-import { committedAt, durationOf, isOver, latestJobs, type SimJob, type SimPipeline } from './state.ts'
+import {
+  committedAt,
+  durationOf,
+  isOver,
+  latestJobs,
+  type SimJob,
+  type SimPipeline,
+  type PlatformState,
+} from './state.ts'
 import { secondsBetween } from './wire-words.ts'
 import { artifactsOf } from './job-artifacts.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
@@ -177,4 +185,25 @@ function restRunner(runner: SimRunner | undefined): object | null {
 
 function iso(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString()
+}
+
+/**
+ * The commits of a range; on the simulated platform a branch has one commit for each of its pipelines. `range`: `from..to`; each a full or short revision, `to` may be a branch. Undefined if the
+ * project has no revision `from`.
+ */
+export function restCommits(state: PlatformState, project: SimProject, range: string): object[] | undefined {
+  const [from = '', to = ''] = range.split('..')
+  const own = [...state.pipelines.values()].filter(one => one.project.id === project.id)
+  const commits = new Map(own.map(one => [one.sha, { sha: one.sha, ref: one.ref, at: committedAt(one) }]))
+  const found = (name: string) => [...commits.values()].find(({ sha }) => name !== '' && sha.startsWith(name))
+  const first = found(from)
+  const last = found(to)
+  if (first === undefined) return undefined
+  return [...commits.values()]
+    .filter(one => one.at > first.at && (last === undefined ? one.ref === to : one.at <= last.at))
+    .sort((a, b) => b.at - a.at)
+    .map(({ sha, at }) => {
+      const date = new Date(at).toISOString()
+      return { id: sha, short_id: sha.slice(0, 8), authored_date: date, committed_date: date }
+    })
 }

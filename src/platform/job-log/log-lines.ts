@@ -1,6 +1,5 @@
 // Turns the kept lines of a job's log into what is exported: each with a time, redacted, in chunks that fit one request. Redacting a megabyte takes a
 // while, so other work gets its turns.
-import { inBytes } from '../../lib/in-bytes.ts'
 import { inTurns, type RedactText } from '../text-redaction.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { KeptLine } from './line-ring.ts'
@@ -89,4 +88,14 @@ async function* linesOf({
   }
   for (const line of lines.tail) yield await exportedLine(line)
   if (!isWhole) yield note(last.number + 1, `[the log is longer: only ${readMax} bytes of it are read]`)
+}
+
+/** Cuts a text to a number of bytes of UTF-8, never within a character. */
+function inBytes(text: string, most: number): string {
+  if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return text
+  const bytes = Buffer.from(text)
+  let end = most
+  // A byte 10xxxxxx continues a character.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return bytes.toString('utf8', 0, end)
 }

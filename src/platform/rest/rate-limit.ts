@@ -1,6 +1,5 @@
 // Reads the platform's rate limit from an answer's headers: `RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`.
-import { httpDate } from '../../lib/http-date.ts'
-import { retryAfter } from '../../lib/retry-after.ts'
+import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { BudgetFacts } from '../port/budget.ts'
 

@@ -1,6 +1,6 @@
 // Figures over time of chunks that were read and are not yet written: added up in memory, so that each is written once for many
 // chunks. Pure.
-import { BinCounts } from '../../lib/bin-counts.ts'
+import { BinCounts } from '../../lib/log-bins.ts'
 import {
   day,
   hour,

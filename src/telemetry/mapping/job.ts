@@ -1,7 +1,6 @@
 // The attributes of a job or bridge, for its span and its log record.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME, ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
-import { artifactsSize, deploymentStatusOf, failureDomainOf, logSize } from './job-facts.ts'
 import { deploys } from '../../model/deployment.ts'
 import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from './statuses.ts'
 import {
@@ -18,9 +17,13 @@ import {
   ATTR_DEPLOYMENT_STATUS,
   CICD_WORKER_STATE_VALUE_AVAILABLE,
   CICD_WORKER_STATE_VALUE_OFFLINE,
+  DEPLOYMENT_STATUS_VALUE_FAILED,
+  DEPLOYMENT_STATUS_VALUE_SUCCEEDED,
 } from './semconv.ts'
 import { jobsUrl } from './urls.ts'
 import { milliseconds, type AttributeRow } from './row.ts'
+import { logArtifact } from '../../model/observation.ts'
+import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
 
 export interface JobSubject {
   readonly chunk: Chunk
@@ -125,4 +128,27 @@ function urlOf({ job, jobsUrl: url }: JobSubject): string | undefined {
 function workerStateOf(active: boolean | undefined): string | undefined {
   if (active === undefined) return undefined
   return active ? CICD_WORKER_STATE_VALUE_AVAILABLE : CICD_WORKER_STATE_VALUE_OFFLINE
+}
+
+/** Undefined if it is no failure. */
+function failureDomainOf(outcome: Outcome): FailureMeaning['domain'] | undefined {
+  return errorTypeOf(outcome) === undefined ? undefined : meaningOf(outcome.reason ?? '').domain
+}
+
+/** Bytes of all artifacts and reports, without the log; undefined if none is known. */
+function artifactsSize({ artifactSizes }: JobSnapshot): number | undefined {
+  if (artifactSizes === undefined) return undefined
+  const sizes = Object.entries(artifactSizes).filter(([type]) => type !== logArtifact)
+  return sizes.length === 0 ? undefined : sizes.reduce((sum, [, size]) => sum + size, 0)
+}
+
+function logSize({ artifactSizes }: JobSnapshot): number | undefined {
+  return artifactSizes?.[logArtifact]
+}
+
+/** The conventions only have the two final states of a deployment. */
+function deploymentStatusOf(job: JobSnapshot): string | undefined {
+  if (!deploys(job)) return undefined
+  if (job.status === 'success') return DEPLOYMENT_STATUS_VALUE_SUCCEEDED
+  return job.status === 'failed' ? DEPLOYMENT_STATUS_VALUE_FAILED : undefined
 }

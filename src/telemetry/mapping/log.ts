@@ -1,5 +1,7 @@
-// The attributes that a log record has in addition to those of its span.
+// The attributes of log records: those that a record has in addition to those of its span, and those of a line of a job's log.
 import type { AttributeRow } from './row.ts'
+import type { JobInside, LogLine } from '../../model/inside.ts'
+import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'
@@ -10,4 +12,22 @@ export interface LogSubject {
 export const logAttributes: readonly AttributeRow<LogSubject>[] = [
   { keys: ['log.level'], type: 'string', when: 'always', note: "the severity's text", value: ({ level }) => level },
   { keys: ['log.source'], type: 'string', when: 'always', note: '`pipeline` or `job`', value: ({ source }) => source },
+]
+
+interface LogLineSubject {
+  readonly job: JobInside['job']
+  readonly line: LogLine
+}
+
+const recurs = true
+const prefix = 'platform.cicd.pipeline.task.'
+
+// prettier-ignore
+export const logLineAttributes: readonly AttributeRow<LogLineSubject>[] = [
+  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], recurs, type: 'string', when: 'always', value: ({ job }) => String(job.id) },
+  { keys: [ATTR_CICD_PIPELINE_TASK_NAME], recurs, type: 'string', when: 'always', value: ({ job }) => job.name ?? '' },
+  { keys: ['log.iostream'], recurs, type: 'string', when: 'the line has a timestamp', note: '`stdout` or `stderr`', value: ({ line }) => line.stream },
+  { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'within a section', note: 'the innermost', value: ({ line }) => line.sectionName },
+  { keys: [`${prefix}log.line`], type: 'int', when: 'always', note: 'from 1', value: ({ line }) => line.number },
+  { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no timestamp', note: 'always true', value: ({ line }) => line.estimated },
 ]

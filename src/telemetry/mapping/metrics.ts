@@ -1,7 +1,7 @@
 // The metrics of attempts: name, type, unit, attributes, and what an attempt adds.
 import { durationsOf, type Chunk } from '../../model/chunk.ts'
 import { sectionSeries } from './section.ts'
-import { pipelineOutcome } from './pipeline.ts'
+import { pipelineOutcome, feedbackTime } from './pipeline.ts'
 import { errorTypeOf } from './statuses.ts'
 import { pipelineTimes } from '../span-time.ts'
 import {
@@ -35,9 +35,11 @@ import {
   reportedFindings,
   reportedMetricAttributes,
   reportedMetrics,
+  testCaseAttributes,
+  testCases,
+  testSuiteAttributes,
+  testSuites,
 } from './report-metrics.ts'
-import { testCaseAttributes, testCases, testSuiteAttributes, testSuites } from './test-metrics.ts'
-import { feedbackTime } from './pipeline-facts.ts'
 import type { AttributeRow } from './row.ts'
 
 /** A metric without its points. */

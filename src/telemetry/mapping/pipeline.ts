@@ -21,9 +21,9 @@ import {
   VCS_REF_HEAD_TYPE_VALUE_BRANCH,
   VCS_REF_HEAD_TYPE_VALUE_TAG,
 } from './semconv.ts'
-import { feedbackTime, userKindOf } from './pipeline-facts.ts'
 import { pipelineUrl } from './urls.ts'
 import { milliseconds, notBlank, type AttributeRow } from './row.ts'
+import type { Millis } from '../../model/instant.ts'
 
 const always = 'always'
 const known = 'known'
@@ -123,4 +123,24 @@ function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
 /** The first pipeline of a branch has a `before_sha` of zeros. */
 function realRevision(sha: string | undefined): string | undefined {
   return sha === undefined || /^0*$/.test(sha.trim()) ? undefined : sha
+}
+
+/** The platform's names of the users of project and group tokens, and of service accounts. */
+const botName = /^(?:project|group)_.*_bot/
+const serviceAccount = 'service_account'
+
+/** Undefined if the name is unknown. */
+export function userKindOf(username: string | undefined): 'human' | 'bot' | 'service_account' | undefined {
+  if (username === undefined) return undefined
+  if (botName.test(username)) return 'bot'
+  return username.startsWith(`${serviceAccount}_`) ? serviceAccount : 'human'
+}
+
+/** ms from the commit to the end; undefined for pipelines that no author waits for, such as schedules and retries. */
+export function feedbackTime({ attempt, pipeline }: Pick<Chunk, 'attempt' | 'pipeline'>): Millis | undefined {
+  const { source, committedAt } = pipeline.facts
+  const { finishedAt } = pipeline
+  if (attempt > 1 || (source !== 'push' && source !== 'merge_request_event')) return undefined
+  if (committedAt === undefined || finishedAt === undefined || finishedAt < committedAt) return undefined
+  return finishedAt - committedAt
 }

@@ -1,4 +1,4 @@
-// The metrics of a job's reports other than tests: their values and attributes.
+// The metrics of a job's reports, of tests and others: their values and attributes.
 import { ATTR_VCS_REF_HEAD_NAME } from './semconv.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import { taskName, type Measured, type MetricAttribute as Row } from './metric-attributes.ts'
@@ -61,4 +61,31 @@ export function reportedFindings({ inside }: Chunk): Measured[] {
   return (inside?.report?.findings ?? []).map(({ type, severity, count }) => ({
     ...{ report: { kind: type, severity }, values: [count] },
   }))
+}
+
+export const testCaseAttributes: readonly Row[] = [
+  taskName,
+  {
+    keys: ['platform.test.case.result'],
+    type: 'string',
+    when: 'always',
+    note: '`pass`, `fail`, `error`, `skip`',
+    value: ({ testResult }) => testResult,
+  },
+]
+
+export const testSuiteAttributes: readonly Row[] = [taskName]
+
+export function testCases({ inside }: Chunk): Measured[] {
+  const summary = inside?.tests?.summary
+  if (summary === undefined) return []
+  const { passed, failed, errored, skipped } = summary.totals
+  return Object.entries({ pass: passed, fail: failed, error: errored, skip: skipped })
+    .filter(([, cases]) => cases > 0)
+    .map(([testResult, cases]) => ({ testResult, values: [cases] }))
+}
+
+export function testSuites({ inside }: Chunk): Measured[] {
+  const seconds = inside?.tests?.summary?.suiteSeconds ?? []
+  return seconds.length === 0 ? [] : [{ values: seconds }]
 }
