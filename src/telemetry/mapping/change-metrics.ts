@@ -7,7 +7,7 @@ import {
   ATTR_VCS_REPOSITORY_URL_FULL,
 } from './semconv.ts'
 import { projectUrl } from './urls.ts'
-import type { AttributeRow } from './row.ts'
+import { textRow, type AttributeRow } from './row.ts'
 import type { ChangeFigures, ChangeMeasure } from '../../model/change-figures.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { MetricHead } from './metrics.ts'
@@ -32,27 +32,20 @@ export interface ChangeMetricRow extends MetricHead {
   readonly isConvention?: true
 }
 
-const repository: Row = {
-  keys: [ATTR_VCS_REPOSITORY_URL_FULL],
-  type: 'string',
-  when: 'known',
-  value: ({ chunk }) => projectUrl(chunk),
-}
-const head: Row = {
-  keys: [ATTR_VCS_REF_HEAD_NAME],
-  type: 'string',
-  when: 'always',
-  note: 'the source branch, as metrics tell the refs of merge requests apart',
-  value: subject => subject.head,
-}
-const base: Row = {
-  keys: [ATTR_VCS_REF_BASE_NAME],
-  type: 'string',
-  when: 'always',
-  note: 'the target branch, as metrics tell refs apart',
-  value: subject => subject.base,
-}
-const state: Row = { keys: [ATTR_VCS_CHANGE_STATE], type: 'string', when: 'always', value: subject => subject.state }
+const repository: Row = textRow(ATTR_VCS_REPOSITORY_URL_FULL, 'known', ({ chunk }) => projectUrl(chunk))
+const head: Row = textRow(
+  ATTR_VCS_REF_HEAD_NAME,
+  'always',
+  subject => subject.head,
+  'the source branch, as metrics tell the refs of merge requests apart',
+)
+const base: Row = textRow(
+  ATTR_VCS_REF_BASE_NAME,
+  'always',
+  subject => subject.base,
+  'the target branch, as metrics tell refs apart',
+)
+const state: Row = textRow(ATTR_VCS_CHANGE_STATE, 'always', subject => subject.state)
 
 const histogram = { type: 'histogram', number: 'double', unit: 's', attributes: [] } as const
 const gauge = {

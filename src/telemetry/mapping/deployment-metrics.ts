@@ -2,7 +2,7 @@
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
 import { longBounds } from '../metrics/buckets.ts'
 import { ATTR_DEPLOYMENT_STATUS } from './semconv.ts'
-import type { AttributeRow } from './row.ts'
+import { textRow, type AttributeRow } from './row.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
 import type { MetricHead } from './metrics.ts'
 
@@ -16,26 +16,15 @@ export interface DeploymentMetricRow extends MetricHead {
   readonly values: (figures: DeploymentFigures) => readonly number[]
 }
 
-const environment: Row = {
-  keys: [ATTR_DEPLOYMENT_ENVIRONMENT_NAME],
-  type: 'string',
-  when: 'always',
-  value: figures => figures.environment,
-}
-const tier: Row = {
-  keys: ['platform.deployment.environment.tier'],
-  type: 'string',
-  when: 'known',
-  value: figures => figures.tier,
-}
-const status: Row = { keys: [ATTR_DEPLOYMENT_STATUS], type: 'string', when: 'always', value: ({ outcome }) => outcome }
-const definition: Row = {
-  keys: ['platform.deployment.lead_time.definition'],
-  type: 'string',
-  when: 'always',
-  note: '`PIPESPAN_LEAD_TIME`: `commit`, `authored`, `merge`',
-  value: figures => figures.definition,
-}
+const environment: Row = textRow(ATTR_DEPLOYMENT_ENVIRONMENT_NAME, 'always', figures => figures.environment)
+const tier: Row = textRow('platform.deployment.environment.tier', 'known', figures => figures.tier)
+const status: Row = textRow(ATTR_DEPLOYMENT_STATUS, 'always', ({ outcome }) => outcome)
+const definition: Row = textRow(
+  'platform.deployment.lead_time.definition',
+  'always',
+  figures => figures.definition,
+  '`PIPESPAN_LEAD_TIME`: `commit`, `authored`, `merge`',
+)
 
 const counter = { type: 'counter', number: 'int' } as const
 const histogram = { type: 'histogram', number: 'double', unit: 's' } as const

@@ -1,6 +1,6 @@
 // The metrics of incidents: their values and attributes.
 import { longBounds } from '../metrics/buckets.ts'
-import type { AttributeRow } from './row.ts'
+import { textRow, type AttributeRow } from './row.ts'
 import type { IncidentFigures } from '../../model/incident.ts'
 import type { MetricHead } from './metrics.ts'
 
@@ -12,13 +12,12 @@ export interface IncidentMetricRow extends MetricHead {
   readonly values: (figures: IncidentFigures) => readonly number[]
 }
 
-const severity: AttributeRow<IncidentFigures> = {
-  keys: ['platform.issue.severity'],
-  type: 'string',
-  when: 'known',
-  note: "the platform's word in small letters, as it was known then",
-  value: figures => figures.severity,
-}
+const severity: AttributeRow<IncidentFigures> = textRow(
+  'platform.issue.severity',
+  'known',
+  figures => figures.severity,
+  "the platform's word in small letters, as it was known then",
+)
 
 // prettier-ignore
 export const incidentMetrics: readonly IncidentMetricRow[] = [

@@ -5,6 +5,7 @@ import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
 import { errorTypeOf, outcomeOfJob } from './statuses.ts'
 import { meaningOf } from './failure-reasons.ts'
+import { textRow } from './row.ts'
 import { ATTR_CICD_PIPELINE_TASK_RUN_RESULT, ATTR_CICD_SYSTEM_COMPONENT } from './semconv.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { Measured, MetricAttribute } from './metric-attributes.ts'
@@ -16,63 +17,36 @@ const unpriced = 'unpriced'
 const longestTagSet = 128
 const otherTags = '*'
 
-const workerType: MetricAttribute = {
-  keys: ['platform.cicd.worker.type'],
-  type: 'string',
-  when: 'known',
-  value: ({ job }) => job?.runner?.type,
-}
+const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
 
 export const computeAttributes: readonly MetricAttribute[] = [
   workerType,
-  {
-    keys: ['platform.cicd.compute.rate'],
-    type: 'string',
-    when: 'always',
-    note: 'its name in the price table, else `unpriced`',
-    value: ({ job }) => job?.rate ?? unpriced,
-  },
-  {
-    keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT],
-    type: 'string',
-    when: 'always',
-    value: ({ job }) => job && outcomeOfJob(job).result,
-  },
-  {
-    keys: ['platform.cicd.compute.purpose'],
-    type: 'string',
-    when: 'always',
-    value: ({ job, chunk }) => job && computePurposeOf(job, chunk.pipeline.superseded === true),
-  },
+  textRow(
+    'platform.cicd.compute.rate',
+    'always',
+    ({ job }) => job?.rate ?? unpriced,
+    'its name in the price table, else `unpriced`',
+  ),
+  textRow(ATTR_CICD_PIPELINE_TASK_RUN_RESULT, 'always', ({ job }) => job && outcomeOfJob(job).result),
+  textRow(
+    'platform.cicd.compute.purpose',
+    'always',
+    ({ job, chunk }) => job && computePurposeOf(job, chunk.pipeline.superseded === true),
+  ),
 ]
 
 export const queueAttributes: readonly MetricAttribute[] = [
   workerType,
-  {
-    keys: ['platform.cicd.worker.tag_set'],
-    type: 'string',
-    when: 'known',
-    value: ({ job }) => job && tagSetOf(job),
-  },
+  textRow('platform.cicd.worker.tag_set', 'known', ({ job }) => job && tagSetOf(job)),
 ]
 
 export const systemErrorAttributes: readonly MetricAttribute[] = [
-  {
-    keys: [ATTR_CICD_SYSTEM_COMPONENT],
-    type: 'string',
-    when: 'always',
-    value: ({ job }) => job && meaningOf(job.failureReason ?? '').component,
-  },
-  {
-    keys: [ATTR_ERROR_TYPE],
-    type: 'string',
-    when: 'always',
-    value: ({ job }) => job && errorTypeOf(outcomeOfJob(job)),
-  },
+  textRow(ATTR_CICD_SYSTEM_COMPONENT, 'always', ({ job }) => job && meaningOf(job.failureReason ?? '').component),
+  textRow(ATTR_ERROR_TYPE, 'always', ({ job }) => job && errorTypeOf(outcomeOfJob(job))),
 ]
 
 export const artifactAttributes: readonly MetricAttribute[] = [
-  { keys: ['platform.artifact.type'], type: 'string', when: 'always', value: ({ artifact }) => artifact },
+  textRow('platform.artifact.type', 'always', ({ artifact }) => artifact),
 ]
 
 /** The sorted tags of its runner, or else those that it requires. */

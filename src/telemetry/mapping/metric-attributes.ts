@@ -3,7 +3,7 @@ import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { pipelineOutcome, refTypeOf } from './pipeline.ts'
-import { notBlank, type AttributeRow } from './row.ts'
+import { notBlank, textRow, type AttributeRow } from './row.ts'
 import { errorTypeOf, stateOf } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
@@ -14,23 +14,25 @@ import {
   ATTR_VCS_REF_HEAD_TYPE,
 } from './semconv.ts'
 
+/** What distinguishes the points of one metric of a chunk. */
+interface PointSubject {
+  readonly stage?: string | undefined
+  /** One of several jobs with equal attributes. */
+  readonly job?: JobSnapshot | undefined
+  /** The type of artifacts. */
+  readonly artifact?: string | undefined
+  /** The name of a section, folded for metrics. */
+  readonly section?: string | undefined
+  /** The result of test cases. */
+  readonly testResult?: string | undefined
+  readonly report?: ReportPoint | undefined
+}
+
 /** The subject of a point's attributes. */
-export interface MetricSubject {
+export interface MetricSubject extends PointSubject {
   readonly chunk: Chunk
   /** The ref, folded for metrics. */
   readonly ref: string
-  /** For a point of one stage. */
-  readonly stage?: string | undefined
-  /** For a point of jobs with equal attributes: one of them. */
-  readonly job?: JobSnapshot | undefined
-  /** For a point of artifacts of one type. */
-  readonly artifact?: string | undefined
-  /** For a point of sections of one name, folded for metrics. */
-  readonly section?: string | undefined
-  /** For a point of test cases with one result. */
-  readonly testResult?: string | undefined
-  /** For a point of a job's report. */
-  readonly report?: ReportPoint | undefined
 }
 
 /** What distinguishes the points of a job's reports. */
@@ -44,17 +46,7 @@ export interface ReportPoint {
 }
 
 /** The values of one point. */
-export interface Measured {
-  readonly stage?: string | undefined
-  /** One of several jobs with equal attributes. */
-  readonly job?: JobSnapshot | undefined
-  /** The type of artifacts. */
-  readonly artifact?: string | undefined
-  /** The name of a section, folded for metrics. */
-  readonly section?: string | undefined
-  /** The result of test cases. */
-  readonly testResult?: string | undefined
-  readonly report?: ReportPoint | undefined
+export interface Measured extends PointSubject {
   /** One for a gauge, increments for a counter, observations for a histogram. */
   readonly values: readonly number[]
 }
@@ -68,58 +60,30 @@ export interface ActiveSubject {
 export type MetricAttribute = AttributeRow<MetricSubject>
 type Row = MetricAttribute
 
-const status: Row = {
-  keys: ['pipeline.status'],
-  type: 'string',
-  when: 'always',
-  value: ({ chunk }) => chunk.pipeline.facts.status,
-}
-const result: Row = {
-  keys: [ATTR_CICD_PIPELINE_RESULT],
-  type: 'string',
-  when: 'the pipeline ended',
-  value: ({ chunk }) => pipelineOutcome(chunk).result,
-}
-const trigger: Row = {
-  keys: ['platform.cicd.pipeline.trigger.type'],
-  type: 'string',
-  when: 'known',
-  value: ({ chunk }) => chunk.pipeline.facts.source,
-}
-const refType: Row = {
-  keys: [ATTR_VCS_REF_HEAD_TYPE],
-  type: 'string',
-  when: 'known',
-  value: ({ chunk }) => refTypeOf(chunk.pipeline.facts.tag),
-}
-const name: Row = {
-  keys: [ATTR_CICD_PIPELINE_NAME],
-  type: 'string',
-  when: 'known',
-  note: 'else the path of the project',
-  value: ({ chunk }) => notBlank(chunk.pipeline.facts.name) ?? chunk.project.path,
-}
+const status: Row = textRow('pipeline.status', 'always', ({ chunk }) => chunk.pipeline.facts.status)
+const result: Row = textRow(
+  ATTR_CICD_PIPELINE_RESULT,
+  'the pipeline ended',
+  ({ chunk }) => pipelineOutcome(chunk).result,
+)
+const trigger: Row = textRow('platform.cicd.pipeline.trigger.type', 'known', ({ chunk }) => chunk.pipeline.facts.source)
+const refType: Row = textRow(ATTR_VCS_REF_HEAD_TYPE, 'known', ({ chunk }) => refTypeOf(chunk.pipeline.facts.tag))
+const name: Row = textRow(
+  ATTR_CICD_PIPELINE_NAME,
+  'known',
+  ({ chunk }) => notBlank(chunk.pipeline.facts.name) ?? chunk.project.path,
+  'else the path of the project',
+)
 
-export const legacyAttributes: readonly Row[] = [
-  status,
-  { keys: ['pipeline.ref'], type: 'string', when: 'always', note: 'folded', value: ({ ref }) => ref },
-]
+export const legacyAttributes: readonly Row[] = [status, textRow('pipeline.ref', 'always', ({ ref }) => ref, 'folded')]
 
-const failed: Row = {
-  keys: [ATTR_ERROR_TYPE],
-  type: 'string',
-  when: 'result `failure`, `error` or `timeout`',
-  value: ({ chunk }) => errorTypeOf(pipelineOutcome(chunk)),
-}
+const failed: Row = textRow(ATTR_ERROR_TYPE, 'result `failure`, `error` or `timeout`', ({ chunk }) =>
+  errorTypeOf(pipelineOutcome(chunk)),
+)
 
 export const conventionAttributes: readonly Row[] = [
   name,
-  {
-    keys: [ATTR_CICD_PIPELINE_RUN_STATE],
-    type: 'string',
-    when: 'the status is known',
-    value: ({ chunk }) => stateOf(chunk.pipeline.facts.status),
-  },
+  textRow(ATTR_CICD_PIPELINE_RUN_STATE, 'the status is known', ({ chunk }) => stateOf(chunk.pipeline.facts.status)),
   result,
   trigger,
   refType,
@@ -130,20 +94,16 @@ export const durationAttributes: readonly Row[] = [...conventionAttributes, fail
 export const feedbackAttributes: readonly Row[] = [name, refType]
 
 /** The name of the job whose log or report is measured. */
-export const taskName: Row = {
-  keys: [ATTR_CICD_PIPELINE_TASK_NAME],
-  type: 'string',
-  when: 'always',
-  value: ({ chunk }) => chunk.inside?.job.name ?? '',
-}
+export const taskName: Row = textRow(
+  ATTR_CICD_PIPELINE_TASK_NAME,
+  'always',
+  ({ chunk }) => chunk.inside?.job.name ?? '',
+)
 
-export const legacyStageAttributes: readonly Row[] = [
-  { keys: ['job.stage'], type: 'string', when: 'always', value: ({ stage }) => stage },
-  status,
-]
+export const legacyStageAttributes: readonly Row[] = [textRow('job.stage', 'always', ({ stage }) => stage), status]
 
 export const conventionStageAttributes: readonly Row[] = [
-  { keys: [ATTR_CICD_PIPELINE_TASK_TYPE], type: 'string', when: 'always', value: ({ stage }) => stage },
+  textRow(ATTR_CICD_PIPELINE_TASK_TYPE, 'always', ({ stage }) => stage),
   result,
   trigger,
   refType,
@@ -153,26 +113,15 @@ export const errorAttributes: readonly Row[] = [name, failed]
 
 export const sectionMetricAttributes: readonly Row[] = [
   name,
-  {
-    keys: ['platform.cicd.pipeline.task.section.name'],
-    type: 'string',
-    when: 'always',
-    note: "the runner's own; others are `custom`",
-    value: ({ section }) => section,
-  },
+  textRow(
+    'platform.cicd.pipeline.task.section.name',
+    'always',
+    ({ section }) => section,
+    "the runner's own; others are `custom`",
+  ),
 ]
 
 export const activeAttributes: readonly AttributeRow<ActiveSubject>[] = [
-  {
-    keys: [ATTR_CICD_PIPELINE_NAME],
-    type: 'string',
-    when: 'known',
-    value: ({ name: own, project }) => notBlank(own) ?? project.path,
-  },
-  {
-    keys: [ATTR_CICD_PIPELINE_RUN_STATE],
-    type: 'string',
-    when: 'the status is known',
-    value: ({ status: own }) => stateOf(own),
-  },
+  textRow(ATTR_CICD_PIPELINE_NAME, 'known', ({ name: own, project }) => notBlank(own) ?? project.path),
+  textRow(ATTR_CICD_PIPELINE_RUN_STATE, 'the status is known', ({ status: own }) => stateOf(own)),
 ]

@@ -1,45 +1,32 @@
 // The metrics of a job's reports, of tests and others: their values and attributes.
 import { ATTR_VCS_REF_HEAD_NAME } from './semconv.ts'
+import { textRow } from './row.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import { taskName, type Measured, type MetricAttribute as Row } from './metric-attributes.ts'
 
-const ref: Row = {
-  keys: [ATTR_VCS_REF_HEAD_NAME],
-  type: 'string',
-  when: 'always',
-  note: 'folded',
-  value: ({ ref: folded }) => folded,
-}
+const ref: Row = textRow(ATTR_VCS_REF_HEAD_NAME, 'always', ({ ref: folded }) => folded, 'folded')
 
 export const reportedMetricAttributes: readonly Row[] = [taskName, ref]
 
 export const coverageAttributes: readonly Row[] = [
   taskName,
   ref,
-  {
-    keys: ['platform.report.coverage.kind'],
-    type: 'string',
-    when: 'always',
-    note: '`lines`, `branches`',
-    value: ({ report }) => report?.kind,
-  },
+  textRow('platform.report.coverage.kind', 'always', ({ report }) => report?.kind, '`lines`, `branches`'),
 ]
 
 export const findingAttributes: readonly Row[] = [
-  {
-    keys: ['platform.report.type'],
-    type: 'string',
-    when: 'always',
-    note: "the platform's word: `codequality`, `sarif`, `sast`, …",
-    value: ({ report }) => report?.kind,
-  },
-  {
-    keys: ['platform.report.severity'],
-    type: 'string',
-    when: 'always',
-    note: "the report's own word in small letters; `unknown` where it says none, `other` for words of no format",
-    value: ({ report }) => report?.severity,
-  },
+  textRow(
+    'platform.report.type',
+    'always',
+    ({ report }) => report?.kind,
+    "the platform's word: `codequality`, `sarif`, `sast`, …",
+  ),
+  textRow(
+    'platform.report.severity',
+    'always',
+    ({ report }) => report?.severity,
+    "the report's own word in small letters; `unknown` where it says none, `other` for words of no format",
+  ),
 ]
 
 export function reportedMetrics({ inside }: Chunk): Measured[] {
@@ -65,13 +52,7 @@ export function reportedFindings({ inside }: Chunk): Measured[] {
 
 export const testCaseAttributes: readonly Row[] = [
   taskName,
-  {
-    keys: ['platform.test.case.result'],
-    type: 'string',
-    when: 'always',
-    note: '`pass`, `fail`, `error`, `skip`',
-    value: ({ testResult }) => testResult,
-  },
+  textRow('platform.test.case.result', 'always', ({ testResult }) => testResult, '`pass`, `fail`, `error`, `skip`'),
 ]
 
 export const testSuiteAttributes: readonly Row[] = [taskName]

@@ -27,6 +27,16 @@ export type AttributeRow<S> =
   | RowOf<S, 'double', number>
   | RowOf<S, 'bool', boolean>
 
+/** A row of a text with one name, as most attributes of metrics are. */
+export function textRow<S>(
+  key: string,
+  when: string,
+  value: (subject: S) => string | undefined,
+  note?: string,
+): RowOf<S, 'string', string> {
+  return { keys: [key], type: 'string', when, value, ...(note !== undefined && { note }) }
+}
+
 /** The prefix of vendor names in the tables. */
 export const vendorPrefix = 'platform.'
 
