@@ -1,23 +1,16 @@
-// What the OpenTelemetry serializers write, the receiver's decoders read back: for arbitrary telemetry.
-import { SeverityNumber, SpanKind, SpanStatusCode, TraceFlags, ValueType, type HrTime } from '@opentelemetry/api'
-import {
-  ProtobufLogsSerializer,
-  ProtobufMetricsSerializer,
-  ProtobufTraceSerializer,
-} from '@opentelemetry/otlp-transformer'
+// What the OpenTelemetry serializers write, the decoders of the demo read back: for arbitrary telemetry.
+import { SeverityNumber, SpanKind, SpanStatusCode, TraceFlags, type HrTime } from '@opentelemetry/api'
+import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeLogs } from '../../src/demo/otlp-logs.ts'
-import { exportResponse } from '../../src/demo/otlp-messages.ts'
-import { metricsRequest } from '../support/otlp-messages.ts'
-import { decodeMetrics } from '../support/otlp-metrics.ts'
+import { exportResponse, traceRequest } from '../../src/demo/otlp-messages.ts'
 import { decodeTraces } from '../../src/demo/otlp-traces.ts'
 import type { Attributes as SentAttributes } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { runs } from '../full.ts'
 
-type ResourceMetrics = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0]
 type LogRecord = Parameters<typeof ProtobufLogsSerializer.serializeRequest>[0][number]
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })
@@ -160,136 +153,11 @@ describe('the decoders', () => {
     )
   })
 
-  it('read back sums, gauges and both histograms, with temporality, counts and bounds', () => {
-    const point = <T>(of: fc.Arbitrary<T>) =>
-      fc.array(fc.record({ startTime: time, endTime: time, attributes, value: of }), { minLength: 1, maxLength: 3 })
-    const count = fc.nat(1_000_000)
-    fc.assert(
-      fc.property(
-        fc.constantFrom(0, 1),
-        fc.boolean(),
-        point(fc.maxSafeInteger()),
-        point(double),
-        point(fc.record({ sum: double, min: double, max: double, counts: fc.tuple(count, count, count), count })),
-        point(fc.record({ sum: double, zeroCount: count, scale: fc.integer({ min: -10, max: 20 }), count })),
-        (temporality, isMonotonic, sums, gauges, histograms, exponentials) => {
-          const head = { aggregationTemporality: temporality }
-          const descriptor = (name: string, valueType: ValueType) => ({ name, description: 'd', unit: 's', valueType })
-          const metrics = [
-            {
-              ...head,
-              descriptor: descriptor('sum', ValueType.INT),
-              dataPointType: 3,
-              isMonotonic,
-              dataPoints: sums,
-            },
-            {
-              ...head,
-              descriptor: descriptor('gauge', ValueType.DOUBLE),
-              dataPointType: 2,
-              dataPoints: gauges,
-            },
-            {
-              ...head,
-              descriptor: descriptor('histogram', ValueType.DOUBLE),
-              dataPointType: 0,
-              dataPoints: histograms.map(({ value: { counts, ...value }, ...rest }) => ({
-                ...rest,
-                value: { ...value, buckets: { boundaries: [1, 5], counts } },
-              })),
-            },
-            {
-              ...head,
-              descriptor: descriptor('exponential', ValueType.DOUBLE),
-              dataPointType: 1,
-              dataPoints: exponentials.map(({ value, ...rest }) => ({
-                ...rest,
-                value: {
-                  ...value,
-                  positive: { offset: 3, bucketCounts: [1, 0, 300] },
-                  negative: { offset: -2, bucketCounts: [2] },
-                },
-              })),
-            },
-          ]
-          const sent = { resource, scopeMetrics: [{ scope, metrics }] } as unknown as ResourceMetrics
-          const [sum, gauge, histogram, exponential] = decodeMetrics(ProtobufMetricsSerializer.serializeRequest(sent)!)
-          const said = temporality === 0 ? 'delta' : 'cumulative'
-          expect(sum).toMatchObject({
-            name: 'sum',
-            unit: 's',
-            description: 'd',
-            kind: 'sum',
-            temporality: said,
-            monotonic: isMonotonic,
-          })
-          expect(sum!.points).toMatchObject(
-            sums.map(({ startTime, endTime, value }) => ({
-              startNanos: nanos(startTime),
-              nanos: nanos(endTime),
-              value,
-              integer: true,
-            })),
-          )
-          expect(sum!.points.map(found => found.attributes)).toEqual(sums.map(wanted => plain(wanted.attributes)))
-          expect(gauge).toMatchObject({ kind: 'gauge', points: gauges.map(({ value }) => ({ value, integer: false })) })
-          expect(histogram).toMatchObject({ kind: 'histogram', temporality: said })
-          expect(histogram!.points).toMatchObject(
-            histograms.map(({ value }) => ({
-              count: value.count,
-              sum: value.sum,
-              min: value.min,
-              max: value.max,
-              bounds: [1, 5],
-              counts: value.counts,
-            })),
-          )
-          expect(exponential).toMatchObject({ kind: 'exponential-histogram', temporality: said })
-          expect(exponential!.points).toMatchObject(
-            exponentials.map(({ value }) => ({
-              count: value.count,
-              scale: value.scale,
-              zeroCount: value.zeroCount,
-              positive: { offset: 3, counts: [1, 0, 300] },
-              negative: { offset: -2, counts: [2] },
-            })),
-          )
-        },
-      ),
-      runs(40),
-    )
-  })
-
-  it('read what no serializer here writes: summaries, exemplars, integers beyond 2^53, points that say no sum', () => {
-    const exemplars = [{ asInt: 5, traceId: Buffer.alloc(16, 1), spanId: Buffer.alloc(8, 2), timeUnixNano: 7 }]
-    const metrics = [
-      { name: 's', summary: { dataPoints: [{ count: 2, sum: 3, quantileValues: [{ quantile: 0.5, value: 1.5 }] }] } },
-      { name: 'n', sum: { dataPoints: [{ asInt: '-9223372036854775808', exemplars }], aggregationTemporality: 1 } },
-      { name: 'h', histogram: { dataPoints: [{ count: 1 }] } },
-      { name: 'e' },
-    ]
-    const body = { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }
-    const bytes = metricsRequest.encode(metricsRequest.fromObject(body)).finish()
-    const [summary, number, histogram, empty] = decodeMetrics(bytes)
-    expect(summary).toMatchObject({
-      kind: 'summary',
-      points: [{ count: 2, sum: 3, quantiles: [{ quantile: 0.5, value: 1.5 }] }],
-    })
-    expect(number).toMatchObject({ points: [{ value: -9223372036854775808n, integer: true }] })
-    expect(number?.points[0]).toMatchObject({
-      exemplars: [{ value: 5, nanos: 7n, traceId: '01'.repeat(16), spanId: '02'.repeat(8) }],
-    })
-    expect(histogram).toMatchObject({ points: [{ count: 1, sum: undefined, min: undefined, max: undefined }] })
-    expect(empty).toMatchObject({ kind: 'empty', points: [] })
-  })
-
   it('keep a key named __proto__ as a plain key', () => {
     const key = { key: '__proto__', value: { stringValue: 'x' } }
-    const body = {
-      resourceMetrics: [{ resource: { attributes: [key] }, scopeMetrics: [{ metrics: [{ name: 'm' }] }] }],
-    }
-    const [metric] = decodeMetrics(metricsRequest.encode(metricsRequest.fromObject(body)).finish())
-    expect(Object.entries(metric!.resource.attributes)).toEqual([['__proto__', 'x']])
+    const body = { resourceSpans: [{ resource: { attributes: [key] }, scopeSpans: [{ spans: [{ name: 's' }] }] }] }
+    const [found] = decodeTraces(traceRequest.encode(traceRequest.fromObject(body)).finish())
+    expect(Object.entries(found!.resource.attributes)).toEqual([['__proto__', 'x']])
   })
 
   it('write answers that the serializer reads', () => {

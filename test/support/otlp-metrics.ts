@@ -1,10 +1,58 @@
-// A metrics export request as a backend keeps it: every kind of metric with its points in plain form.
-import { metricsRequest } from './otlp-messages.ts'
-import { plainResource, plainScope, type ReceivedResource, type ReceivedScope } from '../../src/demo/otlp-values.ts'
-import type { WireResource, WireScope } from '../../src/demo/otlp-values.ts'
-import { exponentialPoint, histogramPoint, numberPoint, summaryPoint } from './otlp-points.ts'
-import type { ExponentialPoint, HistogramPoint, NumberPoint, SummaryPoint } from './otlp-points.ts'
-import type { WireExponentialPoint, WireHistogramPoint, WireNumberPoint, WireSummaryPoint } from './otlp-points.ts'
+// A metrics export request as a backend keeps it: each metric with its points in plain form. Only what the product sends is read: gauges, sums and
+// histograms. Field names and numbers are those of opentelemetry-proto; the packages are folded into one.
+import protobuf from 'protobufjs'
+import { root } from '../../src/demo/otlp-messages.ts'
+import {
+  millisOf,
+  plainAttributes,
+  plainId,
+  plainInt,
+  plainResource,
+  plainScope,
+  type Attributes,
+  type Int64,
+  type ReceivedResource,
+  type ReceivedScope,
+  type WireKeyValue,
+  type WireResource,
+  type WireScope,
+} from '../../src/demo/otlp-values.ts'
+
+protobuf.parse(
+  `
+syntax = "proto3";
+
+message MetricsRequest { repeated ResourceMetrics resource_metrics = 1; }
+message ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2; string schema_url = 3; }
+message ScopeMetrics { Scope scope = 1; repeated Metric metrics = 2; string schema_url = 3; }
+message Metric {
+  string name = 1; string description = 2; string unit = 3;
+  oneof data { Gauge gauge = 5; Sum sum = 7; Histogram histogram = 9; }
+}
+message Gauge { repeated NumberPoint data_points = 1; }
+message Sum { repeated NumberPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3; }
+message Histogram { repeated HistogramPoint data_points = 1; int32 aggregation_temporality = 2; }
+message NumberPoint {
+  repeated KeyValue attributes = 7; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3;
+  oneof value { double as_double = 4; sfixed64 as_int = 6; }
+  repeated Exemplar exemplars = 5; uint32 flags = 8;
+}
+message HistogramPoint {
+  repeated KeyValue attributes = 9; fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; fixed64 count = 4;
+  optional double sum = 5; repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7;
+  repeated Exemplar exemplars = 8; uint32 flags = 10; optional double min = 11; optional double max = 12;
+}
+message Exemplar {
+  repeated KeyValue filtered_attributes = 7; fixed64 time_unix_nano = 2;
+  oneof value { double as_double = 3; sfixed64 as_int = 6; }
+  bytes span_id = 4; bytes trace_id = 5;
+}
+`,
+  root,
+)
+
+/** ExportMetricsServiceRequest. */
+const metricsRequest = root.lookupType('MetricsRequest')
 
 export type Temporality = 'unspecified' | 'delta' | 'cumulative'
 
@@ -28,19 +76,78 @@ export type ReceivedMetric = MetricHead &
         readonly points: readonly NumberPoint[]
       }
     | { readonly kind: 'histogram'; readonly temporality: Temporality; readonly points: readonly HistogramPoint[] }
-    | {
-        readonly kind: 'exponential-histogram'
-        readonly temporality: Temporality
-        readonly points: readonly ExponentialPoint[]
-      }
-    | { readonly kind: 'summary'; readonly points: readonly SummaryPoint[] }
   )
+
+interface PointHead {
+  readonly attributes: Attributes
+  /** Unix nanoseconds, exact; 0 when the point says none. */
+  readonly startNanos: bigint
+  readonly nanos: bigint
+  /** Unix milliseconds. */
+  readonly start: number
+  readonly time: number
+  readonly exemplars: readonly ReceivedExemplar[]
+}
+
+export interface NumberPoint extends PointHead {
+  readonly value: number | bigint | undefined
+  /** True for `as_int`. */
+  readonly integer: boolean
+}
+
+export interface HistogramPoint extends PointHead {
+  readonly count: number | bigint
+  readonly sum: number | undefined
+  readonly min: number | undefined
+  readonly max: number | undefined
+  readonly bounds: readonly number[]
+  readonly counts: readonly (number | bigint)[]
+}
+
+export interface ReceivedExemplar {
+  readonly value: number | bigint | undefined
+  readonly nanos: bigint
+  readonly traceId: string | undefined
+  readonly spanId: string | undefined
+  readonly attributes: Attributes
+}
+
+interface WireNumber {
+  readonly value?: 'asDouble' | 'asInt'
+  readonly asDouble: number
+  readonly asInt: Int64
+}
+
+interface WireExemplar extends WireNumber {
+  readonly filteredAttributes: readonly WireKeyValue[]
+  readonly timeUnixNano: Int64
+  readonly spanId: Uint8Array
+  readonly traceId: Uint8Array
+}
+
+interface WirePoint {
+  readonly attributes: readonly WireKeyValue[]
+  readonly startTimeUnixNano: Int64
+  readonly timeUnixNano: Int64
+  readonly exemplars: readonly WireExemplar[]
+}
+
+type WireNumberPoint = WirePoint & WireNumber
+
+interface WireHistogramPoint extends WirePoint {
+  readonly count: Int64
+  readonly sum?: number
+  readonly min?: number
+  readonly max?: number
+  readonly bucketCounts: readonly Int64[]
+  readonly explicitBounds: readonly number[]
+}
 
 interface WireMetric {
   readonly name: string
   readonly description: string
   readonly unit: string
-  readonly data?: 'gauge' | 'sum' | 'histogram' | 'exponentialHistogram' | 'summary'
+  readonly data?: 'gauge' | 'sum' | 'histogram'
   readonly gauge: { readonly dataPoints: readonly WireNumberPoint[] }
   readonly sum: {
     readonly dataPoints: readonly WireNumberPoint[]
@@ -48,11 +155,6 @@ interface WireMetric {
     readonly isMonotonic: boolean
   }
   readonly histogram: { readonly dataPoints: readonly WireHistogramPoint[]; readonly aggregationTemporality: number }
-  readonly exponentialHistogram: {
-    readonly dataPoints: readonly WireExponentialPoint[]
-    readonly aggregationTemporality: number
-  }
-  readonly summary: { readonly dataPoints: readonly WireSummaryPoint[] }
 }
 
 interface WireMetricsRequest {
@@ -82,13 +184,8 @@ export function decodeMetrics(body: Uint8Array): ReceivedMetric[] {
 }
 
 function plainMetric(metric: WireMetric, resource: ReceivedResource, scope: ReceivedScope): ReceivedMetric {
-  const head: MetricHead = {
-    name: metric.name,
-    description: metric.description,
-    unit: metric.unit,
-    resource,
-    scope,
-  }
+  const { name, description, unit } = metric
+  const head: MetricHead = { name, description, unit, resource, scope }
   switch (metric.data) {
     case 'gauge':
       return { ...head, kind: 'gauge', points: metric.gauge.dataPoints.map(numberPoint) }
@@ -102,13 +199,6 @@ function plainMetric(metric: WireMetric, resource: ReceivedResource, scope: Rece
       const temporality = temporalityOf(aggregationTemporality)
       return { ...head, kind: 'histogram', temporality, points: dataPoints.map(histogramPoint) }
     }
-    case 'exponentialHistogram': {
-      const { dataPoints, aggregationTemporality } = metric.exponentialHistogram
-      const temporality = temporalityOf(aggregationTemporality)
-      return { ...head, kind: 'exponential-histogram', temporality, points: dataPoints.map(exponentialPoint) }
-    }
-    case 'summary':
-      return { ...head, kind: 'summary', points: metric.summary.dataPoints.map(summaryPoint) }
     default:
       return { ...head, kind: 'empty', points: [] }
   }
@@ -116,4 +206,49 @@ function plainMetric(metric: WireMetric, resource: ReceivedResource, scope: Rece
 
 function temporalityOf(code: number): Temporality {
   return temporalities[code] ?? 'unspecified'
+}
+
+function pointHead(point: WirePoint): PointHead {
+  const startNanos = point.startTimeUnixNano.toBigInt()
+  const nanos = point.timeUnixNano.toBigInt()
+  return {
+    attributes: plainAttributes(point.attributes),
+    startNanos,
+    nanos,
+    start: millisOf(startNanos),
+    time: millisOf(nanos),
+    exemplars: point.exemplars.map(exemplar),
+  }
+}
+
+function numberPoint(point: WireNumberPoint): NumberPoint {
+  return { ...pointHead(point), value: numberOf(point), integer: point.value === 'asInt' }
+}
+
+function histogramPoint(point: WireHistogramPoint): HistogramPoint {
+  return {
+    ...pointHead(point),
+    count: plainInt(point.count),
+    // An optional field that was not sent has its default on the prototype only.
+    sum: Object.hasOwn(point, 'sum') ? point.sum : undefined,
+    min: Object.hasOwn(point, 'min') ? point.min : undefined,
+    max: Object.hasOwn(point, 'max') ? point.max : undefined,
+    bounds: [...point.explicitBounds],
+    counts: point.bucketCounts.map(plainInt),
+  }
+}
+
+function exemplar(found: WireExemplar): ReceivedExemplar {
+  return {
+    value: numberOf(found),
+    nanos: found.timeUnixNano.toBigInt(),
+    traceId: plainId(found.traceId),
+    spanId: plainId(found.spanId),
+    attributes: plainAttributes(found.filteredAttributes),
+  }
+}
+
+function numberOf(holder: WireNumber): number | bigint | undefined {
+  if (holder.value === 'asInt') return plainInt(holder.asInt)
+  return holder.value === 'asDouble' ? holder.asDouble : undefined
 }
