@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { request as httpRequest, type Agent } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generatePipeline } from '../support/generate.ts'
 
 export const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 

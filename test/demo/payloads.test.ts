@@ -1,6 +1,6 @@
 // The webhooks' shapes, against what is documented and what real captures show.
 import { describe, expect, it } from 'vitest'
-import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generatePipeline } from '../support/generate.ts'
 
 interface Reported {
   object_kind: string

@@ -1,7 +1,7 @@
 // What the simulated platform's pipelines live through, and that what it reports of them is what happened.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { generate, generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generate, generatePipeline } from '../support/generate.ts'
 import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
 import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { generate, generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generate, generatePipeline } from '../support/generate.ts'
 import { lengthOf, LivePlatform, LiveClock } from '../../src/demo/platform/live.ts'
 import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/demo/platform/sender.ts'
 

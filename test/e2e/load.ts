@@ -1,5 +1,5 @@
 // The load of the proofs: webhooks of many families of pipelines, each twice, in an order that nobody would choose.
-import { generate } from '../../src/demo/platform/generate.ts'
+import { generate } from '../support/generate.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { allScenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
 export { isFull } from '../full.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { apiRoutes } from '../../src/pages/api/api.ts'
-import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections } from './read-insides.ts'
 import { siteOf } from '../../src/pages/site.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersOf, boxOf, chromiumPath, complaintsOf, launch, openContext, showAs, type Look } from './browser.ts'
-import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generatePipeline } from '../support/generate.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections, withTests } from './read-insides.ts'

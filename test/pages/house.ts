@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { generate } from '../../src/demo/platform/generate.ts'
+import { generate } from '../support/generate.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { profiles } from '../../src/app/profile.ts'

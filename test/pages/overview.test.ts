@@ -1,7 +1,7 @@
 // The overview's counts say what they count, and none speaks against another.
 import { expect, it, onTestFinished } from 'vitest'
 import { createHourWatch } from '../../src/pages/overview/last-hour.ts'
-import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until } from './house.ts'
 import type { ExportQueueStatus } from '../../src/pages/exports/queue-shape.ts'
 import type { Flow } from '../../src/pages/overview/flow.ts'

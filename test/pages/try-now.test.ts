@@ -1,6 +1,6 @@
 // "Try now": a backend that was down and is mended gets what waits at once, by the pages and by the API, and never by another site.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generatePipeline } from '../support/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 
 let house: House

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
-import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { generatePipeline } from '../support/generate.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { openHouse } from '../pages/house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'

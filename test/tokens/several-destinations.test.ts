@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { generatePipeline, type GeneratedFamily } from '../../src/demo/platform/generate.ts'
+import { generatePipeline, type GeneratedFamily } from '../support/generate.ts'
 import { ResendingSender } from '../e2e/resending-sender.ts'
 import { Daemon, run, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'

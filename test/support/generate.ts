@@ -1,13 +1,13 @@
 // Generates the webhooks of whole pipelines at once, without waiting, for tests and benchmarks. The same seed gives the same
 // deliveries.
-import { deliveryOf, type Delivery } from './delivery.ts'
-import { Lifecycle } from './lifecycle.ts'
-import { Random } from './random.ts'
-import { scenarios, type ScenarioName } from './scenarios.ts'
-import { PlatformState, type FirstIds } from './state.ts'
-import { Timeline } from './timeline.ts'
-import { truthOf, type PipelineTruth } from './truth.ts'
-import { defaultInstance } from './world.ts'
+import { deliveryOf, type Delivery } from '../../src/demo/platform/delivery.ts'
+import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
+import { PlatformState, type FirstIds } from '../../src/demo/platform/state.ts'
+import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { truthOf, type PipelineTruth } from '../../src/demo/platform/truth.ts'
+import { defaultInstance } from '../../src/demo/platform/world.ts'
 
 export interface GenerateOptions {
   readonly seed: number
