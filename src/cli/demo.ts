@@ -19,7 +19,7 @@ import { figures, projects } from '../demo/platform/world.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import { complain, exitCode, isColored, print, type Terminal } from './terminal.ts'
 import { statusOfSpan, type WaterfallSpan } from '../terminal/waterfall-span.ts'
-import type { ReceivedLogRecord } from '../demo/otlp-logs.ts'
+import type { ReceivedEvent } from '../demo/received.ts'
 
 export interface DemoOptions {
   /** Ends after the first ten pipelines. */
@@ -128,11 +128,11 @@ async function play(
   const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
   const insides = new InsideBook()
-  receiver.on('received', ({ spans, logs }) => {
+  receiver.on('received', ({ spans, events }) => {
     const present = spans.filter(({ start }) => start > until)
     book.add(present).forEach(draw)
-    const events = logs.filter(({ time }) => time > until).flatMap(eventLine)
-    for (const line of [...events, ...insides.add(present)]) print(terminal, line)
+    const lines = events.filter(({ at }) => at > until).map(eventLine)
+    for (const line of [...lines, ...insides.add(present)]) print(terminal, line)
   })
   const played = { seed, every: once ? 20 : 35, instance: api.url, events: true }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
@@ -175,11 +175,9 @@ async function play(
   return fail(said, daemon, terminal)
 }
 
-/** One line for an event such as a deployment; none for the record of a pipeline or a job. */
-function eventLine({ eventName, body, resource }: ReceivedLogRecord): string[] {
-  if (eventName === '' || typeof body !== 'string') return []
-  const project = resource.attributes['service.name']
-  return [`${eventName}  ${body}${typeof project === 'string' ? `  (${project})` : ''}`]
+/** One line for an event such as a deployment. */
+function eventLine({ name, body, project }: ReceivedEvent): string {
+  return `${name}  ${body}${project === undefined ? '' : `  (${project})`}`
 }
 
 /** Resolves when every pipeline of the platform has ended and has arrived with its final status. */

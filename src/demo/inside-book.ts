@@ -1,7 +1,7 @@
 // One line of text for each job with what was read inside it: its sections or test suites with their durations. These spans arrive
 // after the job's own span.
 import { durationText } from '../terminal/waterfall-bar.ts'
-import type { ReceivedSpan } from './otlp-traces.ts'
+import type { ReceivedSpan } from './received.ts'
 
 /** The instrumentation scopes of spans inside jobs: those of Pipespan, and those that jobs made themselves. */
 const scopes: readonly string[] = ['pipespan.job', 'pipespan.job.own']
@@ -15,14 +15,13 @@ export class InsideBook {
 
   /** Adds the spans of one request; answers the lines to print. */
   add(received: readonly ReceivedSpan[]): string[] {
-    for (const { spanId, name, scope: own } of received) {
-      if (scopes.includes(own.name)) continue
-      this.#names.set(spanId, name)
+    for (const span of received) {
+      if (isInside(span)) continue
+      this.#names.set(span.spanId, span.name)
       const [oldest] = this.#names.keys()
       if (this.#names.size > remembered && oldest !== undefined) this.#names.delete(oldest)
     }
-    const inside = received.filter(({ scope: own }) => scopes.includes(own.name))
-    const outer = inside.filter(({ parentSpanId }) => this.#names.has(parentSpanId ?? ''))
+    const outer = received.filter(isInside).filter(({ parentSpanId }) => this.#names.has(parentSpanId ?? ''))
     const byJob = Map.groupBy(outer, ({ parentSpanId }) => parentSpanId ?? '')
     this.jobs += [...byJob.values()].filter(spans => spans.some(isSection)).length
     return [...byJob].map(([job, sections]) => {
@@ -34,8 +33,8 @@ export class InsideBook {
   }
 }
 
-export function isInside({ scope: own }: ReceivedSpan): boolean {
-  return scopes.includes(own.name)
+export function isInside({ scope }: ReceivedSpan): boolean {
+  return scopes.includes(scope)
 }
 
 function isSection({ attributes }: ReceivedSpan): boolean {

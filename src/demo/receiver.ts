@@ -1,4 +1,4 @@
-// The demo's OTLP/HTTP backend: it emits the traces and logs that it receives, and stores nothing. It accepts metrics without reading
+// The demo's OTLP/HTTP backend: it emits the spans and events that it receives, and stores nothing. It accepts metrics without reading
 // them, because the daemon's `/metrics` shows them.
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -6,8 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { reasonOf } from '../lib/fault.ts'
-import { decodeLogs, type ReceivedLogRecord } from './otlp-logs.ts'
-import { decodeTraces, type ReceivedSpan } from './otlp-traces.ts'
+import { eventsIn, spansIn, type ReceivedEvent, type ReceivedSpan } from './received.ts'
 import { exportResponse, rpcStatus } from './otlp-messages.ts'
 
 const unzip = promisify(gunzip)
@@ -16,13 +15,13 @@ const protobufType = 'application/x-protobuf'
 /** The content of one request. */
 interface Received {
   readonly spans: readonly ReceivedSpan[]
-  readonly logs: readonly ReceivedLogRecord[]
+  readonly events: readonly ReceivedEvent[]
 }
 
 const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
-  '/v1/traces': body => ({ spans: decodeTraces(body), logs: [] }),
-  '/v1/logs': body => ({ spans: [], logs: decodeLogs(body) }),
-  '/v1/metrics': () => ({ spans: [], logs: [] }),
+  '/v1/traces': body => ({ spans: spansIn(body), events: [] }),
+  '/v1/logs': body => ({ spans: [], events: eventsIn(body) }),
+  '/v1/metrics': () => ({ spans: [], events: [] }),
 }
 
 /** Emits `received` for each accepted request. */

@@ -1,6 +1,6 @@
 // Collects spans to draw each trace as a whole: child pipelines wait until the root pipeline of their trace has arrived.
 import { isInside } from './inside-book.ts'
-import type { ReceivedSpan } from './otlp-traces.ts'
+import type { ReceivedSpan } from './received.ts'
 import type { WaterfallSpan } from '../terminal/waterfall-span.ts'
 
 /** How many traces are remembered. Spans of an older one that arrive later are drawn as a trace of their own. */
@@ -26,7 +26,7 @@ export class TraceBook {
     const own = received.filter(span => !isInside(span))
     for (const [traceId, spans] of Map.groupBy(own, span => span.traceId)) {
       const trace = this.#trace(traceId)
-      for (const span of spans.map(waterfallSpanOf)) {
+      for (const span of spans) {
         trace.held.push(span)
         if (span.kind === 'job') {
           this.jobs += 1
@@ -56,20 +56,5 @@ export class TraceBook {
     const [oldest] = this.#traces.keys()
     if (this.#traces.size > remembered && oldest !== undefined) this.#traces.delete(oldest)
     return trace
-  }
-}
-
-function waterfallSpanOf(span: ReceivedSpan): WaterfallSpan {
-  const { name, kind, traceId, spanId, parentSpanId, start, end, status, attributes } = span
-  return {
-    name,
-    kind: kind === 'server' ? 'pipeline' : 'job',
-    traceId,
-    spanId,
-    parentSpanId,
-    start,
-    end,
-    status,
-    attributes,
   }
 }

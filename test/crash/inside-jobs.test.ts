@@ -21,7 +21,7 @@ import {
 import { insidePoints, momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { shiftClock } from '../store/postgres-server.ts'
-import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
+import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
 import type { ReceivedMetric } from '../support/otlp-metrics.ts'
 
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 8

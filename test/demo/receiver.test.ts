@@ -6,15 +6,15 @@ import { DemoReceiver } from '../../src/demo/receiver.ts'
 
 let receiver: DemoReceiver
 let names: string[]
-let texts: unknown[]
+let texts: string[]
 
 beforeEach(async () => {
   receiver = await DemoReceiver.start()
   names = []
   texts = []
-  receiver.on('received', ({ spans: some, logs }) => {
+  receiver.on('received', ({ spans: some, events }) => {
     names.push(...some.map(({ name }) => name))
-    texts.push(...logs.map(({ body }) => body))
+    texts.push(...events.map(({ name, body, project }) => `${name}: ${body} (${project})`))
   })
 })
 afterEach(async () => receiver.close())
@@ -34,13 +34,15 @@ async function post(body: Uint8Array, headers: Record<string, string> = {}, path
   return status
 }
 
-it('hands on the spans and log records of what it takes, plain or gzip', async () => {
+it('hands on the spans and events of what it takes, plain or gzip, and no record of a job', async () => {
   expect(await post(spans('a'))).toBe(200)
   expect(await post(gzipSync(spans('b')), { 'content-encoding': 'gzip' })).toBe(200)
-  const logs = [{ scopeLogs: [{ logRecords: [{ body: { stringValue: 'c' } }] }] }]
+  const body = { stringValue: 'c' }
+  const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'shop' } }] }
+  const logs = [{ resource, scopeLogs: [{ logRecords: [{ body }, { body, eventName: 'deployment' }] }] }]
   expect(await post(logsRequest.encode({ resourceLogs: logs }).finish(), {}, '/v1/logs')).toBe(200)
   expect(names).toEqual(['a', 'b'])
-  expect(texts).toEqual(['c'])
+  expect(texts).toEqual(['deployment: c (shop)'])
 })
 
 it('refuses other paths, methods, types, encodings and bytes that are no protobuf, and hands on nothing of them', async () => {

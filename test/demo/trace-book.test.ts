@@ -1,30 +1,20 @@
 // Which spans are drawn together, and when.
 import { describe, expect, it } from 'vitest'
 import { TraceBook } from '../../src/demo/trace-book.ts'
-import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
-
-const nothing = { attributes: {}, schemaUrl: '' }
+import type { ReceivedSpan } from '../../src/demo/received.ts'
 
 function span(name: string, over: Partial<ReceivedSpan> = {}): ReceivedSpan {
   return {
     traceId: 'a'.repeat(32),
     spanId: name.padEnd(16, '0'),
     parentSpanId: undefined,
-    traceState: '',
-    flags: 1,
     name,
-    kind: 'server',
-    startNanos: 0n,
-    endNanos: 1n,
+    kind: 'pipeline',
     start: 0,
     end: 1,
     status: 'ok',
-    statusMessage: '',
     attributes: {},
-    events: [],
-    links: [],
-    resource: nothing,
-    scope: { ...nothing, name: '', version: '' },
+    scope: '',
     ...over,
   }
 }
@@ -36,7 +26,7 @@ describe('the trace book', () => {
   it('holds a child back until its root arrives, and draws both together', () => {
     const book = new TraceBook()
     expect(book.add([span('child', { parentSpanId: 'bridge' })])).toEqual([])
-    expect(names(book.add([span('root'), span('bridge', { kind: 'internal', parentSpanId: 'root' })]))).toEqual([
+    expect(names(book.add([span('root'), span('bridge', { kind: 'job', parentSpanId: 'root' })]))).toEqual([
       ['child', 'root', 'bridge'],
     ])
     expect(book.rest()).toEqual([])
@@ -66,7 +56,7 @@ describe('the trace book', () => {
     book.add([span('p', { attributes: { 'pipeline.id': 7, 'pipeline.status': 'failed' } })])
     book.add([
       span('p2', { attributes: { 'pipeline.id': 7, 'pipeline.status': 'success' } }),
-      span('job', { kind: 'internal' }),
+      span('job', { kind: 'job' }),
     ])
     expect([...book.statuses]).toEqual([[7, 'success']])
     expect(book.jobs).toBe(1)

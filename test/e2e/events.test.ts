@@ -12,7 +12,7 @@ import { freePorts } from '../../src/demo/daemon-process.ts'
 import { isFull, report } from './load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
-import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
+import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
 
 /** `stories`: objects whose events carry no version; `rounds`: how often each token is announced. */
 const size = isFull

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { runProgram } from '../../src/cli/program.ts'
 import { Daemon, run } from './daemon.ts'
-import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-traces.ts'
 
 interface Payload {
   readonly object_attributes?: { readonly id: number; readonly status: string; readonly finished_at?: string | null }

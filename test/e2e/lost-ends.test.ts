@@ -10,7 +10,7 @@ import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { scenarios } from '../../src/demo/platform/scenarios.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
-import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-traces.ts'
 
 const hour = 3_600_000
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])

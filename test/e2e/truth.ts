@@ -1,6 +1,6 @@
 // What arrived at the backend held against what really happened on the simulated platform.
 import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
-import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+import type { ReceivedSpan } from '../support/otlp-traces.ts'
 
 interface Arrived {
   readonly pipelines: ReadonlyMap<number, readonly ReceivedSpan[]>

@@ -16,7 +16,7 @@ import {
   type WireKeyValue,
   type WireResource,
   type WireScope,
-} from '../../src/demo/otlp-values.ts'
+} from './otlp-values.ts'
 
 protobuf.parse(
   `

@@ -8,9 +8,9 @@ import { reasonOf } from '../../src/lib/fault.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { answerAccepted, answerStatus, Misbehaviours, type Fault, type Misbehaviour } from './misbehaviour.ts'
 import { decodeTelemetry, type ReceivedRequest, type Signal, type Telemetry } from './received-request.ts'
-import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
+import type { ReceivedLogRecord } from './otlp-logs.ts'
 import type { ReceivedMetric } from './otlp-metrics.ts'
-import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+import type { ReceivedSpan } from './otlp-traces.ts'
 
 export interface ReceiverOptions {
   /** Default 0: a free one. */

@@ -1,7 +1,7 @@
 // One export request as the receiver saw it: what was sent, when, and what became of it.
-import { decodeLogs, type ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
+import { decodeLogs, type ReceivedLogRecord } from './otlp-logs.ts'
 import { decodeMetrics, type ReceivedMetric } from './otlp-metrics.ts'
-import { decodeTraces, type ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+import { decodeTraces, type ReceivedSpan } from './otlp-traces.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 
 export type Signal = 'traces' | 'metrics' | 'logs'

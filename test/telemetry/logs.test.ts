@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
-import { decodeLogs } from '../../src/demo/otlp-logs.ts'
+import { decodeLogs } from '../support/otlp-logs.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { encode, encodeLogs, logsAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
