@@ -139,7 +139,8 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
   }
   const pageAt = async (reader: Reader): Promise<Page | undefined> => {
     const found = addressed(site, reader.address.split('?', 1)[0] ?? '/')
-    return found?.address.page(reader, found.given)
+    const instance = reader.query.get('instance') ?? undefined
+    return found?.address.page(reader, { ...found.ids, instance } as never)
   }
   for (const { path } of site) {
     app.get(path, { config: forPeople }, async (request, reply) => {

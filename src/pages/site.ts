@@ -28,17 +28,30 @@ import { spanOf } from './layout/trend-spans.ts'
 import { askedTimeline, timelineOf } from './changes/timeline-figures.ts'
 import { timelinePage } from './changes/timeline.ts'
 import { trendsPage } from './trends/trends.ts'
-import { wholeNumber } from './layout/whole-number.ts'
+import { wholeNumber, type Ids } from './layout/address.ts'
 import type { Page, Reader } from './layout/frame.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
 export interface Address {
   /** Rendering it sends requests to the platform, so it is never updated live. */
-  readonly isOnDemand?: true
-  /** In fastify's syntax: `/pipelines/:project/:pipeline`. */
+  readonly isOnDemand: boolean
+  /** In fastify's syntax: `/pipelines/:projectId/:pipelineId`. */
   readonly path: string
-  /** Undefined becomes "not found". `given`: the values of the path's parameters. */
-  readonly page: (reader: Reader, given: readonly string[]) => Promise<Page | undefined>
+  readonly pattern: RegExp
+  /** Undefined becomes "not found". */
+  readonly page: Render<never>
+}
+
+/** `asked`: the ids in the path, and which of several platforms is meant. */
+type Render<Asked> = (reader: Reader, asked: Asked) => Promise<Page | undefined>
+
+function at<Path extends string>(
+  path: Path,
+  page: Render<Ids<Path> & { readonly instance: string | undefined }>,
+  isOnDemand = false,
+): Address {
+  const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
+  return { path, pattern, page, isOnDemand }
 }
 
 /** How many projects are suggested in the form. */
@@ -46,146 +59,93 @@ const mostProjects = 500
 
 export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
   return [
-    {
-      path: '/',
-      page: async reader => {
-        const asked = { span: '24h', kinds: [], limit: 50, pipelines: 0 } as const
-        const [overview, timeline] = await Promise.all([
-          overviewOf(parts, reader.now),
-          timelineOf(parts, settings, asked, reader.now),
-        ])
-        return overviewPage(overview, timeline, reader)
-      },
-    },
-    { path: '/pipelines', page: async reader => pipelinesPage(parts, reader) },
-    {
-      path: '/pipelines/:project/:pipeline',
-      page: async (reader, given) => {
-        const [projectId, pipelineId] = given.map(wholeNumber)
-        if (projectId === undefined || pipelineId === undefined) return undefined
-        const instance = reader.query.get('instance') ?? undefined
-        const detail = await pipelineDetail(parts, settings, { projectId, pipelineId, instance })
-        return detail && pipelinePage(detail, parts, reader)
-      },
-    },
-    {
-      path: '/pipelines/:project/:pipeline/compare',
-      page: async (reader, given) => {
-        const [projectId, pipelineId] = given.map(wholeNumber)
-        if (projectId === undefined || pipelineId === undefined) return undefined
-        const instance = reader.query.get('instance') ?? undefined
-        const text = reader.query.get('with') ?? 'before'
-        const wanted = comparedWith(text)
-        const misread =
-          wanted === undefined
-            ? `“${text}” is nothing to compare with: write before, green, usual or the number of a pipeline.`
-            : undefined
-        const found = await comparedRuns(parts, { projectId, pipelineId, instance, with: wanted ?? 'before' })
-        return found && comparePage(found, misread, reader)
-      },
-    },
-    {
-      path: '/pipelines/:project/:pipeline/jobs/:job',
-      page: async (reader, given) => {
-        const [projectId, pipelineId, jobId] = given.map(wholeNumber)
-        if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
-        const instance = reader.query.get('instance') ?? undefined
-        const detail = await jobDetail(parts, settings, { projectId, pipelineId, jobId, instance })
-        const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
-        return detail && jobPage(detail, { ...settings, showsLog, legacyName: parts.legacyName }, reader)
-      },
-    },
-    {
-      path: '/pipelines/:project/:pipeline/jobs/:job/log',
-      isOnDemand: true,
-      page: async (reader, given) => {
-        const [projectId, pipelineId, jobId] = given.map(wholeNumber)
-        if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
-        const instance = reader.query.get('instance') ?? undefined
-        return jobLogPage(parts, settings, { projectId, pipelineId, jobId, instance }, reader)
-      },
-    },
-    {
-      path: '/trends',
-      page: async reader => {
-        const trends = await trendsOf(parts, askedTrends(reader.query), reader.now)
-        const { project, job, span } = trends
-        if (project === undefined || job !== undefined) return trendsPage(trends, undefined, reader)
-        const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
-        return trendsPage(trends, await timelineOf(parts, settings, asked, reader.now), reader)
-      },
-    },
-    { path: '/trends/regressions', page: async reader => regressionsPage(parts, settings, reader) },
-    {
-      path: '/cost',
-      page: async reader => {
-        const asked = {
-          span: spanOf(reader.query.get('span')),
-          projectId: wholeNumber(reader.query.get('project') ?? ''),
-        }
-        return costPage(await costsView(parts, settings, asked), reader)
-      },
-    },
-    { path: '/tests', page: async reader => flakyTestsPage(parts, settings, reader) },
-    { path: '/tests/costly', page: async reader => costlyTestsPage(parts, settings, reader) },
-    { path: '/changes', page: async reader => changesPage(parts, reader) },
-    { path: '/environments', page: async reader => environmentsPage(parts, reader) },
-    {
-      path: '/environments/behind/:project',
-      isOnDemand: true,
-      page: async (reader, given) => {
-        const [projectId] = given.map(wholeNumber)
+    at('/', async reader => {
+      const asked = { span: '24h', kinds: [], limit: 50, pipelines: 0 } as const
+      const [overview, timeline] = await Promise.all([
+        overviewOf(parts, reader.now),
+        timelineOf(parts, settings, asked, reader.now),
+      ])
+      return overviewPage(overview, timeline, reader)
+    }),
+    at('/pipelines', async reader => pipelinesPage(parts, reader)),
+    at('/pipelines/:projectId/:pipelineId', async (reader, asked) => {
+      const detail = await pipelineDetail(parts, settings, asked)
+      return detail && pipelinePage(detail, parts, reader)
+    }),
+    at('/pipelines/:projectId/:pipelineId/compare', async (reader, asked) => {
+      const text = reader.query.get('with') ?? 'before'
+      const wanted = comparedWith(text)
+      const misread =
+        wanted === undefined
+          ? `“${text}” is nothing to compare with: write before, green, usual or the number of a pipeline.`
+          : undefined
+      const found = await comparedRuns(parts, { ...asked, with: wanted ?? 'before' })
+      return found && comparePage(found, misread, reader)
+    }),
+    at('/pipelines/:projectId/:pipelineId/jobs/:jobId', async (reader, asked) => {
+      const detail = await jobDetail(parts, settings, asked)
+      const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
+      return detail && jobPage(detail, { ...settings, showsLog, legacyName: parts.legacyName }, reader)
+    }),
+    at(
+      '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
+      async (reader, asked) => jobLogPage(parts, settings, asked, reader),
+      true,
+    ),
+    at('/trends', async reader => {
+      const trends = await trendsOf(parts, askedTrends(reader.query), reader.now)
+      const { project, job, span } = trends
+      if (project === undefined || job !== undefined) return trendsPage(trends, undefined, reader)
+      const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
+      return trendsPage(trends, await timelineOf(parts, settings, asked, reader.now), reader)
+    }),
+    at('/trends/regressions', async reader => regressionsPage(parts, settings, reader)),
+    at('/cost', async reader => {
+      const { query } = reader
+      const asked = { span: spanOf(query.get('span')), projectId: wholeNumber(query.get('project') ?? '') }
+      return costPage(await costsView(parts, settings, asked), reader)
+    }),
+    at('/tests', async reader => flakyTestsPage(parts, settings, reader)),
+    at('/tests/costly', async reader => costlyTestsPage(parts, settings, reader)),
+    at('/changes', async reader => changesPage(parts, reader)),
+    at('/environments', async reader => environmentsPage(parts, reader)),
+    at(
+      '/environments/behind/:projectId',
+      async (reader, asked) => {
         const environment = reader.query.get('environment')
-        if (projectId === undefined || environment === null) return undefined
-        const instance = reader.query.get('instance') ?? undefined
-        return behindPage(parts, { projectId, environment, instance }, reader)
+        return environment === null ? undefined : behindPage(parts, { ...asked, environment }, reader)
       },
-    },
-    {
-      path: '/timeline',
-      page: async reader => {
-        const timeline = await timelineOf(parts, settings, askedTimeline(reader.query), reader.now)
-        return timelinePage(timeline, settings, await parts.views.projects(mostProjects), reader)
-      },
-    },
-    { path: '/sources', page: async reader => sourcesPage(await sourcesView(parts), reader) },
-    { path: '/exports', page: async reader => exportsPage(await exportsView(parts, reader.query.get('sort')), reader) },
-    {
-      path: '/exports/confirm',
-      page: async reader => {
-        const action = actionOf(reader.query)
-        return action && confirmPage(action, reader)
-      },
-    },
-    {
-      path: '/exports/:id',
-      page: async (reader, [id = '']) => {
-        const number = wholeNumber(id)
-        return number === undefined ? undefined : deadLetterPage(parts, number, reader)
-      },
-    },
-    {
-      path: '/audit',
-      page: async reader => {
-        const view = await auditView(parts, settings, reader.query.get('after') ?? undefined)
-        return view instanceof NotShown ? notShownPage(view) : auditPage(view, reader)
-      },
-    },
-    { path: '/tokens', page: async reader => tokensPage(await tokensView(parts, reader.query.get('sort')), reader) },
+      true,
+    ),
+    at('/timeline', async reader => {
+      const timeline = await timelineOf(parts, settings, askedTimeline(reader.query), reader.now)
+      return timelinePage(timeline, settings, await parts.views.projects(mostProjects), reader)
+    }),
+    at('/sources', async reader => sourcesPage(await sourcesView(parts), reader)),
+    at('/exports', async reader => exportsPage(await exportsView(parts, reader.query.get('sort')), reader)),
+    at('/exports/confirm', async reader => {
+      const action = actionOf(reader.query)
+      return action && confirmPage(action, reader)
+    }),
+    at('/exports/:id', async (reader, { id }) => deadLetterPage(parts, id, reader)),
+    at('/audit', async reader => {
+      const view = await auditView(parts, settings, reader.query.get('after') ?? undefined)
+      return view instanceof NotShown ? notShownPage(view) : auditPage(view, reader)
+    }),
+    at('/tokens', async reader => tokensPage(await tokensView(parts, reader.query.get('sort')), reader)),
   ]
 }
 
-/** The page at a path, with the values of the path's parameters. */
+/** The address of a path, with the ids in the path. */
 export function addressed(
   site: readonly Address[],
   path: string,
-): { readonly address: Address; readonly given: readonly string[] } | undefined {
-  const wanted = path.replace(/(?<=.)\/$/, '').split('/')
+): { readonly address: Address; readonly ids: Readonly<Record<string, number | undefined>> } | undefined {
   for (const address of site) {
-    const parts = address.path.split('/')
-    if (parts.length !== wanted.length) continue
-    if (!parts.every((part, index) => part.startsWith(':') || part === wanted[index])) continue
-    return { address, given: wanted.filter((_, index) => parts[index]?.startsWith(':') === true) }
+    const found = address.pattern.exec(path)
+    if (found === null) continue
+    const ids = Object.entries(found.groups ?? {}).map(([name, text]) => [name, wholeNumber(text)] as const)
+    return ids.every(([, id]) => id !== undefined) ? { address, ids: Object.fromEntries(ids) } : undefined
   }
   return undefined
 }

@@ -52,8 +52,9 @@ export const trendQuery = z.object({
   jobs: z.enum(lineSorts).optional().describe('Sort order of jobs.'),
   projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
 })
-export const compareQuery = z.object({
-  instance: z.string().optional(),
+/** Which of several platforms that have a project with this id. */
+export const instanceQuery = z.object({ instance: z.string().optional() })
+export const compareQuery = instanceQuery.extend({
   with: z
     .union([z.enum(comparedNames), wholeNumber])
     .default('before')
@@ -61,8 +62,7 @@ export const compareQuery = z.object({
       'The previous one of the same branch or tag, the last one before it that passed, the usual durations, or the ID of a pipeline of the project.',
     ),
 })
-export const logQuery = z.object({
-  instance: z.string().optional(),
+export const logQuery = instanceQuery.extend({
   find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
 })
 export const regressionQuery = z.object({ project: wholeNumber.optional(), job: z.string().optional() })

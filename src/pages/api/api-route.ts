@@ -1,21 +1,37 @@
 // A route of the JSON API: its inputs, its answer, and the shapes of both.
-import type { z } from 'zod'
+import { z } from 'zod'
+import type { Ids } from '../layout/address.ts'
+import { wholeNumber } from './api-queries.ts'
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST'
   /** Below `/api`, with parameters as `:name`. */
   readonly path: string
   readonly says: string
-  readonly params?: z.ZodObject
-  readonly query?: z.ZodObject
-  readonly body?: z.ZodType
+  readonly params?: z.ZodObject | undefined
+  readonly query?: z.ZodObject | undefined
+  readonly body?: z.ZodType | undefined
   readonly answer: z.ZodType
-  /** Undefined becomes 404, `NotShown` too, with its reason. The inputs match their shapes. */
-  readonly handle: (input: ApiInput) => Promise<unknown>
+  /** Given the parameters and the query together, or the body, as their shapes read them. Undefined becomes 404, `NotShown` too, with its reason. */
+  readonly handle: (asked: never) => Promise<unknown>
 }
 
-export interface ApiInput {
-  readonly params: Readonly<Record<string, unknown>>
-  readonly query: Readonly<Record<string, unknown>>
-  readonly body: unknown
+export function get<Path extends string, Query extends z.ZodObject | undefined = undefined>(
+  path: Path,
+  says: string,
+  { query, answer }: { readonly query?: Query; readonly answer: z.ZodType },
+  handle: (asked: Ids<Path> & (Query extends z.ZodObject ? z.output<Query> : unknown)) => Promise<unknown>,
+): ApiRoute {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  const params = names.length === 0 ? undefined : z.object(Object.fromEntries(names.map(name => [name, wholeNumber])))
+  return { method: 'GET', path, says, params, query, answer, handle }
+}
+
+export function post<Body extends z.ZodType>(
+  path: string,
+  says: string,
+  { body, answer }: { readonly body: Body; readonly answer: z.ZodType },
+  handle: (body: z.output<Body>) => Promise<unknown>,
+): ApiRoute {
+  return { method: 'POST', path, says, body, answer, handle }
 }

@@ -1,6 +1,5 @@
 // Registers the routes of the JSON API, with their inputs checked against their shapes, and its OpenAPI description.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { z } from 'zod'
 import { admissionOf } from '../access/guard.ts'
 import { isOurs } from '../access/access.ts'
 import { NotShown } from '../layout/not-shown.ts'
@@ -27,7 +26,7 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): 
         }
         const input = inputOf(request, route)
         if ('wrong' in input) return reply.code(400).send({ message: input.wrong })
-        const answer = await route.handle(input)
+        const answer = await route.handle(input.asked)
         if (answer instanceof NotShown) return reply.code(404).send({ message: answer.reason })
         if (answer === undefined) return reply.code(404).send({ message: 'Not found.' })
         return reply.send(answer)
@@ -41,23 +40,21 @@ function formOf(request: FastifyRequest): string | undefined {
   return typeof given === 'string' ? given : undefined
 }
 
-type Input = Parameters<ApiRoute['handle']>[0]
-
-function inputOf(request: FastifyRequest, { params, query, body }: ApiRoute): Input | { readonly wrong: string } {
-  const checked: Record<'params' | 'query' | 'body', unknown> = { params: {}, query: {}, body: undefined }
-  for (const [place, shape] of Object.entries({ params, query, body }) as [
-    'params' | 'query' | 'body',
-    z.ZodType | undefined,
-  ][]) {
+function inputOf(
+  request: FastifyRequest,
+  { params, query, body }: ApiRoute,
+): { readonly asked: never } | { readonly wrong: string } {
+  const asked: Record<string, unknown> = {}
+  for (const [place, shape] of Object.entries({ params, query, body })) {
     if (shape === undefined) continue
-    const read = shape.safeParse(request[place])
+    const read = shape.safeParse(request[place as 'params' | 'query' | 'body'])
     if (!read.success) {
       const [issue] = read.error.issues
       return {
         wrong: `${[place, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'does not match the schema'}.`,
       }
     }
-    checked[place] = read.data
+    Object.assign(asked, read.data)
   }
-  return checked as unknown as Input
+  return { asked: asked as never }
 }

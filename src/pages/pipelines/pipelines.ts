@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { card, type Page, type Reader } from '../layout/frame.ts'
 import { choice, sources } from '../layout/choice.ts'
 import { counted, number, utc } from '../layout/format.ts'
+import { addressWith } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { isKnownStatus, knownStatuses } from '../../model/status.ts'
 import { isSpanId, searchSpan } from './span-search.ts'
@@ -31,7 +32,7 @@ const pageSize = 30
 const mostProjects = 500
 
 export const filterNames = ['project', 'ref', 'status', 'source', 'job', 'since', 'until', 'text', 'after'] as const
-export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>
+export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
 
 export function filtersOf(query: URLSearchParams): Filters {
   return Object.fromEntries(
@@ -118,8 +119,7 @@ function spansMeant({ text }: Filters): Content {
 /** Offers a search by job, as the searched text may be the name of one. */
 function jobInstead({ text, job, after: _, ...others }: Filters, base: string): Content {
   if (text === undefined || job !== undefined || isTraceId(text)) return ''
-  const query = new URLSearchParams({ ...others, job: text })
-  return html`<a href="${base}/pipelines?${query.toString()}">Look for a job called “${text}”</a>`
+  return html`<a href="${addressWith(`${base}/pipelines`, { ...others, job: text })}">Look for a job called “${text}”</a>`
 }
 
 function howMany({ pipelines, total, next }: PipelineList, { text, job, after }: Filters): string {
@@ -212,12 +212,9 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Rea
 }
 
 function pager(filters: Filters, next: string | undefined, cut: boolean, base: string): Content {
-  const link = (changes: Filters): string => {
-    const query = new URLSearchParams(Object.entries({ ...filters, ...changes }).filter(([, value]) => value !== ''))
-    return `${base}/pipelines${query.size === 0 ? '' : `?${query.toString()}`}`
-  }
+  const link = (after: string | undefined): string => addressWith(`${base}/pipelines`, { ...filters, after })
   return html`<nav class="pager" aria-label="Pages of the list">
-    ${filters.after !== undefined && html`<a class="button" href="${link({ after: '' })}">Newest</a>`}
-    ${next !== undefined && html`<a class="button" rel="next" href="${link({ after: next })}">${cut ? 'Search older' : 'Older'}</a>`}
+    ${filters.after !== undefined && html`<a class="button" href="${link(undefined)}">Newest</a>`}
+    ${next !== undefined && html`<a class="button" rel="next" href="${link(next)}">${cut ? 'Search older' : 'Older'}</a>`}
   </nav>`
 }

@@ -4,7 +4,7 @@ import { counted, utc } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
 import { regressionTable } from './regression-list.ts'
-import { wholeNumber } from '../layout/whole-number.ts'
+import { wholeNumber } from '../layout/address.ts'
 import type { PagesParts, PagesSettings, PreviewRule } from '../ports.ts'
 
 const shownFor = 30 * 86_400_000

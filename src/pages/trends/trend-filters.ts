@@ -4,7 +4,7 @@ import { choice, sources } from '../layout/choice.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { lineSortOf, type LineSort } from './trend-lines.ts'
 import { spanNames, spanOf, spans } from '../layout/trend-spans.ts'
-import { wholeNumber } from '../layout/whole-number.ts'
+import { wholeNumber } from '../layout/address.ts'
 import type { AskedTrends, Trends } from './trend-figures.ts'
 
 /** The question in a query. Invalid values, such as an unknown branch class, are ignored. */

@@ -1,0 +1,21 @@
+// Reads and writes the parts of addresses: ids of projects, pipelines and jobs, and queries.
+
+/** Undefined unless it is a positive safe integer. */
+export function wholeNumber(text: string): number | undefined {
+  const number = Number(text)
+  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) && number > 0 ? number : undefined
+}
+
+/** The path with a query of these values. Undefined ones are left out. */
+export function addressWith(path: string, values: Readonly<Record<string, string | number | undefined>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
+  return query.size === 0 ? path : `${path}?${query.toString()}`
+}
+
+/** The parameters of a path such as `/pipelines/:project/:pipeline`, by their names: all are ids. */
+export type Ids<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Readonly<Record<Name, number>> & Ids<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Readonly<Record<Name, number>>
+    : unknown
