@@ -1,4 +1,5 @@
 // The table of pages by their paths, for requests and for live updates.
+import { mostProjects } from './layout/scope-heading.ts'
 import { auditPage, auditView } from './sources/audit.ts'
 import { behindPage } from './environments/behind.ts'
 import { changesPage } from './changes/changes.ts'
@@ -53,9 +54,6 @@ function at<Path extends string>(
   const pattern = new RegExp(`^${path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
   return { path, pattern, page, isOnDemand }
 }
-
-/** How many projects are suggested in the form. */
-const mostProjects = 500
 
 export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
   return [

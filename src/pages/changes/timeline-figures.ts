@@ -1,4 +1,5 @@
 // The timeline, for the pages and the JSON API: deployments and events around pipelines, in chronological order.
+import { given } from '../layout/address.ts'
 import { z } from 'zod'
 import { runCard } from '../pipelines/run-card.ts'
 import { pipelineTitle } from '../pipelines/run-rows.ts'
@@ -124,10 +125,9 @@ function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly un
 
 /** The question in a query. Default: all kinds of the last 7 days. */
 export function askedTimeline(query: URLSearchParams): AskedTimeline {
-  const project = query.get('project')?.trim() ?? ''
   return {
     span: spanOf(query.get('span')) ?? '7d',
-    project: project === '' ? undefined : project,
+    project: given(query, 'project'),
     kinds: timelineKinds.filter(kind => query.getAll('kind').includes(kind)),
     ...{ limit: 100, pipelines: 100, sort: query.get('sort') },
   }

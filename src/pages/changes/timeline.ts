@@ -1,9 +1,10 @@
 // The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
+import { periodChoice, projectField } from '../layout/scope-heading.ts'
 import { card, empty, type Page, type Reader } from '../layout/frame.ts'
 import { counted, since, utc } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from '../pipelines/run-rows.ts'
-import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { ages, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import {
   offered,
   timelineKeys,
@@ -36,16 +37,7 @@ export function timelinePage(
     title: 'Timeline',
     content: html`<div class="page-head">
         <h1>Timeline</h1>
-        <nav class="choice" aria-label="How long back">
-          ${spanNames.map(
-            one =>
-              html`<a
-                href="${timelineAddress(reader.base, timeline, { span: one, kinds: reader.query.getAll('kind') })}"
-                ${one === span && html` aria-current="true"`}
-                >${spans[one].name}</a
-              >`,
-          )}
-        </nav>
+        ${periodChoice(spanNames, span, one => timelineAddress(reader.base, timeline, { span: one, kinds: reader.query.getAll('kind') }))}
       </div>
       ${filters(timeline, offered(settings), projects, reader)}
       ${card(project ?? 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
@@ -99,8 +91,7 @@ function filters(
     aria-label="Filter the timeline"
   >
     <input type="hidden" name="span" value="${span}" />
-    <label class="wide">Project<input name="project" value="${project}" list="projects" autocomplete="off" /></label>
-    <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
+    ${projectField(project, projects, 'wide')}
     <fieldset>
       <legend>Kinds</legend>
       ${may.map(
@@ -194,19 +185,15 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
 function itemsTable({ items }: Pick<Timeline, 'items'>, reader: Reader): Html {
   const of = timelineKeys
   const columns: Record<string, ShownColumn<TimelineItem>> = {
-    when: { head: 'When', of: of.when, cell: ({ at }) => since(at, reader.now) },
+    when: ages('When', of.when, reader),
     kind: { head: 'Kind', of: of.kind, cell: ({ kind }) => words[kind][0] },
     what: {
       head: 'What',
       of: of.what,
       cell: ({ title, isBad }) => html`<span class="break ${isBad && 'bad-text'}">${title}</span>`,
     },
-    project: {
-      head: 'Project',
-      of: of.project,
-      cell: ({ project }) => (project === undefined ? '–' : pathText(project)),
-    },
-    by: { head: 'By', of: of.by, cell: ({ user }) => user ?? '–' },
+    project: texts('Project', of.project, pathText),
+    by: texts('By', of.by),
     job: { head: 'Job', of: of.job, cell: item => jobOf(item, reader) ?? '–' },
     pipeline: { head: 'Pipeline', of: of.pipeline, cell: item => pipelineOf(item, reader) },
   }

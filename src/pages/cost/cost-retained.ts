@@ -1,4 +1,5 @@
 // What exact branches and runners cost: counted over the stored pipelines, and how much of the period these are.
+import { addressWith } from '../layout/address.ts'
 import { card, empty, type Reader } from '../layout/frame.ts'
 import { costLines, ofMost } from './cost-tables.ts'
 import { counted, percent, utc } from '../layout/format.ts'
@@ -43,7 +44,7 @@ function minute(at: number): string {
 }
 
 function branchCell({ name, project }: CostLine, isOfAll: boolean, base: string): Content {
-  const href = `${base}/pipelines?${new URLSearchParams({ project, ref: name }).toString()}`
+  const href = addressWith(`${base}/pipelines`, { project, ref: name })
   return html`<span class="name"
     >${name === '' ? 'unknown' : html`<a href="${href}">${name}</a>`}${isOfAll && html`<br /><span class="dim">${pathText(project)}</span>`}</span
   >`
@@ -51,14 +52,11 @@ function branchCell({ name, project }: CostLine, isOfAll: boolean, base: string)
 
 /** Trends know a runner by its description. */
 function runnerCell({ name, runnerId, worker }: RunnerCostLine, { span, project }: Costs, base: string): Content {
-  const query = new URLSearchParams({
-    ...{ span, runner: name },
-    ...(project !== undefined && { project: String(project.id) }),
-  })
+  const href = addressWith(`${base}/trends`, { span, runner: name, project: project?.id })
   const about = [runnerId !== undefined && `#${runnerId}`, worker !== '' && runnerTypeName(worker)]
     .filter(Boolean)
     .join(', ')
   return html`<span class="name"
-    >${name === '' ? 'unknown' : html`<a href="${base}/trends?${query.toString()}">${name}</a>`}${about !== '' && html`<br /><span class="dim">${about}</span>`}</span
+    >${name === '' ? 'unknown' : html`<a href="${href}">${name}</a>`}${about !== '' && html`<br /><span class="dim">${about}</span>`}</span
   >`
 }

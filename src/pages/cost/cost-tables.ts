@@ -1,9 +1,9 @@
 // The tables of the page of costs: what each line cost, and how much of that was wasted.
 import { card, type Reader } from '../layout/frame.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
+import { type Content, type Html } from '../layout/html.ts'
 import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../../store/ports/costs.ts'
-import { number } from '../layout/format.ts'
-import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { figure, number } from '../layout/format.ts'
+import { figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
 import type { Costs } from './cost-figures.ts'
 
 export const lostNames: Readonly<Record<LostPurpose, readonly [name: string, meaning: string]>> = {
@@ -51,7 +51,7 @@ export function costLines<Line extends CostLine>(
       cost: { head: 'Cost', of: (line: Line) => line.cost, cell: (line: Line) => figure(amount(line, unit)) },
     }),
     time: { head: 'Job time', of: ({ totalMs }) => totalMs, cell: line => figure(minutes(line)) },
-    jobs: { head: 'Jobs', of: ({ runs }) => runs, cell: ({ runs }) => figure(number(runs)) },
+    jobs: figures('Jobs', ({ runs }) => runs, number),
     ...Object.fromEntries(
       lostPurposes.map((purpose): [string, ShownColumn<Line>] => [
         purpose,
@@ -76,8 +76,4 @@ export function minutes({ totalMs }: CostSum): string {
 export function amount({ cost }: CostSum, unit: string): string {
   if (cost === 0) return '–'
   return `${cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} ${unit}`
-}
-
-export function figure(text: string): Content {
-  return html`<span class="figure">${text}</span>`
 }

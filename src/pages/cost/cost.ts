@@ -1,11 +1,13 @@
 // The page of costs: job time and what it cost, by project, job, branch class and runner type, and how much of it was wasted.
+import { addressWith } from '../layout/address.ts'
+import { periodChoice } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
-import { amount, costLines, costTable, figure, lostNames, minutes } from './cost-tables.ts'
-import { card, empty, table, type Page, type Reader } from '../layout/frame.ts'
+import { amount, costLines, costTable, lostNames, minutes } from './cost-tables.ts'
+import { card, crumbs, empty, table, tiles, type Page, type Reader } from '../layout/frame.ts'
 import { delta } from '../layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { lostPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
-import { number, percent, utc } from '../layout/format.ts'
+import { figure, number, percent, utc } from '../layout/format.ts'
 import { retainedCard } from './cost-retained.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
 import { shownCosts, type Costs } from './cost-figures.ts'
@@ -17,24 +19,19 @@ export function costPage(costs: Costs, reader: Reader): Page {
   return {
     title: `Cost: ${project?.name ?? 'All projects'}`,
     content: html`
-      ${project !== undefined && html`<nav class="crumbs" aria-label="Where this is"><a href="${linkTo(base, span)}">Cost</a></nav>`}
+      ${project !== undefined && crumbs(html`<a href="${linkTo(base, span)}">Cost</a>`)}
       <div class="page-head">
         <h1>${project === undefined ? 'Cost' : html`Cost of ${project.name}`}</h1>
-        <nav class="choice" aria-label="How long back">
-          ${spanNames
-            .filter(one => one !== '24h')
-            .map(
-              one =>
-                html`<a href="${linkTo(base, one, project?.id)}" ${one === span && html` aria-current="true"`}
-                  >${spans[one].name}</a
-                >`,
-            )}
-        </nav>
+        ${periodChoice(
+          spanNames.filter(one => one !== '24h'),
+          span,
+          one => linkTo(base, one, project?.id),
+        )}
       </div>
       ${
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
-          : html`${tiles(costs, total)} ${lostCard(costs, total)}
+          : html`${totals(costs, total)} ${lostCard(costs, total)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, reader, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
@@ -54,7 +51,7 @@ export function costPage(costs: Costs, reader: Reader): Page {
 }
 
 function linkTo(base: string, span: Span, projectId?: number): string {
-  return `${base}/cost?span=${span}${projectId === undefined ? '' : `&project=${projectId}`}`
+  return addressWith(`${base}/cost`, { span, project: projectId })
 }
 
 /** `type`: of the runners; empty if unknown. */
@@ -62,19 +59,14 @@ function workerName(type: string): string {
   return type === '' ? 'unknown' : `${runnerTypeName(type)}s`
 }
 
-function tiles({ unit, before }: Costs, total: CostLine): Html {
-  const tile = (name: string, shown: string, change: Content): Html =>
-    html`<div class="tile">
-      <dt>${name}</dt>
-      <dd><strong>${shown}</strong> ${change}</dd>
-    </div>`
+function totals({ unit, before }: Costs, total: CostLine): Html {
   const lost = lostOf(total, unit)
-  return html`<dl class="tiles card" aria-label="This period, compared with the previous one">
-    ${unit !== undefined && tile('Cost', amount(total, unit), delta(total.cost, before?.cost, 'less'))}
-    ${tile('Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less'))}
-    ${tile('Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
-    ${tile('Lost', percent(lost), delta(lost, before && lostOf(before, unit), 'less', 'points'))}
-  </dl>`
+  return tiles('This period, compared with the previous one', [
+    unit !== undefined && ['Cost', amount(total, unit), delta(total.cost, before?.cost, 'less')],
+    ['Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less')],
+    ['Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral')],
+    ['Lost', percent(lost), delta(lost, before && lostOf(before, unit), 'less', 'points')],
+  ])
 }
 
 /** The share that was wasted. */
@@ -110,7 +102,7 @@ function lostCard({ unit }: Costs, total: CostLine): Html {
 }
 
 function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base: string): Content {
-  const href = `${base}/trends?${new URLSearchParams({ project: String(projectId ?? ''), job: name }).toString()}`
+  const href = addressWith(`${base}/trends`, { project: projectId, job: name })
   return html`<span class="name"
     ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${pathText(project)}</span>`}</span
   >`

@@ -1,7 +1,8 @@
 // How many commits an environment is behind the default branch. The platform is asked only when somebody opens the page.
+import { addressWith } from '../layout/address.ts'
 import { z } from 'zod'
 import { millis, type Shaped } from '../layout/shape.ts'
-import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, type Page, type Reader } from '../layout/frame.ts'
 import { counted, shortSha, since } from '../layout/format.ts'
 import { html, safeUrl, type Content } from '../layout/html.ts'
 import { needed, NotShown } from '../layout/not-shown.ts'
@@ -80,9 +81,7 @@ export async function behindPage(
   const link = answer.as === 'counted' && answer.commits > 0 ? safeUrl(found.url) : undefined
   return {
     title: `How far ${environment} is behind`,
-    content: html`<nav class="crumbs" aria-label="Where this is">
-        <a href="${base}/environments?${new URLSearchParams({ project }).toString()}">Environments</a> / ${environment}
-      </nav>
+    content: html`${crumbs(html`<a href="${addressWith(`${base}/environments`, { project })}">Environments</a>`, environment)}
       <div class="page-head"><h1>How far ${environment} is behind</h1></div>
       ${card(
         project,

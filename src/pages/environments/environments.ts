@@ -1,13 +1,14 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
+import { addressWith } from '../layout/address.ts'
 import { environmentsOf } from './environment-figures.ts'
 import { card, empty, type Page, type Reader } from '../layout/frame.ts'
-import { counted, duration, number, percent, shortSha, since } from '../layout/format.ts'
+import { counted, duration, figure, number, percent, shortSha, since } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { badge } from '../layout/status.ts'
 import type { IncidentSummary } from './incident-figures.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
-import { askedScope, scopeHeading, scopeQuery } from '../layout/scope-heading.ts'
-import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
 import type { PagesSources } from '../ports.ts'
@@ -26,7 +27,7 @@ export async function environmentsPage(
   const { environments, incidents, deployments } = found
   return {
     title: 'Environments',
-    content: html`${await scopeHeading('Environments', '/environments', asked, parts, reader)}
+    content: html`${await scopeHeading({ title: 'Environments', path: '/environments' }, asked, parts, reader)}
     ${card(
       'What is deployed',
       environments.length === 0
@@ -67,23 +68,19 @@ const aboutIncidents = html`<p class="dim">
 
 function incidentsTable(incidents: readonly IncidentSummary[], reader: Reader): Html {
   const columns: Record<string, ShownColumn<IncidentSummary>> = {
-    project: { head: 'Project', of: ({ project }) => project, cell: ({ project }) => pathText(project) },
-    opened: { head: 'Opened', of: ({ opened }) => opened, cell: ({ opened }) => figure(number(opened)) },
+    project: texts('Project', ({ project }) => project, pathText),
+    opened: figures('Opened', ({ opened }) => opened, number),
     open: {
       head: 'Open now',
       of: ({ open }) => open,
       cell: ({ open }) => (open > 0 ? html`<span class="figure bad-text">${number(open)}</span>` : figure('0')),
     },
-    restore: {
-      head: 'Time to restore',
-      of: ({ restored }) => restored,
-      cell: ({ restored }) => figure(duration(restored)),
-    },
-    each: {
-      head: 'Per deployment',
-      of: ({ perDeployment }) => perDeployment,
-      cell: ({ perDeployment }) => figure(perDeployment === undefined ? '–' : perDeployment.toFixed(2)),
-    },
+    restore: figures('Time to restore', ({ restored }) => restored, duration),
+    each: figures(
+      'Per deployment',
+      ({ perDeployment }) => perDeployment,
+      ratio => ratio?.toFixed(2) ?? '–',
+    ),
   }
   return sortedTable('Incidents', columns, incidents, reader)
 }
@@ -101,13 +98,13 @@ function deployedTable(
       cell: ({ current }) =>
         current === undefined ? '–' : html`<code title="${current.revision}">${shortSha(current.revision)}</code>`,
     },
-    ref: { head: 'Ref', of: ({ current }) => current?.ref, cell: ({ current }) => current?.ref ?? '–' },
+    ref: texts('Ref', ({ current }) => current?.ref),
     at: {
       head: 'Since',
       of: ({ current }) => current?.finishedAt,
       cell: ({ current }) => (current === undefined ? 'never succeeded' : since(current.finishedAt, reader.now)),
     },
-    user: { head: 'By', of: ({ current }) => current?.user, cell: ({ current }) => current?.user ?? '–' },
+    user: texts('By', ({ current }) => current?.user),
     job: { head: 'Job', cell: ({ current }) => (current === undefined ? '–' : jobOf(current, reader)) },
     ...(asks && {
       behind: {
@@ -121,9 +118,8 @@ function deployedTable(
 
 /** A link, because the answer needs a request to the platform. */
 function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: Reader): Html {
-  const query = new URLSearchParams({ environment, instance }).toString()
   return html`<a
-    href="${base}/environments/behind/${projectId}?${query}"
+    href="${addressWith(`${base}/environments/behind/${projectId}`, { environment, instance })}"
     title="Asks the platform"
     aria-label="How far? ${environment} of ${project}"
     >How far?</a
@@ -133,21 +129,13 @@ function behindLink({ instance, projectId, project, environment }: EnvironmentFi
 function keysTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
   const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
     environment: environmentColumn(found, reader),
-    deployments: {
-      head: 'Deployments',
-      of: ({ keys }) => keys.deployments,
-      cell: ({ keys }) => figure(number(keys.deployments)),
-    },
-    day: {
-      head: 'Per day',
-      of: ({ keys }) => keys.perDay,
-      cell: ({ keys: { perDay } }) => figure(perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
-    },
-    lead: {
-      head: 'Lead time',
-      of: ({ keys }) => keys.leadTime,
-      cell: ({ keys }) => figure(duration(keys.leadTime)),
-    },
+    deployments: figures('Deployments', ({ keys }) => keys.deployments, number),
+    day: figures(
+      'Per day',
+      ({ keys }) => keys.perDay,
+      perDay => (perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
+    ),
+    lead: figures('Lead time', ({ keys }) => keys.leadTime, duration),
     failures: {
       head: 'Failures',
       of: ({ keys }) => keys.failureRate,
@@ -157,11 +145,7 @@ function keysTable(environments: readonly EnvironmentFigures[], found: Environme
           `${counted(failed, 'failure')}, ${counted(rollbacks, 'rollback')}`,
         ),
     },
-    recovery: {
-      head: 'Recovery',
-      of: ({ keys }) => keys.recovery,
-      cell: ({ keys }) => figure(duration(keys.recovery)),
-    },
+    recovery: figures('Recovery', ({ keys }) => keys.recovery, duration),
   }
   return sortedTable('Deployment metrics', columns, environments, reader)
 }
@@ -170,7 +154,7 @@ function deploymentsTable(deployments: readonly ListedDeployment[], found: Envir
   const tookOf = ({ startedAt, finishedAt }: ListedDeployment): number | undefined =>
     startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt
   const columns: Record<string, ShownColumn<ListedDeployment>> = {
-    at: { head: 'When', of: ({ at }) => at, cell: ({ at }) => since(at, reader.now) },
+    at: ages('When', ({ at }) => at, reader),
     environment: {
       head: 'Environment',
       of: ({ environment }) => environment,
@@ -186,8 +170,8 @@ function deploymentsTable(deployments: readonly ListedDeployment[], found: Envir
       head: 'Revision',
       cell: ({ revision }) => html`<code title="${revision}">${shortSha(revision)}</code>`,
     },
-    user: { head: 'By', of: ({ user }) => user, cell: ({ user }) => user ?? '–' },
-    took: { head: 'Took', of: tookOf, cell: one => figure(duration(tookOf(one))) },
+    user: texts('By', ({ user }) => user),
+    took: figures('Took', tookOf, duration),
     job: { head: 'Job', cell: one => jobOf(one, reader) },
   }
   const shown = deployments.slice(0, mostDeployments)
@@ -209,7 +193,7 @@ function place(
     >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
       chosen === undefined &&
       html`<br /><span class="dim"
-          ><a href="${base}/environments${scopeQuery({ span, project })}">${pathText(project)}</a></span
+          ><a href="${scopeAddress(`${base}/environments`, { span, project })}">${pathText(project)}</a></span
         >`
     }</span
   >`
@@ -219,8 +203,4 @@ function place(
 function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: Reader): Content {
   if (jobId === undefined || pipelineId === undefined) return '–'
   return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
-}
-
-function figure(text: string, says?: string): Content {
-  return html`<span class="figure" title="${says}">${text}</span>`
 }

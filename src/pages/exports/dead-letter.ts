@@ -1,5 +1,5 @@
 // The page of a dead letter: the backend's answer, and what was refused.
-import { card, facts, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, facts, type Page, type Reader } from '../layout/frame.ts'
 import { html, type Html } from '../layout/html.ts'
 import { deadLetterDetail } from './dead-letter-detail.ts'
 import { pipelineAddress } from '../pipelines/run-rows.ts'
@@ -21,7 +21,7 @@ export async function deadLetterPage(
   return {
     title: `Dead letter ${id}`,
     content: html`
-      <nav class="crumbs" aria-label="Where this is"><a href="${base}/exports">Exports</a></nav>
+      ${crumbs(html`<a href="${base}/exports">Exports</a>`)}
       <div class="page-head">
         <h1>Dead letter ${id}</h1>
         <span class="buttons">

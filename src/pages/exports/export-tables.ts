@@ -3,7 +3,7 @@ import { duration, number, since, time } from '../layout/format.ts'
 import { empty, type Reader } from '../layout/frame.ts'
 import { html, type Content } from '../layout/html.ts'
 import { queueBadge } from '../overview/overview.ts'
-import { sortedTable, type Keys } from '../layout/sorting.ts'
+import { figures, sortedTable, type Keys } from '../layout/sorting.ts'
 import type { DeadLetter } from '../../store/ports/outbox.ts'
 import type { ExportQueueStatus } from './queue-shape.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -32,13 +32,13 @@ export function queuesTable(queues: readonly ExportQueueStatus[], reader: Reader
         of: of.destination,
         cell: ({ destination, signal }) => html`<span class="whole"><strong>${destination}</strong> ${signal}</span>`,
       },
-      pending: { head: 'Pending', of: of.pending, cell: ({ pending }) => figure(pending) },
+      pending: figures('Pending', of.pending, number),
       oldest: {
         head: 'Oldest',
         of: of.oldest,
         cell: ({ oldest }) => (oldest === undefined ? '–' : html`<span class="whole">${duration(now - oldest)}</span>`),
       },
-      delivered: { head: 'Delivered', of: of.delivered, cell: ({ counters }) => figure(counters.delivered) },
+      delivered: figures('Delivered', of.delivered, number),
       success: { head: 'Last success', of: of.success, cell: ({ lastSuccess }) => since(lastSuccess, now) },
       next: { head: 'Next try', of: of.next, cell: queue => html`<span class="whole">${nextTry(queue, now)}</span>` },
       error: { head: 'Last error', of: of.error, cell: queue => lastError(queue, now) },
@@ -109,8 +109,4 @@ function actions({ id }: DeadLetter, base: string): Content {
       >Drop</a
     ></span
   >`
-}
-
-function figure(count: number): Content {
-  return html`<span class="figure">${number(count)}</span>`
 }

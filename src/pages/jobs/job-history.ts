@@ -1,4 +1,5 @@
 // The recent runs of a job: jobs of the same name in the newest pipelines of the project.
+import { runnerColumn } from '../pipelines/jobs-table.ts'
 import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { badge, wordOf } from '../layout/status.ts'
@@ -6,8 +7,8 @@ import { counted, duration, shortSha, time } from '../layout/format.ts'
 import { empty, type Reader } from '../layout/frame.ts'
 import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
-import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
-import { jobCardShape, runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
+import { figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { jobCardShape, runCard, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
 import type { PagesSources } from '../ports.ts'
 import type { RunCursor } from '../../store/ports/views.ts'
 
@@ -68,8 +69,7 @@ export function historyTable(
     status: {
       head: 'Status',
       of: ({ job }) => job.status,
-      cell: ({ job }) =>
-        badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
+      cell: ({ job }) => badge(statusOf(job), wordOf(job.status)),
     },
     job: {
       head: 'Job',
@@ -79,16 +79,8 @@ export function historyTable(
           ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
           : html`<a href="${jobAddress(reader.base, { projectId, pipelineId }, job.id, reader)}">#${job.id}</a>`,
     },
-    ran: {
-      head: 'Ran',
-      of: ({ job }) => took(job),
-      cell: ({ job }) => html`<span class="figure">${duration(took(job))}</span>`,
-    },
-    queued: {
-      head: 'Queued',
-      of: ({ job }) => job.queuedMs,
-      cell: ({ job }) => html`<span class="figure">${duration(job.queuedMs)}</span>`,
-    },
+    ran: figures('Ran', ({ job }) => took(job), duration),
+    queued: figures('Queued', ({ job }) => job.queuedMs, duration),
     started: {
       head: 'Started',
       of: ({ job }) => job.startedAt ?? job.createdAt,
@@ -102,12 +94,7 @@ export function historyTable(
           >${ref !== undefined && html`<code>${ref}</code>`} <span class="dim mono">${shortSha(sha)}</span></span
         >`,
     },
-    runner: {
-      head: 'Reason or runner',
-      of: ({ job }) => job.failureReason ?? job.runner,
-      cell: ({ job }) =>
-        html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
-    },
+    runner: runnerColumn(({ job }) => job),
   }
   return html`${sortedTable('Recent runs', columns, runs, reader)}
     <p class="dim">Searched in the last ${counted(pipelines, 'pipeline')} of its project.</p>`

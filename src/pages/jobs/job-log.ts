@@ -1,9 +1,9 @@
 // The page of a job's log.
-import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, type Page, type Reader } from '../layout/frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { jobLogOf, longestFind, type LogSources } from './job-log-detail.ts'
-import { jobAddress, pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
+import { jobAddress, pipelineLink } from '../pipelines/run-rows.ts'
 import { notShownPage } from '../access/entrance.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import type { AskedJob } from './job-detail.ts'
@@ -32,11 +32,8 @@ export async function jobLogPage(
 function heading(pipeline: RunCard, job: JobCard, reader: Reader): Html {
   const { base } = reader
   const url = safeUrl(job.url)
-  return html`<nav class="crumbs" aria-label="Where this is">
-      <a href="${base}/pipelines">Pipelines</a> /
-      <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a> /
-      <a href="${jobAddress(base, pipeline, job.id, reader)}">${job.name} #${job.id}</a>
-    </nav>
+  const its = html`<a href="${jobAddress(base, pipeline, job.id, reader)}">${job.name} #${job.id}</a>`
+  return html`${crumbs(html`<a href="${base}/pipelines">Pipelines</a>`, pipelineLink(pipeline, reader), its)}
     <div class="page-head">
       <h1>Log of ${job.name}</h1>
       <span class="buttons head-links">

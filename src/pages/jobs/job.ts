@@ -1,17 +1,18 @@
 // The page of a job: facts, failed tests, sections, comparison with the usual duration, recent runs, exported attributes.
+import { addressWith } from '../layout/address.ts'
 import { againstUsual } from './job-usual.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside } from '../pipelines/usual.ts'
-import { card, facts, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, facts, type Page, type Reader } from '../layout/frame.ts'
 import { counted, duration, percent, time } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
 import { hasLog } from './job-log-detail.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { isFinished } from '../../model/status.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
-import { logAddress, pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
-import { platformNow } from '../pipelines/run-card.ts'
+import { logAddress, pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
+import { platformNow, statusOf } from '../pipelines/run-card.ts'
 import { testsCard } from './job-tests.ts'
 import { sectionsContent } from './job-waterfall.ts'
 import type { FailureDomain, PagesSettings, PagesSources } from '../ports.ts'
@@ -33,13 +34,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
     live: !isOver,
     hasWaterfall: sections !== undefined,
     content: html`
-      <nav class="crumbs" aria-label="Where this is">
-        <a href="${base}/pipelines">Pipelines</a> /
-        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
-          >${pipeline.project}</a
-        >
-        / <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a>
-      </nav>
+      ${crumbs(...projectCrumbs(pipeline, reader), pipelineLink(pipeline, reader))}
       <section id="head" data-region>${heading(detail, tookMs, settings.showsLog, reader)}</section>
       <section id="failure" data-region>${whyItFailed(detail)}</section>
       <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
@@ -55,8 +50,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
       </section>
       <section id="history" data-region>
         ${card('Recent runs', historyTable(history, job, pipeline, reader), {
-          aside: html`<a
-            href="${base}/trends?${new URLSearchParams({ project: String(pipeline.projectId), job: job.name }).toString()}"
+          aside: html`<a href="${addressWith(`${base}/trends`, { project: pipeline.projectId, job: job.name })}"
             >Over time</a
           >`,
         })}
@@ -97,9 +91,7 @@ function heading(
   const runner = [job.runner, about.runnerType && runnerTypeName(about.runnerType)].filter(Boolean).join(', ')
   return html`<div class="page-head">
       <h1>${job.name}</h1>
-      <span class="head-badge"
-        >${badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status))}</span
-      >
+      <span class="head-badge">${badge(statusOf(job), wordOf(job.status))}</span>
       ${job.retried && html`<span class="tag">retried</span>`}
       ${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}
       <span class="buttons head-links">

@@ -6,6 +6,12 @@ export function wholeNumber(text: string): number | undefined {
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) && number > 0 ? number : undefined
 }
 
+/** A value of a query; undefined if it is missing or empty. */
+export function given(query: URLSearchParams, name: string): string | undefined {
+  const text = query.get(name)?.trim()
+  return text === '' ? undefined : text
+}
+
 /** The path with a query of these values. Undefined ones are left out. */
 export function addressWith(path: string, values: Readonly<Record<string, string | number | undefined>>): string {
   const query = new URLSearchParams()

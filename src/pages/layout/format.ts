@@ -54,6 +54,16 @@ export function since(at: Millis | undefined, now: Millis): Html {
   return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
 }
 
+/** A number, a duration or the like, as it stands in tables. `says`: its tooltip. */
+export function figure(content: Content, says?: string): Html {
+  return html`<span class="figure" ${says !== undefined && html` title="${says}"`}>${content}</span>`
+}
+
+/** A text of others, which may be long: it is broken anywhere. */
+export function said(text: Content): Html {
+  return html`<span class="said">${text}</span>`
+}
+
 /** Made at the first use: the tables of languages that it brings into memory take 5 MiB. */
 let grouped: Intl.NumberFormat | undefined
 

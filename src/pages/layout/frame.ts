@@ -161,6 +161,41 @@ export function card(
   </section>`
 }
 
+/** Where a page is, below the pages that lead to it. */
+export function crumbs(...places: readonly Content[]): Html {
+  return html`<nav class="crumbs" aria-label="Where this is">
+    ${places.map((place, index) => [index > 0 && ' / ', place])}
+  </nav>`
+}
+
+/** Links to the same page with another choice, such as another period. */
+export function alternatives(
+  label: string,
+  links: readonly (readonly [text: string, href: string, isChosen: boolean])[],
+  before: Content = '',
+): Html {
+  return html`<nav class="choice" aria-label="${label}">
+    ${before}${links.map(([text, href, isChosen]) => html`<a href="${href}" ${isChosen && html` aria-current="true"`}>${text}</a>`)}
+  </nav>`
+}
+
+/** The most important figures of a page, each with how it has changed. */
+export function tiles(
+  label: string,
+  all: readonly (readonly [name: string, shown: string, change?: Content] | false)[],
+): Html {
+  return html`<dl class="tiles card" aria-label="${label}">
+    ${all.map(
+      tile =>
+        tile !== false &&
+        html`<div class="tile">
+          <dt>${tile[0]}</dt>
+          <dd><strong>${tile[1]}</strong> ${tile[2]}</dd>
+        </div>`,
+    )}
+  </dl>`
+}
+
 export function empty(text: Content): Html {
   return html`<p class="empty">${text}</p>`
 }

@@ -1,8 +1,9 @@
 // The heading of pages with figures: a choice of the period and of the project.
-import { html, type Html } from './html.ts'
+import { addressWith, given } from './address.ts'
+import { alternatives, type Reader } from './frame.ts'
+import { html, type Content, type Html } from './html.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
-import type { Reader } from './frame.ts'
 
 export interface Scope {
   readonly span: Span
@@ -10,56 +11,61 @@ export interface Scope {
   readonly project?: string | undefined
 }
 
-/** How many projects are suggested in the form. */
-const mostProjects = 500
+/** How many projects are suggested in a form. */
+export const mostProjects = 500
 
 /** The scope in a query. Default: 30 days of all projects. */
 export function askedScope(query: URLSearchParams): Scope {
-  const project = query.get('project')?.trim() ?? ''
-  return { span: spanOf(query.get('span')) ?? '30d', project: project === '' ? undefined : project }
+  return { span: spanOf(query.get('span')) ?? '30d', project: given(query, 'project') }
 }
 
-export function scopeQuery({
-  span,
-  project,
-}: {
-  readonly span: string
-  readonly project?: string | undefined
-}): string {
-  const query = new URLSearchParams({ span })
-  if (project !== undefined) query.set('project', project)
-  return `?${query.toString()}`
+export function scopeAddress(path: string, { span, project }: Scope): string {
+  return addressWith(path, { span, project })
 }
 
-/** `path`: the page's, such as `/environments`. */
+/** `names`: the periods to choose from. */
+export function periodChoice(names: readonly Span[], chosen: Span, href: (span: Span) => string): Html {
+  return alternatives(
+    'How long back',
+    names.map(one => [spans[one].name, href(one), one === chosen]),
+  )
+}
+
+/** A field of a form for the path of a project. */
+export function projectField(project: string | undefined, projects: readonly string[], css = ''): Html {
+  return html`<label class="${css}"
+      >Project<input name="project" value="${project}" list="projects" autocomplete="off"
+    /></label>
+    <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>`
+}
+
+interface Heading {
+  readonly title: string
+  /** The page's, such as `/environments`. */
+  readonly path: string
+  /** The periods to choose from. */
+  readonly names?: readonly Span[]
+  /** Stands beside the title. */
+  readonly aside?: Content
+}
+
 export async function scopeHeading(
-  title: string,
-  path: string,
+  { title, path, names = spanNames, aside = '' }: Heading,
   { span, project }: Scope,
   { views }: Pick<PagesSources, 'views'>,
   { base }: Reader,
 ): Promise<Html> {
   const projects = await views.projects(mostProjects)
+  const here = base + path
   return html`<div class="page-head">
       <h1>${title}</h1>
-      <nav class="choice" aria-label="How long back">
-        ${spanNames.map(
-          one =>
-            html`<a
-              href="${base}${path}${scopeQuery({ span: one, project })}"
-              ${one === span && html` aria-current="true"`}
-              >${spans[one].name}</a
-            >`,
-        )}
-      </nav>
+      ${aside} ${periodChoice(names, span, one => scopeAddress(here, { span: one, project }))}
     </div>
-    <form class="filters of-one card" method="get" action="${base}${path}" role="search" aria-label="Choose a project">
+    <form class="filters of-one card" method="get" action="${here}" role="search" aria-label="Choose a project">
       <input type="hidden" name="span" value="${span}" />
-      <label class="wide">Project<input name="project" value="${project}" list="projects" autocomplete="off" /></label>
-      <datalist id="projects">${projects.map(one => html`<option value="${one}"></option>`)}</datalist>
+      ${projectField(project, projects, 'wide')}
       <span class="buttons"
-        ><button>Show</button
-        ><a class="button plain" href="${base}${path}${scopeQuery({ span })}">All projects</a></span
+        ><button>Show</button><a class="button plain" href="${scopeAddress(here, { span })}">All projects</a></span
       >
     </form>`
 }

@@ -1,6 +1,8 @@
 // Sortable tables without a script: the heads of columns link to the same page in another order.
+import { figure, since } from './format.ts'
 import { table, type Reader, type SortHead } from './frame.ts'
 import type { Content, Html } from './html.ts'
+import type { Millis } from '../../model/instant.ts'
 
 /** The value to sort a row by; undefined ones come last. */
 export type Key<Row> = (row: Row) => string | number | undefined
@@ -90,6 +92,48 @@ export interface ShownColumn<Row> extends Column<Row> {
   readonly cell: (row: Row) => Content
 }
 
+/** A column of figures: `show` writes its values. */
+export function figures<Row, Value extends number | undefined>(
+  head: string,
+  of: (row: Row) => Value,
+  show: (value: Value) => Content,
+): ShownColumn<Row> {
+  return { head, of, cell: row => figure(show(of(row))) }
+}
+
+/** A column of texts, written as they are or by `show`; a dash where there is none. */
+export function texts<Row>(
+  head: string,
+  of: (row: Row) => string | undefined,
+  show: (text: string) => Content = text => text,
+): ShownColumn<Row> {
+  return {
+    head,
+    of,
+    cell: row => {
+      const text = of(row)
+      return text === undefined || text === '' ? '–' : show(text)
+    },
+  }
+}
+
+/** A column of times: how long ago each is. */
+export function ages<Row>(head: string, of: (row: Row) => Millis | undefined, { now }: TableReader): ShownColumn<Row> {
+  return {
+    head,
+    of,
+    cell: row => {
+      const at = of(row)
+      return at === undefined ? '–' : since(at, now)
+    },
+  }
+}
+
+export function cellsOf<Row>(columns: Readonly<Record<string, ShownColumn<Row>>>): (row: Row) => Content[] {
+  const all = Object.values(columns)
+  return row => all.map(({ cell }) => cell(row))
+}
+
 /** The part of the reader that tables need. */
 export type TableReader = Pick<Reader, 'base' | 'address' | 'query' | 'now'>
 
@@ -109,13 +153,7 @@ export function sortedTable<Row>(
     sort: reader.query.get('sort'),
     href: sort => `${sortAddress(reader, sort)}#${id}`,
   })
-  const cells = Object.values(columns)
-  return table(
-    label,
-    heads,
-    sorted.map(row => cells.map(({ cell }) => cell(row))),
-    { css, id },
-  )
+  return table(label, heads, sorted.map(cellsOf(columns)), { css, id })
 }
 
 /** The address of the same page in another order. */

@@ -1,12 +1,13 @@
 // The page that compares two runs: what changed, what explains the difference in duration, both on one time axis, and job by job.
 import { badge, wordOf } from '../layout/status.ts'
-import { card, empty, table, type Page, type Reader } from '../layout/frame.ts'
-import { compareAddress, jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
-import { counted, duration, number, shortSha, time, title } from '../layout/format.ts'
+import { alternatives, card, crumbs, empty, table, type Page, type Reader } from '../layout/frame.ts'
+import { compareAddress, jobAddress, pipelineAddress, pipelineLink, pipelineTitle, projectCrumbs } from './run-rows.ts'
+import { counted, duration, figure, number, shortSha, time, title } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { longer } from '../layout/delta.ts'
 import { slack, whereUsual } from './usual.ts'
-import { sorting, type Column } from '../layout/sorting.ts'
+import type { ShownColumn } from '../layout/sorting.ts'
+import { cellsOf, figures, sorting, texts } from '../layout/sorting.ts'
 import { sharedWaterfall } from './compare-waterfall.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparison.ts'
@@ -20,19 +21,12 @@ const mostJobs = 1_000
 
 export function comparePage(compared: ComparedRuns, misread: string | undefined, reader: Reader): Page {
   const { pipeline, other, usual, comparison } = compared
-  const { base } = reader
   const against = other === undefined ? (usual === undefined ? undefined : 'its usual') : `#${other.pipelineId}`
   return {
     title: `#${pipeline.pipelineId} against ${against ?? 'another run'}`,
     hasWaterfall: other !== undefined,
     content: html`
-      <nav class="crumbs" aria-label="Where this is">
-        <a href="${base}/pipelines">Pipelines</a> /
-        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
-          >${pipeline.project}</a
-        >
-        / <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a>
-      </nav>
+      ${crumbs(...projectCrumbs(pipeline, reader), pipelineLink(pipeline, reader))}
       <div class="page-head">
         <h1>#${pipeline.pipelineId} against ${against ?? 'another run'}</h1>
         ${compareChoice(pipeline, compared.with, reader)}
@@ -51,17 +45,11 @@ const choices = [
 
 /** Links to comparisons of a pipeline. `chosen`: the one that this page shows. */
 export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, reader: Reader): Html {
-  return html`<nav class="choice" aria-label="Compare with">
-    <span class="says">Compare with</span>
-    ${choices.map(
-      ([name, text]) =>
-        html`<a
-          href="${compareAddress(reader.base, pipeline, name, reader)}"
-          ${name === chosen && html` aria-current="true"`}
-          >${text}</a
-        >`,
-    )}
-  </nav>`
+  return alternatives(
+    'Compare with',
+    choices.map(([name, text]) => [text, compareAddress(reader.base, pipeline, name, reader), name === chosen]),
+    html`<span class="says">Compare with</span>`,
+  )
 }
 
 function whyNone({ with: wanted, pipeline }: ComparedRuns): string {
@@ -122,7 +110,7 @@ function changes({ jobs }: Comparison): string {
 function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Comparison, reader: Reader): Html {
   const { base, now } = reader
   const { hereMs, thereMs, deltaMs } = comparison
-  const took = (ms: number | undefined): Content => html`<span class="figure">${duration(ms)}</span>`
+  const took = (ms: number | undefined): Content => figure(duration(ms))
   const differs = (here: Content, there: Content): Content =>
     here === there ? html`<span class="dim">the same</span>` : 'differs'
   if (other === undefined) {
@@ -163,7 +151,6 @@ function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: Co
   if (parts.length === 0) return empty('Their critical paths took equally long, or one of them has none: no job ran.')
   const shown = parts.slice(0, mostParts)
   const rest = deltaMs - shown.reduce((sum, part) => sum + part.deltaMs, 0)
-  const figure = (content: Content): Content => html`<span class="figure">${content}</span>`
   const rows = shown.map(part => [
     partName(part),
     figure(part.hereMs === undefined ? html`<span class="dim">not on its path</span>` : duration(part.hereMs)),
@@ -185,44 +172,49 @@ function partName({ part, name, stage }: TimePart): Content {
   return html`<span class="name">${part === 'ran' ? html`${job} ran` : html`waiting until ${job} began`}</span>`
 }
 
-const columns: Readonly<Record<string, Column<ComparedJob>>> = {
-  name: { head: 'Job', of: job => job.name },
-  stage: { head: 'Stage', of: job => job.stage },
-  change: { head: 'Outcome', of: job => rank(job) },
-  ran: { head: 'Ran', of: job => job.here?.ranMs },
-  other: { head: 'Other', of: job => job.there?.ranMs },
-  delta: { head: 'Difference', of: job => job.ranDeltaMs },
-  queued: { head: 'Queued', of: job => job.here?.queuedMs },
-  queue: { head: 'Difference', of: job => job.queuedDeltaMs },
+function jobColumns({ pipeline, other }: ComparedRuns, reader: Reader): Record<string, ShownColumn<ComparedJob>> {
+  const name = (job: ComparedJob): Content => {
+    const [of, id] = job.here?.id === undefined ? [other, job.there?.id] : [pipeline, job.here.id]
+    if (of === undefined || id === undefined) return job.name
+    return html`<a href="${jobAddress(reader.base, of, id, reader)}">${job.name}</a>`
+  }
+  return {
+    name: {
+      head: 'Job',
+      of: job => job.name,
+      cell: job => html`<span class="name">${name(job)} ${tags(job)}</span>`,
+    },
+    stage: texts(
+      'Stage',
+      job => job.stage,
+      stage => html`<span class="word">${stage}</span>`,
+    ),
+    change: { head: 'Outcome', of: rank, cell: job => html`<span class="whole">${outcome(job)}</span>` },
+    ran: figures('Ran', job => job.here?.ranMs, duration),
+    other: figures(other === undefined ? 'Usual' : 'Other', job => job.there?.ranMs, duration),
+    delta: {
+      head: 'Difference',
+      of: job => job.ranDeltaMs,
+      cell: ({ ranDeltaMs, there }) => longer(ranDeltaMs, there?.ranMs, slack),
+    },
+    queued: figures('Queued', job => job.here?.queuedMs, duration),
+    queue: {
+      head: 'Difference',
+      of: job => job.queuedDeltaMs,
+      cell: ({ queuedDeltaMs, there }) => longer(queuedDeltaMs, there?.queuedMs, slack),
+    },
+  }
 }
 
-const besideUsual = { other: { head: 'Usual', of: (job: ComparedJob) => job.there?.ranMs } }
-
-function jobsTable({ pipeline, other, with: wanted }: ComparedRuns, { jobs }: Comparison, reader: Reader): Content {
+function jobsTable(compared: ComparedRuns, { jobs }: Comparison, reader: Reader): Content {
   if (jobs.length === 0) return empty('No jobs yet.')
-  const { heads, rows: sorted } = sorting(other === undefined ? { ...columns, ...besideUsual } : columns, jobs, {
+  const columns = jobColumns(compared, reader)
+  const { heads, rows } = sorting(columns, jobs, {
     sort: reader.query.get('sort'),
-    href: sort => `${compareAddress(reader.base, pipeline, wanted, reader)}&sort=${sort}#jobs`,
+    href: sort => `${compareAddress(reader.base, compared.pipeline, compared.with, reader)}&sort=${sort}#jobs`,
     otherwise: (a, b) => rank(a) - rank(b) || Math.abs(b.ranDeltaMs ?? 0) - Math.abs(a.ranDeltaMs ?? 0),
   })
-  const rows = sorted.slice(0, mostJobs).map(job => {
-    const { name, stage, here, there, ranDeltaMs, queuedDeltaMs } = job
-    const [of, id] = here?.id === undefined ? [other, there?.id] : [pipeline, here.id]
-    return [
-      html`<span class="name"
-        >${of === undefined || id === undefined ? name : html`<a href="${jobAddress(reader.base, of, id, reader)}">${name}</a>`}
-        ${tags(job)}</span
-      >`,
-      html`<span class="word">${stage}</span>`,
-      html`<span class="whole">${outcome(job)}</span>`,
-      html`<span class="figure">${duration(here?.ranMs)}</span>`,
-      html`<span class="figure">${duration(there?.ranMs)}</span>`,
-      longer(ranDeltaMs, there?.ranMs, slack),
-      html`<span class="figure">${duration(here?.queuedMs)}</span>`,
-      longer(queuedDeltaMs, there?.queuedMs, slack),
-    ]
-  })
-  return html`${table('Job by job', heads, rows)}
+  return html`${table('Job by job', heads, rows.slice(0, mostJobs).map(cellsOf(columns)))}
   ${jobs.length > mostJobs && html`<p class="dim">The first ${mostJobs} of ${counted(jobs.length, 'job')}.</p>`}`
 }
 

@@ -3,10 +3,10 @@ import { ago, counted, duration, number, percent, shortSha, time, title, utc } f
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, type Usual } from './usual.ts'
 import { compareChoice } from './compare.ts'
-import { card, empty, facts, table, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, facts, table, type Page, type Reader } from '../layout/frame.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { membersOf } from './family.ts'
-import { jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
 import { jobsTable } from './jobs-table.ts'
 import { attributeCard, valueOf } from '../layout/attributes.ts'
 import { spentMs, type JobCard, type RunCard } from './run-card.ts'
@@ -31,12 +31,7 @@ export function pipelinePage(
     live: true,
     hasWaterfall: true,
     content: html`
-      <nav class="crumbs" aria-label="Where this is">
-        <a href="${base}/pipelines">Pipelines</a> /
-        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
-          >${pipeline.project}</a
-        >
-      </nav>
+      ${crumbs(...projectCrumbs(pipeline, reader))}
       <section id="head" data-region>${heading(detail, reader)}</section>
       <section id="failures" data-region>${whatFailed(pipeline.failures)}</section>
       <section id="waterfall" data-region>

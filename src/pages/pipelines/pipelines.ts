@@ -1,9 +1,10 @@
 // The page that lists pipelines, with its filters and pagination.
+import { mostProjects, projectField } from '../layout/scope-heading.ts'
 import { z } from 'zod'
 import { card, type Page, type Reader } from '../layout/frame.ts'
 import { choice, sources } from '../layout/choice.ts'
 import { counted, number, utc } from '../layout/format.ts'
-import { addressWith } from '../layout/address.ts'
+import { addressWith, given } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { isKnownStatus, knownStatuses } from '../../model/status.ts'
 import { isSpanId, searchSpan } from './span-search.ts'
@@ -28,8 +29,6 @@ export const pipelineListShape = z.object({
 export type PipelineList = Shaped<typeof pipelineListShape>
 
 const pageSize = 30
-/** How many projects are suggested in the form. */
-const mostProjects = 500
 
 export const filterNames = ['project', 'ref', 'status', 'source', 'job', 'since', 'until', 'text', 'after'] as const
 export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
@@ -37,8 +36,8 @@ export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], stri
 export function filtersOf(query: URLSearchParams): Filters {
   return Object.fromEntries(
     filterNames.flatMap(name => {
-      const value = query.get(name)?.trim()
-      return value === undefined || value === '' ? [] : [[name, value]]
+      const value = given(query, name)
+      return value === undefined ? [] : [[name, value]]
     }),
   )
 }
@@ -119,7 +118,9 @@ function spansMeant({ text }: Filters): Content {
 /** Offers a search by job, as the searched text may be the name of one. */
 function jobInstead({ text, job, after: _, ...others }: Filters, base: string): Content {
   if (text === undefined || job !== undefined || isTraceId(text)) return ''
-  return html`<a href="${addressWith(`${base}/pipelines`, { ...others, job: text })}">Look for a job called “${text}”</a>`
+  return html`<a href="${addressWith(`${base}/pipelines`, { ...others, job: text })}"
+    >Look for a job called “${text}”</a
+  >`
 }
 
 function howMany({ pipelines, total, next }: PipelineList, { text, job, after }: Filters): string {
@@ -199,8 +200,7 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Rea
     <label class="wide"
       >Search<input type="search" name="text" value="${filters.text}" placeholder="project, #id, commit, user, title …"
     /></label>
-    <label>Project<input name="project" value="${filters.project}" list="projects" autocomplete="off" /></label>
-    <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
+    ${projectField(filters.project, projects)}
     <label>Status${choice('status', knownStatuses, filters.status)}</label>
     <label>Branch or tag<input name="ref" value="${filters.ref}" autocomplete="off" /></label>
     <label>Job<input name="job" value="${filters.job}" autocomplete="off" placeholder="exact name" /></label>

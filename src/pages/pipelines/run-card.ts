@@ -144,11 +144,16 @@ export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; 
   return [...stages].map(([name, jobs]) => ({ name, jobs }))
 }
 
+/** The status to show of a job: one that was allowed to fail is a warning. */
+export function statusOf({ status, allowFailure }: Pick<JobCard, 'status' | 'allowFailure'>): string {
+  return status === 'failed' && allowFailure ? 'warning' : status
+}
+
 const weight = ['failed', 'running', 'canceling', 'pending', 'preparing', 'waiting_for_resource', 'manual', 'canceled']
 
 /** The most important status of several jobs. */
 export function statusOfStage(jobs: readonly JobCard[]): string {
-  const statuses = new Set(jobs.map(job => (job.status === 'failed' && job.allowFailure ? 'warning' : job.status)))
+  const statuses = new Set(jobs.map(statusOf))
   const heaviest = weight.find(status => statuses.has(status))
   if (heaviest !== undefined) return heaviest
   if (statuses.has('warning')) return 'warning'

@@ -1,4 +1,5 @@
 // Rows of runs in lists, each with the statuses of its stages; and the addresses of pages about runs.
+import { addressWith } from '../layout/address.ts'
 import { duration, shortSha, since, title } from '../layout/format.ts'
 import { badge, mark, wordOf } from '../layout/status.ts'
 import { beside } from './usual.ts'
@@ -9,35 +10,42 @@ import type { ListedRun } from './run-usual.ts'
 import type { Reader } from '../layout/frame.ts'
 
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
+type From = Pick<Reader, 'query'>
 
 /** `from`: keeps the `instance` parameter of the current page. */
-export function pipelineAddress(base: string, card: PipelineIds, from?: Pick<Reader, 'query'>): string {
-  return `${base}/pipelines/${card.projectId}/${card.pipelineId}${instanceOf(from)}`
+export function pipelineAddress(base: string, { projectId, pipelineId }: PipelineIds, from?: From): string {
+  return addressWith(`${base}/pipelines/${projectId}/${pipelineId}`, { instance: instanceOf(from) })
 }
 
-export function jobAddress(base: string, card: PipelineIds, jobId: number, from?: Pick<Reader, 'query'>): string {
-  return `${pipelineAddress(base, card)}/jobs/${jobId}${instanceOf(from)}`
+export function jobAddress(base: string, card: PipelineIds, jobId: number, from?: From): string {
+  return addressWith(`${pipelineAddress(base, card)}/jobs/${jobId}`, { instance: instanceOf(from) })
 }
 
-export function logAddress(base: string, card: PipelineIds, jobId: number, from?: Pick<Reader, 'query'>): string {
-  return `${pipelineAddress(base, card)}/jobs/${jobId}/log${instanceOf(from)}`
+export function logAddress(base: string, card: PipelineIds, jobId: number, from?: From): string {
+  return addressWith(`${jobAddress(base, card, jobId)}/log`, { instance: instanceOf(from) })
 }
 
 /** `other`: what it is compared with, such as `before`, or the number of a pipeline. */
-export function compareAddress(
-  base: string,
-  card: PipelineIds,
-  other: string | number,
-  from?: Pick<Reader, 'query'>,
-): string {
-  const instance = from?.query.get('instance') ?? undefined
-  const query = new URLSearchParams({ with: String(other), ...(instance === undefined ? {} : { instance }) })
-  return `${pipelineAddress(base, card)}/compare?${query.toString()}`
+export function compareAddress(base: string, card: PipelineIds, other: string | number, from?: From): string {
+  return addressWith(`${pipelineAddress(base, card)}/compare`, { with: other, instance: instanceOf(from) })
 }
 
-function instanceOf(from: Pick<Reader, 'query'> | undefined): string {
-  const instance = from?.query.get('instance') ?? undefined
-  return instance === undefined ? '' : `?${new URLSearchParams({ instance }).toString()}`
+function instanceOf(from: From | undefined): string | undefined {
+  return from?.query.get('instance') ?? undefined
+}
+
+/** Links to the list of pipelines, and to those of the project. */
+export function projectCrumbs({ project }: Pick<RunCard, 'project'>, { base }: Reader): Html[] {
+  return [
+    html`<a href="${base}/pipelines">Pipelines</a>`,
+    html`<a href="${addressWith(`${base}/pipelines`, { project })}">${project}</a>`,
+  ]
+}
+
+/** A link to the pipeline with its title and number. */
+export function pipelineLink(card: PipelineIds & Parameters<typeof pipelineTitle>[0], reader: Reader): Html {
+  const href = pipelineAddress(reader.base, card, reader)
+  return html`<a href="${href}">${pipelineTitle(card)} #${card.pipelineId}</a>`
 }
 
 /** A pipeline's name, else the title of its commit, else its ref. */

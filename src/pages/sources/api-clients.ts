@@ -3,11 +3,11 @@
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region } from '../layout/frame.ts'
-import { counted, duration, number, since, utc } from '../layout/format.ts'
+import { counted, duration, number, said, utc } from '../layout/format.ts'
 import type { Shaped } from '../layout/shape.ts'
 import { isInForce, refusedEndpoint, refusedFor } from '../../store/ports/capability-documents.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import {
   apiBudget,
   backfill,
@@ -111,13 +111,9 @@ function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
     known ?? (project === 0 ? 'all projects' : `project ${project}`)
   const again = ({ since: from = now }: One<'refusedEndpoints'>): Millis => from + refusedFor
   const columns: Record<string, ShownColumn<One<'refusedEndpoints'>>> = {
-    owner: { head: 'Of', of: ofWhom, cell: one => pathText(ofWhom(one)) },
-    endpoint: { head: 'What', of: ({ what }) => what, cell: ({ what }) => what },
-    remedy: {
-      head: 'Reason and remedy',
-      of: ({ message }) => message,
-      cell: ({ message }) => html`<span class="said">${message}</span>`,
-    },
+    owner: texts('Of', ofWhom, pathText),
+    endpoint: texts('What', ({ what }) => what),
+    remedy: texts('Reason and remedy', ({ message }) => message, said),
     again: { head: 'Tried again', of: again, cell: one => utc(again(one)) },
   }
   return card('Not offered by the platform', sortedTable('Not offered by the platform', columns, inForce, reader))
@@ -175,12 +171,8 @@ function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader):
   }
   const columns: Record<string, ShownColumn<One<'hooks'>>> = {
     enabled: { head: 'State', of: ({ state }) => state, cell: hookState },
-    hook: { head: 'Hook', of: hookName, cell: hookName },
-    delivery: {
-      head: 'Last delivery seen',
-      of: ({ lastDeliveryAt }) => lastDeliveryAt,
-      cell: ({ lastDeliveryAt: at }) => (at === undefined ? '–' : since(at, reader.now)),
-    },
+    hook: texts('Hook', hookName),
+    delivery: ages('Last delivery seen', ({ lastDeliveryAt }) => lastDeliveryAt, reader),
     answers: { head: 'Deliveries by answer', cell: answerWords },
   }
   return card('Webhooks on the platform', sortedTable('Webhooks on the platform', columns, discovery.hooks, reader), {
@@ -219,18 +211,14 @@ function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: Tabl
   const at = (value: Millis): Content => (value > 0 ? html`<span class="whole">${utc(value)}</span>` : '–')
   const nameOf = ({ project, path: known }: One<'polledProjects'>): string => known ?? String(project)
   const columns: Record<string, ShownColumn<One<'polledProjects'>>> = {
-    polled: { head: 'Project', of: nameOf, cell: one => pathText(nameOf(one)) },
+    polled: texts('Project', nameOf, pathText),
     seen: { head: 'Seen up to', of: ({ seen }) => seen, cell: ({ seen }) => at(seen) },
     children: {
       head: 'Child pipelines seen up to',
       of: ({ childrenSeen }) => childrenSeen,
       cell: ({ childrenSeen }) => at(childrenSeen),
     },
-    running: {
-      head: 'Running',
-      of: ({ active }) => active.length,
-      cell: ({ active }) => html`<span class="figure">${number(active.length)}</span>`,
-    },
+    running: figures('Running', ({ active }) => active.length, number),
   }
   return card('Poller cursors', sortedTable('Poller cursors', columns, polledProjects, reader), {
     aside: 'platform time',

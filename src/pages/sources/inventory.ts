@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card } from '../layout/frame.ts'
 import { html, pathText, type Content } from '../layout/html.ts'
-import { since, utc } from '../layout/format.ts'
-import { sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import { said, utc } from '../layout/format.ts'
+import { ages, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import type { InventoryState } from '../../store/ports/inventory-documents.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { PagesSources } from '../ports.ts'
@@ -56,13 +56,13 @@ export function inventoryCard(lines: readonly InventoryLine[], reader: TableRead
   const rank = ({ state }: InventoryLine): number => order.indexOf(state)
   const columns: Record<string, ShownColumn<InventoryLine>> = {
     state: { head: 'State', of: rank, cell: ({ state }) => badge(...badges[state]) },
-    kind: { head: 'What', of: ({ kind }) => kind, cell: ({ kind }) => kind.replaceAll('_', ' ') },
-    of: { head: 'Of', of: one => one.of, cell: one => pathText(one.of) },
-    answered: {
-      head: 'Last answer',
-      of: ({ answeredAt }) => answeredAt,
-      cell: ({ answeredAt }) => (answeredAt === undefined ? '–' : since(answeredAt, reader.now)),
-    },
+    kind: texts(
+      'What',
+      ({ kind }) => kind,
+      kind => kind.replaceAll('_', ' '),
+    ),
+    of: texts('Of', one => one.of, pathText),
+    answered: ages('Last answer', ({ answeredAt }) => answeredAt, reader),
     due: {
       head: 'Next',
       of: ({ nextAt }) => nextAt,
@@ -70,12 +70,7 @@ export function inventoryCard(lines: readonly InventoryLine[], reader: TableRead
     },
     // Nothing stands in it as long as nothing is refused.
     ...(lines.some(({ message }) => message !== undefined) && {
-      reason: {
-        head: 'Reason and remedy',
-        of: ({ message }: InventoryLine) => message,
-        cell: ({ message }: InventoryLine) =>
-          message === undefined ? '–' : html`<span class="said">${message}</span>`,
-      },
+      reason: texts('Reason and remedy', ({ message }: InventoryLine) => message, said),
     }),
   }
   const sorted = lines.toSorted((a, b) => rank(a) - rank(b))

@@ -7,12 +7,12 @@ import { inboxShape } from '../overview/overview-shape.ts'
 import { setupShape, type Setup } from './setup-shape.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from '../layout/frame.ts'
-import { counted, number, since, size, time, utc } from '../layout/format.ts'
+import { counted, figure, number, said, since, size, time, utc } from '../layout/format.ts'
 import { foldedCounters } from '../../store/ports/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
 import { runCard } from '../pipelines/run-card.ts'
-import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import type { PagesSources } from '../ports.ts'
 import type { QuarantinedDelivery } from '../../store/ports/inbox.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -130,16 +130,16 @@ export function sourcesPage(view: SourcesView, reader: Reader): Page {
 function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
   const ignored = Object.entries(flow.ignored).filter(([, count]) => count > 0)
   const rows: Content[][] = [
-    ['Accepted', figure(flow.accepted), '202: stored, then acknowledged'],
-    ['Duplicates', figure(flow.duplicate), '200: the same delivery again'],
+    ['Accepted', figure(number(flow.accepted)), '202: stored, then acknowledged'],
+    ['Duplicates', figure(number(flow.duplicate)), '200: the same delivery again'],
     ...ignored.map(([kind, count]) => [
       `Ignored: ${kind.replaceAll('_', ' ')}`,
-      figure(count),
+      figure(number(count)),
       '200: not about pipelines',
     ]),
     ...flow.refused
       .filter(({ count }) => count > 0)
-      .map(({ message, count }) => [html`<span class="bad-text">Refused</span>`, figure(count), message]),
+      .map(({ message, count }) => [html`<span class="bad-text">Refused</span>`, figure(number(count)), message]),
   ]
   return html`${facts([
     ['Address', html`<code class="break">${setup.webhooks}</code>`],
@@ -155,20 +155,12 @@ function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
   ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
 }
 
-function figure(count: number): Html {
-  return html`<span class="figure">${number(count)}</span>`
-}
-
 function projectsTable(projects: readonly ProjectSources[], reader: Reader): Content {
   if (projects.length === 0) return empty('No project has been observed yet.')
   const columns: Record<string, ShownColumn<ProjectSources>> = {
-    project: { head: 'Project', of: ({ project }) => project, cell: ({ project }) => pathText(project) },
-    observed: {
-      head: 'Last observed',
-      of: ({ lastObserved }) => lastObserved,
-      cell: ({ lastObserved }) => since(lastObserved, reader.now),
-    },
-    pipelines: { head: 'Pipelines', of: ({ pipelines }) => pipelines, cell: ({ pipelines }) => figure(pipelines) },
+    project: texts('Project', ({ project }) => project, pathText),
+    observed: ages('Last observed', ({ lastObserved }) => lastObserved, reader),
+    pipelines: figures('Pipelines', ({ pipelines }) => pipelines, number),
     first: {
       head: 'First seen by',
       cell: ({ firstBy }) =>
@@ -221,14 +213,10 @@ function quarantinedTable({ quarantined, inbox }: SourcesView, reader: Reader): 
       of: ({ receivedAt }) => receivedAt,
       cell: ({ receivedAt }) => time(receivedAt, reader.now),
     },
-    event: { head: 'Event', of: ({ event }) => event, cell: ({ event }) => event || '–' },
-    instance: { head: 'Instance', of: ({ instance }) => instance, cell: ({ instance }) => instance ?? '–' },
-    why: { head: 'Why', of: ({ reason }) => reason, cell: ({ reason }) => html`<span class="said">${reason}</span>` },
-    size: {
-      head: 'Size',
-      of: one => one.size,
-      cell: one => html`<span class="whole">${size(one.size)}</span>`,
-    },
+    event: texts('Event', ({ event }) => event),
+    instance: texts('Instance', ({ instance }) => instance),
+    why: texts('Why', ({ reason }) => reason, said),
+    size: figures('Size', one => one.size, size),
   }
   return html`${sortedTable('Quarantined deliveries', columns, quarantined, reader)}
     ${inbox.quarantined > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(inbox.quarantined)}.</p>`}

@@ -4,7 +4,7 @@ import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, type Page, type Reader } from '../layout/frame.ts'
 import { duration, time } from '../layout/format.ts'
 import { html, type Content } from '../layout/html.ts'
-import { ordered, sortedTable, type Keys, type ShownColumn } from '../layout/sorting.ts'
+import { ordered, sortedTable, texts, type Keys, type ShownColumn } from '../layout/sorting.ts'
 import type { Millis } from '../../model/instant.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { setupShape, type Setup } from './setup-shape.ts'
@@ -140,8 +140,8 @@ function rotationTable(rotations: readonly Rotation[], reader: Reader): Content 
   const of = rotationKeys
   const columns: Record<string, ShownColumn<Rotation>> = {
     state: { head: 'State', of: of.state, cell: ({ state }) => badge(stateTone(state), state) },
-    token: { head: 'Token', of: of.token, cell: ({ name }) => html`<strong>${name}</strong>` },
-    target: { head: 'Target', of: of.target, cell: ({ target }) => html`<span class="break">${target}</span>` },
+    token: texts('Token', of.token, name => html`<strong>${name}</strong>`),
+    target: texts('Target', of.target, target => html`<span class="break">${target}</span>`),
     began: { head: 'Began', of: of.began, cell: ({ startedAt }) => time(startedAt, reader.now) },
     took: { head: 'Took', of: of.took, cell: one => duration(of.took(one)) },
   }

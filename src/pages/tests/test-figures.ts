@@ -1,4 +1,5 @@
 // Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
+import { given } from '../layout/address.ts'
 import { z } from 'zod'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
@@ -66,7 +67,6 @@ function questions({ tests }: Sources, { span, project, limit }: AskedTests, now
 
 /** The question in a query. Default: 30 days of all projects. */
 export function askedTests(query: URLSearchParams, limit: number): AskedTests {
-  const project = query.get('project')?.trim() ?? ''
   const span = testSpanNames.find(name => name === query.get('span')) ?? '30d'
-  return { span, project: project === '' ? undefined : project, limit }
+  return { span, project: given(query, 'project'), limit }
 }

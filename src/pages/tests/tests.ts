@@ -1,18 +1,17 @@
 // The pages of tests: flaky tests; the most failing and the slowest tests.
-import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
+import { alternatives, card, empty, type Page, type Reader } from '../layout/frame.ts'
 import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
-import { counted, duration, number, since } from '../layout/format.ts'
+import { counted, duration, number } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
-import { sortedTable, type ShownColumn } from '../layout/sorting.ts'
+import { ages, figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
 import type { TestFigures } from '../../store/ports/test-memory.ts'
 
 /** Rows of each list. */
 const most = 50
-/** How many projects are suggested in the form. */
-const mostProjects = 500
 
 type Sources = Pick<PagesSources, 'tests' | 'views'>
 type Settings = Pick<PagesSettings, 'readsTests'>
@@ -79,56 +78,12 @@ function noneOf(says: string, { readsTests = false }: Settings, { span, project 
   return `${says} in the last ${spans[span].name}${project === undefined ? '' : ` in ${project}`}.`
 }
 
-async function heading(
-  title: string,
-  here: string,
-  asked: AskedTests,
-  { views }: Sources,
-  { base }: Reader,
-): Promise<Html> {
-  const { span, project } = asked
-  const projects = await views.projects(mostProjects)
-  const others = [
-    ['/tests', 'Flaky'],
-    ['/tests/costly', 'Failing and slow'],
-  ] as const
-  return html`<div class="page-head">
-      <h1>${title}</h1>
-      <nav class="choice" aria-label="Which tests">
-        ${others.map(
-          ([to, name]) =>
-            html`<a href="${base}${to}${queryOf(asked)}" ${to === here && html` aria-current="page"`}>${name}</a>`,
-        )}
-      </nav>
-      <nav class="choice" aria-label="How long back">
-        ${testSpanNames.map(
-          one =>
-            html`<a
-              href="${base}${here}${queryOf({ ...asked, span: one })}"
-              ${one === span && html` aria-current="true"`}
-              >${spans[one].name}</a
-            >`,
-        )}
-      </nav>
-    </div>
-    <form class="filters of-one card" method="get" action="${base}${here}" role="search" aria-label="Choose a project">
-      <input type="hidden" name="span" value="${span}" />
-      <label class="wide">Project<input name="project" value="${project}" list="projects" autocomplete="off" /></label>
-      <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
-      <span class="buttons"
-        ><button>Show</button><a class="button plain" href="${base}${here}${queryOf({ span })}">All projects</a></span
-      >
-    </form>`
-}
-
-function queryOf({ span, project }: Pick<AskedTests, 'span' | 'project'>): string {
-  const query = new URLSearchParams({ span })
-  if (project !== undefined) query.set('project', project)
-  return `?${query.toString()}`
-}
-
-function figure(text: string): Content {
-  return html`<span class="figure">${text}</span>`
+async function heading(title: string, path: string, asked: AskedTests, parts: Sources, reader: Reader): Promise<Html> {
+  const aside = alternatives('Which tests', [
+    ['Flaky', scopeAddress(`${reader.base}/tests`, asked), path === '/tests'],
+    ['Failing and slow', scopeAddress(`${reader.base}/tests/costly`, asked), path !== '/tests'],
+  ])
+  return scopeHeading({ title, path, names: testSpanNames, aside }, asked, parts, reader)
 }
 
 /** The heads of a list's columns. */
@@ -155,17 +110,15 @@ function testsTable(
         html`<span class="name test-name"
           >${name}${suite !== '' && !name.startsWith(suite) && html`<br /><span class="dim">${suite}</span>`}<br /><span
             class="dim"
-            >${chosen === undefined && html`<a href="${queryOf({ span, project })}">${pathText(project)}</a>, `}job
+            >${chosen === undefined && html`<a href="${scopeAddress('', { span, project })}">${pathText(project)}</a>, `}job
             ${job}</span
           ></span
         >`,
     },
-    times: { head: names.times, of: ({ times }) => times, cell: ({ times }) => figure(number(times)) },
-    cost: { head: names.cost, of: ({ costMs }) => costMs, cell: ({ costMs }) => figure(duration(costMs)) },
-    ...(names.each !== undefined && {
-      each: { head: names.each, of: eachOf, cell: (test: TestFigures) => figure(duration(eachOf(test))) },
-    }),
-    last: { head: 'Last', of: ({ lastAt }) => lastAt, cell: ({ lastAt }) => since(lastAt, reader.now) },
+    times: figures(names.times, ({ times }) => times, number),
+    cost: figures(names.cost, ({ costMs }) => costMs, duration),
+    ...(names.each !== undefined && { each: figures(names.each, eachOf, duration) }),
+    last: ages('Last', ({ lastAt }) => lastAt, reader),
     job: {
       head: 'In',
       cell: test => html`<a href="${jobAddress(reader.base, test, test.jobId)}">#${test.jobId}</a>`,

@@ -1,4 +1,5 @@
 // Lists of regressions: a table for their page and trends, and short rows for the overview.
+import { addressWith } from '../layout/address.ts'
 import { branchNames } from './trend-filters.ts'
 import { duration, number, percent, since, utc } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
@@ -94,11 +95,10 @@ export function valueOf({ kind }: Pick<ShownRegression, 'kind'>, value: number):
 }
 
 function trendsOf({ projectId, job, branch }: ShownRegression, base: string): string {
-  const query = new URLSearchParams({ project: String(projectId), ...(job !== '' && { job }), branch })
-  return `${base}/trends?${query.toString()}`
+  return addressWith(`${base}/trends`, { project: projectId, job: job === '' ? undefined : job, branch })
 }
 
 function firstOf({ projectId, instance, first }: ShownRegression, base: string): string {
   const job = first.jobId === undefined ? '' : `/jobs/${first.jobId}`
-  return `${base}/pipelines/${projectId}/${first.pipelineId}${job}?${new URLSearchParams({ instance }).toString()}`
+  return addressWith(`${base}/pipelines/${projectId}/${first.pipelineId}${job}`, { instance })
 }

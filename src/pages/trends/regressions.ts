@@ -1,5 +1,5 @@
 // The page of regressions: what was flagged, and what a rule would have flagged in a project's stored runs.
-import { card, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, type Page, type Reader } from '../layout/frame.ts'
 import { counted, utc } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
@@ -24,10 +24,7 @@ export async function regressionsPage(parts: PagesParts, settings: PagesSettings
   return {
     title: 'Regressions',
     content: html`
-      <nav class="crumbs" aria-label="Where this is">
-        <a href="${base}/trends">Trends</a
-        >${project !== undefined && html` / <a href="${base}/trends?project=${projectId}">${project}</a>`}
-      </nav>
+      ${crumbs(html`<a href="${base}/trends">Trends</a>`, ...(project === undefined ? [] : [html`<a href="${base}/trends?project=${projectId}">${project}</a>`]))}
       <div class="page-head"><h1>Regressions${project !== undefined && html` of ${project}`}</h1></div>
       <p class="dim">
         What became slower or less reliable, in the last 30 days or still: each once, with its first bad run.

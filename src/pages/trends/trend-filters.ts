@@ -1,27 +1,23 @@
 // The filters of trends: the form, and addresses that keep the filters.
 import { branchClasses } from '../../model/branch-class.ts'
 import { choice, sources } from '../layout/choice.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
+import { html, type Html } from '../layout/html.ts'
 import { lineSortOf, type LineSort } from './trend-lines.ts'
-import { spanNames, spanOf, spans } from '../layout/trend-spans.ts'
-import { wholeNumber } from '../layout/address.ts'
+import { spanOf } from '../layout/trend-spans.ts'
+import { addressWith, given, wholeNumber } from '../layout/address.ts'
 import type { AskedTrends, Trends } from './trend-figures.ts'
 
 /** The question in a query. Invalid values, such as an unknown branch class, are ignored. */
 export function askedTrends(query: URLSearchParams): AskedTrends {
-  const text = (name: string): string | undefined => {
-    const given = query.get(name)?.trim()
-    return given === '' ? undefined : given
-  }
   return {
     span: spanOf(query.get('span')),
     projectId: wholeNumber(query.get('project') ?? ''),
     job: query.get('job') ?? undefined,
     branch: branchClasses.find(one => one === query.get('branch')),
-    source: text('source'),
-    pipelineName: text('name'),
-    ref: text('ref'),
-    runner: text('runner'),
+    source: given(query, 'source'),
+    pipelineName: given(query, 'name'),
+    ref: given(query, 'ref'),
+    runner: given(query, 'runner'),
     jobs: lineSortOf(query.get('jobs')),
     projects: lineSortOf(query.get('projects')),
   }
@@ -38,20 +34,12 @@ export function trendsLink(base: string, { span, project, job, filter, sorted }:
     ...{ span, projectId: project?.id, job, ...filter, ...sorted },
     ...changes,
   }
-  const all = { project: projectId, name: pipelineName, ...rest }
-  const given = Object.entries(all).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)] as [string, string]],
-  )
-  const query = new URLSearchParams(given)
-  if (query.get('jobs') === 'slowest') query.delete('jobs')
-  if (query.get('projects') === 'runs') query.delete('projects')
-  return `${base}/trends?${query.toString()}`
-}
-
-export function spanChoice(trends: Trends, base: string): Content {
-  return html`<nav class="choice" aria-label="How long back">
-    ${spanNames.map(one => html`<a href="${trendsLink(base, trends, { span: one })}" ${one === trends.span && html` aria-current="true"`}>${spans[one].name}</a>`)}
-  </nav>`
+  const { jobs, projects, ...others } = rest
+  return addressWith(`${base}/trends`, {
+    ...{ project: projectId, name: pipelineName, ...others },
+    jobs: jobs === 'slowest' ? undefined : jobs,
+    projects: projects === 'runs' ? undefined : projects,
+  })
 }
 
 /** Branch classes for people. */

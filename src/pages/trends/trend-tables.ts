@@ -1,8 +1,8 @@
 // The tables of trends: jobs and projects, sortable by their columns.
 import { candidates, type LineSort, type TrendLine } from './trend-lines.ts'
 import { delta } from '../layout/delta.ts'
-import { duration, number, percent } from '../layout/format.ts'
-import { empty, table, type SortHead } from '../layout/frame.ts'
+import { duration, figure, number, percent } from '../layout/format.ts'
+import { alternatives, empty, table, type SortHead } from '../layout/frame.ts'
 import { html, pathText, type Content } from '../layout/html.ts'
 import { trendsLink } from './trend-filters.ts'
 import type { Trends } from './trend-figures.ts'
@@ -16,9 +16,10 @@ const orders: readonly (readonly [LineSort, string])[] = [
 
 /** Links to the most useful orders. The heads of the columns have all of them. */
 export function orderChoice(trends: Trends, base: string): Content {
-  return html`<nav class="choice" aria-label="Which jobs first">
-    ${orders.map(([sort, text]) => html`<a href="${trendsLink(base, trends, { jobs: sort })}" ${trends.sorted.jobs === sort && html` aria-current="true"`}>${text}</a>`)}
-  </nav>`
+  return alternatives(
+    'Which jobs first',
+    orders.map(([sort, text]) => [text, trendsLink(base, trends, { jobs: sort }), trends.sorted.jobs === sort]),
+  )
 }
 
 const whenEmpty: Readonly<Partial<Record<LineSort, string>>> = {
@@ -27,83 +28,85 @@ const whenEmpty: Readonly<Partial<Record<LineSort, string>>> = {
   flakiest: 'No job failed and then passed for the same commit.',
 }
 
+/** A column of a table of lines; sorted by the store. */
+type LineColumn = readonly [head: string, sort: LineSort | undefined, cell: (line: TrendLine) => Content]
+
+function linesTable(
+  label: string,
+  columns: readonly LineColumn[],
+  lines: readonly TrendLine[],
+  sorted: LineSort,
+  href: (sort: LineSort) => string,
+): Content {
+  const heads = columns.map(([text, sort]): string | SortHead =>
+    sort === undefined ? text : { text, href: href(sort), sorted: sort === sorted ? 'descending' : undefined },
+  )
+  return table(
+    label,
+    heads,
+    lines.map(line => columns.map(([, , cell]) => cell(line))),
+  )
+}
+
+/** A column of figures. */
+function column(head: string, sort: LineSort | undefined, cell: (line: TrendLine) => Content): LineColumn {
+  return [head, sort, line => figure(cell(line))]
+}
+
 export function jobsTable(trends: Trends, base: string): Content {
   const { jobs, sorted } = trends
   if (jobs.length === 0) return empty(whenEmpty[sorted.jobs] ?? 'No jobs yet.')
-  const head = (text: string, sort: LineSort): SortHead => ({
-    text,
-    href: trendsLink(base, trends, { jobs: sort }),
-    sorted: sorted.jobs === sort ? 'descending' : undefined,
-  })
-  const rows = jobs.map(line => [
-    html`<span class="name"
-      ><a href="${trendsLink(base, trends, { projectId: line.projectId, job: line.job })}">${line.job}</a><br /><span
-        class="dim"
-        >${pathText(line.project)}</span
-      ></span
-    >`,
-    figure(html`${duration(line.p50)} ${delta(line.p50, line.before?.p50, 'less')}`),
-    figure(duration(line.p95)),
-    figure(duration(line.meanMs)),
-    figure(duration(line.totalMs)),
-    figure(duration(line.queueP50)),
-    figure(number(line.failed)),
-    figure(
-      html`${percent(line.failed / line.runs)}
-      ${delta(rateOf(line), line.before && rateOf(line.before), 'less', 'points')}`,
+  const columns: readonly LineColumn[] = [
+    [
+      'Job',
+      undefined,
+      ({ projectId, project, job }) =>
+        html`<span class="name"
+          ><a href="${trendsLink(base, trends, { projectId, job })}">${job}</a><br /><span class="dim"
+            >${pathText(project)}</span
+          ></span
+        >`,
+    ],
+    column('Median', 'p50', ({ p50, before }) => html`${duration(p50)} ${delta(p50, before?.p50, 'less')}`),
+    column('p95', 'p95', ({ p95 }) => duration(p95)),
+    column('Mean', 'slowest', ({ meanMs }) => duration(meanMs)),
+    column('Total', 'total', ({ totalMs }) => duration(totalMs)),
+    column('Queue', 'queue', ({ queueP50 }) => duration(queueP50)),
+    column('Failed', 'failing', ({ failed }) => number(failed)),
+    column(
+      'Rate',
+      'rate',
+      line =>
+        html`${percent(rateOf(line))} ${delta(rateOf(line), line.before && rateOf(line.before), 'less', 'points')}`,
     ),
-    figure(number(line.flaky)),
-    figure(number(line.runs)),
-  ])
-  const heads = [
-    'Job',
-    head('Median', 'p50'),
-    head('p95', 'p95'),
-    head('Mean', 'slowest'),
-    head('Total', 'total'),
-    head('Queue', 'queue'),
-    head('Failed', 'failing'),
-    head('Rate', 'rate'),
-    head('Flaky', 'flakiest'),
-    head('Runs', 'runs'),
+    column('Flaky', 'flakiest', ({ flaky }) => number(flaky)),
+    column('Runs', 'runs', ({ runs }) => number(runs)),
   ]
-  return html`${table('Jobs', heads, rows)}
+  return html`${linesTable('Jobs', columns, jobs, sorted.jobs, sort => trendsLink(base, trends, { jobs: sort }))}
   ${isOfCandidates(sorted.jobs) && html`<p class="dim">Sorted among the ${candidates} slowest by mean.</p>`}`
 }
 
 export function projectsTable(trends: Trends, base: string): Content {
   const { projects, sorted } = trends
   if (projects.length === 0) return empty('No projects yet.')
-  const head = (text: string, sort: LineSort): SortHead => ({
-    text,
-    href: trendsLink(base, trends, { projects: sort }),
-    sorted: sorted.projects === sort ? 'descending' : undefined,
-  })
-  const rows = projects.map(line => [
-    html`<span class="name"
-      ><a href="${trendsLink(base, trends, { projectId: line.projectId })}">${pathText(line.project)}</a></span
-    >`,
-    figure(number(line.runs)),
-    figure(number(line.failed)),
-    figure(percent(rateOf(line))),
-    figure(duration(line.p50)),
-    figure(duration(line.p95)),
-    figure(duration(line.totalMs)),
-    figure(duration(line.queueP50)),
-    figure(duration(line.queueP95)),
-  ])
-  const heads = [
-    'Project',
-    head('Pipelines', 'runs'),
-    head('Failed', 'failing'),
-    head('Rate', 'rate'),
-    head('Median', 'p50'),
-    head('p95', 'p95'),
-    head('Total', 'total'),
-    head('Queue, median', 'queue'),
-    'Queue, p95',
+  const columns: readonly LineColumn[] = [
+    [
+      'Project',
+      undefined,
+      ({ projectId, project }) =>
+        html`<span class="name"><a href="${trendsLink(base, trends, { projectId })}">${pathText(project)}</a></span>`,
+    ],
+    column('Pipelines', 'runs', ({ runs }) => number(runs)),
+    column('Failed', 'failing', ({ failed }) => number(failed)),
+    column('Rate', 'rate', line => percent(rateOf(line))),
+    column('Median', 'p50', ({ p50 }) => duration(p50)),
+    column('p95', 'p95', ({ p95 }) => duration(p95)),
+    column('Total', 'total', ({ totalMs }) => duration(totalMs)),
+    column('Queue, median', 'queue', ({ queueP50 }) => duration(queueP50)),
+    column('Queue, p95', undefined, ({ queueP95 }) => duration(queueP95)),
   ]
-  return html`${table('Projects', heads, rows)}
+  const href = (sort: LineSort): string => trendsLink(base, trends, { projects: sort })
+  return html`${linesTable('Projects', columns, projects, sorted.projects, href)}
   ${isOfCandidates(sorted.projects) && html`<p class="dim">Sorted among the ${candidates} with the most pipelines.</p>`}`
 }
 
@@ -113,8 +116,4 @@ function isOfCandidates(sort: LineSort): boolean {
 
 function rateOf({ runs, failed }: Pick<TrendLine, 'runs' | 'failed'>): number {
   return runs === 0 ? 0 : failed / runs
-}
-
-function figure(content: Content): Content {
-  return html`<span class="figure">${content}</span>`
 }

@@ -1,15 +1,16 @@
 // The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
+import { periodChoice } from '../layout/scope-heading.ts'
 import { barChart, lineChart, type ChartMark } from './charts.ts'
-import { card, empty, table, type Page, type Reader } from '../layout/frame.ts'
-import { counted, duration, number, percent, utc } from '../layout/format.ts'
+import { card, crumbs, empty, table, tiles, type Page, type Reader } from '../layout/frame.ts'
+import { counted, duration, figure, number, percent, utc } from '../layout/format.ts'
 import { delta } from '../layout/delta.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { hour } from '../../store/ports/trends.ts'
 import { jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
 import { regressionTable, subjectOf, valueOf } from './regression-list.ts'
 import { shownLines } from './trend-lines.ts'
-import { spanChoice, trendsForm, trendsLink } from './trend-filters.ts'
-import { spans } from '../layout/trend-spans.ts'
+import { trendsForm, trendsLink } from './trend-filters.ts'
+import { spanNames, spans } from '../layout/trend-spans.ts'
 import { timelineCard } from '../changes/timeline.ts'
 import type { Timeline } from '../changes/timeline-figures.ts'
 import type { Trends } from './trend-figures.ts'
@@ -23,10 +24,10 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
   return {
     title: `Trends: ${of}`,
     content: html`
-      ${project !== undefined && html`<nav class="crumbs" aria-label="Where this is"><a href="${all}">Trends</a>${job !== undefined && html` / <a href="${trendsLink(base, trends, { job: undefined })}">${project.name}</a>`}</nav>`}
+      ${project !== undefined && crumbs(html`<a href="${all}">Trends</a>`, ...(job === undefined ? [] : [html`<a href="${trendsLink(base, trends, { job: undefined })}">${project.name}</a>`]))}
       <div class="page-head">
         <h1>${of}</h1>
-        ${spanChoice(trends, base)}
+        ${periodChoice(spanNames, trends.span, span => trendsLink(base, trends, { span }))}
       </div>
       ${trendsForm(trends, base)} ${aboutRetained(trends)}
       ${
@@ -37,7 +38,7 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
                 `Nothing passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
               ),
             )
-          : html`${tiles(trends)}
+          : html`${totals(trends)}
               <div class="charts">
                 <div class="card">
                   ${lineChart(
@@ -115,20 +116,15 @@ function aboutRetained({ retained }: Trends): Content {
   </p>`
 }
 
-function tiles({ total, before, span, ...trends }: Trends): Html {
-  const tile = (name: string, shown: string, change: Content): Html =>
-    html`<div class="tile">
-      <dt>${name}</dt>
-      <dd><strong>${shown}</strong> ${change}</dd>
-    </div>`
+function totals({ total, before, span, ...trends }: Trends): Html {
   const rate = (of: { runs: number; failed: number }): number => (of.runs === 0 ? 0 : of.failed / of.runs)
-  return html`<dl class="tiles card" aria-label="This period, compared with the previous one">
-      ${tile(nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
-      ${tile('Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', 'points'))}
-      ${tile('Median', duration(total.p50), delta(total.p50, before?.p50, 'less'))}
-      ${tile('p95', duration(total.p95), delta(total.p95, before?.p95, 'less'))}
-      ${tile('Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less'))}
-    </dl>
+  return html`${tiles('This period, compared with the previous one', [
+      [nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral')],
+      ['Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', 'points')],
+      ['Median', duration(total.p50), delta(total.p50, before?.p50, 'less')],
+      ['p95', duration(total.p95), delta(total.p95, before?.p95, 'less')],
+      ['Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less')],
+    ])}
     <p class="dim">
       ${before === undefined ? `No data for the previous ${spans[span].name} to compare with.` : `Arrows compare with the previous ${spans[span].name}.`}
     </p>`
@@ -148,8 +144,4 @@ function pointsTable({ points, step }: Trends): Content {
   return html`<div class="short">
     ${table('Figures over time', ['When', 'Runs', 'Failed', 'Median', 'p95', 'Queue'], rows)}
   </div>`
-}
-
-function figure(text: string): Content {
-  return html`<span class="figure">${text}</span>`
 }

@@ -1,7 +1,7 @@
 // The rows of a waterfall: a family's pipelines, stages and jobs in order, with their times. Pure.
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { drawnRows } from './waterfall-choice.ts'
-import { platformNow } from '../pipelines/run-card.ts'
+import { platformNow, statusOf } from '../pipelines/run-card.ts'
 import type { FamilyMember } from '../pipelines/family.ts'
 import type { JobCard, RunCard } from '../pipelines/run-card.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
@@ -99,7 +99,7 @@ function jobRow(
     id: job.id,
     label: job.name,
     note: noteOf(job),
-    status: job.status === 'failed' && job.allowFailure ? 'warning' : job.status,
+    status: statusOf(job),
     depth,
     queued,
     start: startedAt,
