@@ -34,6 +34,8 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
   let sawAny = false
   let isInText = false
   let isEscape = false
+  /** The backslash at the end of the text before is kept, so what it escapes is kept too. */
+  let isHalfKept = false
   let isKeyNext = false
   let held = ''
   /** A number or literal at the end of the text, which may go on in the next one. */
@@ -43,7 +45,7 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
   function readText(text: string, from: number): number {
     let at = from
     if (isEscape) {
-      if (held.endsWith('\\')) held += text[at] ?? ''
+      if (isHalfKept) held += text[at] ?? ''
       isEscape = false
       at += 1
     }
@@ -57,8 +59,10 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
         finishText()
         return until + 1
       }
-      if (held.length < maxText) held += text.slice(until, until + 2)
+      const isKept = held.length < maxText
+      if (isKept) held += text.slice(until, until + 2)
       isEscape = until + 1 >= text.length
+      isHalfKept = isKept && isEscape
       at = until + 2
       if (isEscape) return text.length
     }

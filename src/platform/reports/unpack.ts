@@ -9,8 +9,8 @@ type Bytes = AsyncIterable<Uint8Array>
 /** Enough for a byte order mark and the encoding of an XML declaration. */
 const headBytes = 256
 
-/** Bytes of text that are read in one turn of the event loop: the slowest, samples of metrics, take 15 ms. A packed byte may become a thousand. */
-export const bytesPerTurn = 16 * 1024
+/** Bytes of text that are read in one turn of the event loop: the slowest, samples of metrics, take 13 ms. A packed byte may become a thousand. */
+export const bytesPerTurn = 8 * 1024
 
 /**
  * The text of a gzip, which may have several members, or of plain text. `begins` recognises plain text by its first bytes, by default XML and JSON.

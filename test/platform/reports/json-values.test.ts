@@ -48,13 +48,17 @@ it.each([
   ['\\\\', '\\'],
   ['\\\\u12', '\\u12'],
   ['\\u0041', 'A'],
+  ['\\\\\\n', '\\\n'],
 ])('cuts a long string, and no escape of it: %s', (written, read) => {
-  for (const window of [10_000, 10_001, 10_003]) {
-    const long = String(valuesOf(`["${written.repeat(550_000)}"]`, [each], window)[0])
-    const whole = read.repeat(550_000)
-    expect(whole.startsWith(long)).toBe(true)
-    expect(long.length).toBeGreaterThan((500_000 * read.length) / written.length)
-    expect(long.length).toBeLessThan(whole.length)
+  for (const lead of ['', 'xx']) {
+    const text = JSON.stringify([lead]).replace('"]', `${written.repeat(550_000)}"]`)
+    const whole = lead + read.repeat(550_000)
+    for (const window of [10_000, 10_001]) {
+      const long = String(valuesOf(text, [each], window)[0])
+      expect(whole.startsWith(long)).toBe(true)
+      expect(long.length).toBeGreaterThan((500_000 * read.length) / written.length)
+      expect(long.length).toBeLessThan(whole.length)
+    }
   }
 })
 
