@@ -85,7 +85,7 @@ it('The doctor says what the platform answers, what it refuses and what that tak
     {
       level: 'warning',
       what: expect.stringContaining('403') as string,
-      remedy: expect.stringContaining('Reporter') as string,
+      remedy: expect.stringContaining('who may read the project') as string,
     },
     { level: 'skipped', what: expect.stringContaining('policy store') as string },
   ])

@@ -16,7 +16,7 @@ export const dependencyFirewall: Collector = {
   every: hour,
   requests: '1',
   atLeast: 1,
-  role: 'Reporter; experimental, in paid tiers',
+  role: 'who may read the project; experimental, in paid tiers',
   metrics: [
     {
       name: 'platform.dependency_firewall.enabled',
