@@ -43,12 +43,12 @@ export function createCountBehind({
     begun = [...begun, now]
     const signal = AbortSignal.timeout(patience)
     try {
-      for await (const { items, next } of client.commits(
+      for await (const { items, next, left } of client.commits(
         projectId,
         { from: revision, to: branch },
         { priority: 'inside', signal },
       ))
-        return { as: 'counted', commits: items.length, isAll: next === undefined }
+        return { as: 'counted', commits: items.length, isAll: next === undefined && left === undefined }
       return { as: 'counted', commits: 0, isAll: true }
     } catch (error) {
       if (error instanceof PlatformError) return refused(error.message, '')

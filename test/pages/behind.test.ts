@@ -94,6 +94,17 @@ describe('how far an environment is behind', () => {
     expect(requests()).toBe(before)
   })
 
+  it('has more commits than are counted where their list repeats itself', async () => {
+    api.misbehave = ({ path, query }) => {
+      const to = `${api.url}/api/v4${path}?${query.toString()}`
+      return path.endsWith('/commits')
+        ? { status: 200, headers: { link: `<${to}>; rel="next"` }, body: '[{"id":"a"}]' }
+        : undefined
+    }
+    expect(await (await ask(projects.storefront)).json()).toMatchObject({ answer: { commits: 1, isAll: false } })
+    api.misbehave = () => undefined
+  })
+
   it('says so in clear text where the platform does not say', async () => {
     api.misbehave = ({ path }) => (path.endsWith('/commits') ? restFaults.missingScope() : undefined)
     const page = await fetch(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
