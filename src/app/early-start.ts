@@ -3,7 +3,7 @@ import { createEvents, type DaemonEvents } from './events.ts'
 import { createSteps, type Steps } from './steps.ts'
 import { openOwnStore } from '../store/open-store.ts'
 import { patience } from '../store/store-location.ts'
-import { walPositions } from '../store/sqlite/wal/positions.ts'
+import { deliveryPositions } from '../store/sqlite/deliveries/positions.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { takeIngressThread, type Ingress } from './ingress-thread-handle.ts'
 import type { Config } from '../config/options.ts'
@@ -32,7 +32,7 @@ export interface EarlyStart {
 export async function startEarly({ config, log, clock = systemClock }: EarlyStartOptions): Promise<EarlyStart> {
   const steps = createSteps(clock, log)
   const events = createEvents()
-  const positions = walPositions()
+  const positions = deliveryPositions()
   const ingress = takeIngressThread({ config, positions, events, clock, log })
   steps.add({
     part: ingress,

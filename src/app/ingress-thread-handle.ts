@@ -13,15 +13,15 @@ import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { DaemonEvents } from './events.ts'
 import type { IngressNews, IngressOrder, SecretTexts } from './ingress-thread.ts'
-import type { WalPositions } from '../store/sqlite/wal/positions.ts'
+import type { DeliveryPositions } from '../store/sqlite/deliveries/positions.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from './profile.ts'
 import type { TlsFiles } from '../web/listener.ts'
 
 export interface IngressOptions {
   readonly config: Config<ProfileName>
-  /** Positions in the write-ahead log that both threads read and write, where the store is a file. */
-  readonly positions: Pick<WalPositions, 'shared'>
+  /** Positions of accepted deliveries that both threads read and write, where the store is a file. */
+  readonly positions: Pick<DeliveryPositions, 'shared'>
   readonly events: Pick<DaemonEvents, 'accepted' | 'committed'>
   readonly clock: Clock
   readonly log: Log

@@ -12,7 +12,7 @@ import { createProvenPeers } from '../lib/proven-peers.ts'
 import { bodyBytesWithin } from '../ingress/body-budget.ts'
 import { createWebhookIngress } from '../ingress/webhook.ts'
 import { openInboxWriter } from '../store/open-inbox-writer.ts'
-import { walPositions } from '../store/sqlite/wal/positions.ts'
+import { deliveryPositions } from '../store/sqlite/deliveries/positions.ts'
 import { collectAfterStart } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { vendors, type VendorName } from '../platform/vendor.ts'
@@ -95,7 +95,7 @@ function serveIngress(port: MessagePort): void {
     secrets = secretsOf(settings.secrets)
     const { engine, place, maxSize } = settings.store
     const location: StoreLocation = engine === 'sqlite' ? { engine, path: place } : { engine, url: new Secret(place) }
-    const store = await openInboxWriter(location, { maxSize, positions: walPositions(settings.positions), log })
+    const store = await openInboxWriter(location, { maxSize, positions: deliveryPositions(settings.positions), log })
     const now = (): number => Date.now()
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),

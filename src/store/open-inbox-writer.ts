@@ -1,15 +1,15 @@
 // Opens the store for the thread that puts deliveries into its inbox. It imports no more of the store than that needs, because the thread keeps in
 // memory what it has loaded.
 import { hostClocks, patience, type OpenOptions, type StoreLocation } from './store-location.ts'
-import { openSqliteInboxWriter } from './sqlite/inbox-writer.ts'
+import { openSqliteInboxWriter } from './sqlite/deliveries/writer.ts'
 import { proveRoom } from './maintenance/writable.ts'
 import type { InboxWriter } from './ports/inbox.ts'
-import type { WalPositions } from './sqlite/wal/positions.ts'
+import type { DeliveryPositions } from './sqlite/deliveries/positions.ts'
 
 /** The store must be open already. */
 export async function openInboxWriter(
   location: StoreLocation,
-  options: OpenOptions & { readonly positions: WalPositions },
+  options: OpenOptions & { readonly positions: DeliveryPositions },
 ): Promise<InboxWriter> {
   if (location.engine === 'sqlite') {
     return openSqliteInboxWriter(location.path, { ...options, ...hostClocks }, options.positions)

@@ -1,7 +1,7 @@
 // Where a store is, and what is passed when it is opened: all that a thread needs to know of one that it has not loaded.
 import type { Log } from '../lib/log.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { WalPositions } from './sqlite/wal/positions.ts'
+import type { DeliveryPositions } from './sqlite/deliveries/positions.ts'
 
 /** A file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =
@@ -11,7 +11,7 @@ export interface OpenOptions {
   /** At this size, in bytes, the store refuses deliveries. */
   readonly maxSize: number
   /** SQLite: shared by the two threads of the daemon, which each open the store. */
-  readonly positions?: WalPositions | undefined
+  readonly positions?: DeliveryPositions | undefined
   readonly log?: Log | undefined
   /** PostgreSQL: the time-out of a statement, ms. */
   readonly patience?: number | undefined

@@ -1,4 +1,4 @@
-// How many connections the listeners may have, by the limits of open files and memory. The store, its write-ahead log and connections
+// How many connections the listeners may have, by the limits of open files and memory. The store, its deliveries and connections
 // to backends need files and memory, too: if they cannot have them, that is worse than a connection that waits.
 import { readFileSync } from 'node:fs'
 import { defaultLimits } from './listener.ts'

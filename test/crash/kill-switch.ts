@@ -1,8 +1,7 @@
 // Ends its own process with SIGKILL at a moment of `points.ts`. Loaded before the program, in each of its threads
 // (`node --import`): it sees from outside what every commit, answer and request goes through; the program knows nothing of it.
 import { ServerResponse } from 'node:http'
-import fs, { writeSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { writeSync } from 'node:fs'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { subscribe } from 'node:diagnostics_channel'
 import { countedPoints, insidePoints, points, type Event, type Moment } from './points.ts'
@@ -106,19 +105,6 @@ for (const name of ['run', 'get', 'all']) {
       },
   )
 }
-
-wrap(
-  fs,
-  'fdatasyncSync',
-  fdatasync =>
-    function (...args) {
-      pass({ kind: 'sync' }, 'before')
-      fdatasync.apply(this, args)
-      pass({ kind: 'sync' }, 'after')
-      return undefined
-    },
-)
-syncBuiltinESMExports()
 
 wrap(
   ServerResponse.prototype,

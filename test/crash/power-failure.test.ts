@@ -1,6 +1,6 @@
 // A power failure takes away what was written and not yet synced: the transaction that is under way. Here "the disk" is a copy of the store's files,
 // with a torn transaction behind the last commit, and of the deliveries, which may be erased as soon as they are processed.
-import { appendFileSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import fc from 'fast-check'
@@ -8,9 +8,9 @@ import { expect, it, onTestFinished } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { openOwnDatabase, openSharedDatabase } from '../../src/store/sqlite/database.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openWalWriter } from '../../src/store/sqlite/wal/writer.ts'
-import { walFolder } from '../../src/store/sqlite/wal/segments.ts'
-import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
+import { deliveryFolder, listDeliveryFiles } from '../../src/store/sqlite/deliveries/files.ts'
+import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { at, event, instance, rules, t0 } from '../flow/world.ts'
 import { delivery } from '../store/exercise.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -37,16 +37,8 @@ function copyFiles(from: string, to: string): void {
   for (const end of ['', '-wal']) cpSync(`${from}${end}`, `${to}${end}`)
 }
 
-/** The log of deliveries, of which files may be removed meanwhile. */
-function copyDeliveries(from: string, to: string): void {
-  mkdirSync(walFolder(to))
-  for (const name of readdirSync(walFolder(from))) {
-    try {
-      copyFileSync(path.join(walFolder(from), name), path.join(walFolder(to), name))
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    }
-  }
+function deliveryFiles(store: string): string[] {
+  return listDeliveryFiles(deliveryFolder(store)).map(file => file.path)
 }
 
 async function known(store: Store, id: number): Promise<boolean> {
@@ -65,28 +57,22 @@ it('takes away nothing that was accepted: what is not in the store is processed 
       const { live, disk } = pathsOf()
       let accepted = 0
       const processed = new Set<number>()
-      const positions = walPositions()
+      const positions = deliveryPositions()
       const store = openSqlite(live, options, positions)
-      const writer = openWalWriter(walFolder(live), positions, { tidyEvery: 2 })
+      const writer = openSqliteInboxWriter(live, options, positions)
       for (const one of steps) {
         if (one.do === 'accept') {
           const ids = Array.from({ length: one.count }, () => ++accepted)
-          await writer.append(
-            ids.map(id => delivery(`key-${id}`, String(id))),
-            t0,
-          )
+          await writer.put(ids.map(id => delivery(`key-${id}`, String(id))))
         }
         if (one.do === 'process') for (const id of await process(store, one.count)) processed.add(id)
-        if (one.do === 'tidy') {
-          const { looks } = positions
-          await expect.poll(() => positions.looks, { interval: 2 }).toBeGreaterThan(looks + 2)
-        }
+        if (one.do === 'tidy') await writer.proveWritable()
       }
       // The power fails.
       mkdirSync(path.dirname(disk))
       copyFiles(live, disk)
-      appendFileSync(`${disk}-wal`, torn)
-      copyDeliveries(live, disk)
+      cpSync(deliveryFolder(live), deliveryFolder(disk), { recursive: true })
+      for (const name of [disk, ...deliveryFiles(disk)]) appendFileSync(`${name}-wal`, torn)
       await writer.close()
       await store.close()
 

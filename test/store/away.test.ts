@@ -1,14 +1,14 @@
-// Files of the write-ahead log that are away for a moment: whoever reads it meanwhile gives nothing up before its writer, who still has
-// them by their descriptors, has looked and put them back.
+// Files of accepted deliveries that are away for a moment: whoever reads them meanwhile gives nothing up before their writer, who still has them open, has
+// written them again.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
-import { WithWal } from './with-wal.ts'
+import { WithDeliveries } from './with-deliveries.ts'
 
-let all: WithWal
+let all: WithDeliveries
 beforeEach(() => {
-  all = new WithWal()
+  all = new WithDeliveries()
 })
 afterEach(async () => all.remove())
 
@@ -23,63 +23,67 @@ function cover(): () => void {
   }
 }
 
-const names = async (): Promise<(string | undefined)[]> => (await all.workOff()).map(([, key]) => key)
-
 it('what was accepted while the folder was covered is not given up when its reader is the first to look', async () => {
   await all.put('a')
-  expect(await names()).toEqual(['a'])
+  expect(await all.workOff()).toEqual(['a'])
   const uncover = cover()
   await all.put('b')
   uncover()
-  // The file that the reader has is there again, and nothing more is in it.
-  expect(await names()).toEqual([])
-  await all.writer.proveWritable()
-  expect(await names()).toEqual(['b'])
+  await expect(all.workOff()).rejects.toThrow(/is away/)
+  await all.tidy()
+  expect(await all.workOff()).toEqual(['b'])
   expect(await all.lost()).toBeUndefined()
 })
 
-it('nor is it when later deliveries are found before it', async () => {
-  await all.put('a', 'b')
-  await all.close()
-  all.open()
-  await all.put('c')
-  const [first] = all.segments()
-  renameSync(first!, `${first}.away`)
-  expect(await names()).toEqual([])
-  await all.writer.proveWritable()
-  expect(await names()).toEqual(['a', 'b', 'c'])
-  expect(await all.lost()).toBeUndefined()
-})
-
-it('nor is one that was handed out already', async () => {
+it.each(['', '-wal', '-shm'])('what waits is written again when somebody removes its file: …%s', async end => {
   await all.put('a')
-  await all.close()
-  all.open()
+  const [file] = all.files()
+  rmSync(`${file!}${end}`)
+  expect(await all.put('b')).toEqual(['accepted'])
+  expect(all.files().at(-1)).not.toBe(file)
+  expect(await all.workOff()).toEqual(['a', 'b'])
+  expect(await all.lost()).toBeUndefined()
+  expect(all.said).toMatchObject([{ msg: expect.stringMatching(/was removed; .* written again/) as string }])
+})
+
+it('nothing is accepted while it cannot be written again, and all of it once it can', async () => {
+  await all.put('a')
+  renameSync(all.folder, `${all.folder}-away`)
+  writeFileSync(all.folder, 'in the way')
+  await expect(all.put('b')).rejects.toThrow(/The store cannot be written/)
+  await expect(all.put('c', 'd')).rejects.toThrow(/The store cannot be written/)
+  rmSync(all.folder)
+  expect(await all.put('e')).toEqual(['accepted'])
+  expect(await all.workOff()).toEqual(['a', 'e'])
+  expect(await all.put('b', 'c', 'e')).toEqual(['accepted', 'accepted', 'duplicate'])
+  rmSync(`${all.folder}-away`, { recursive: true })
+})
+
+it('one that was handed out can be handed out again while its file is away', async () => {
+  await all.put('a')
   await all.store.inbox.lease(100, 1e9, 0)
-  const [first] = all.segments()
-  renameSync(first!, `${first}.away`)
-  expect(await names()).toEqual([])
-  await all.writer.proveWritable()
-  expect(await names()).toEqual(['a'])
-  expect(await all.lost()).toBeUndefined()
+  cover()
+  expect(await all.workOff()).toEqual(['a'])
 })
 
-it('what was written again beside the older file of its name outlives a stop', async () => {
+it('what was written again beside the older file outlives a stop', async () => {
   await all.put('a')
   const uncover = cover()
   await all.put('b')
   uncover()
   await all.put('c')
-  expect(all.segments().length).toBe(2)
+  expect(all.files().length).toBe(2)
   await all.close()
   all.open()
-  expect(await names()).toEqual(['a', 'b', 'c'])
+  expect((await all.workOff()).sort()).toEqual(['a', 'b', 'c'])
+  expect(await all.workOff()).toEqual([])
+  expect(all.files().length).toBe(1)
   expect(await all.lost()).toBeUndefined()
 })
 
 it('what is accepted by a daemon that began without the folder is not taken for what comes back with it, which is processed too', async () => {
   await all.put('a')
-  expect(await names()).toEqual(['a'])
+  expect(await all.workOff()).toEqual(['a'])
   for (const name of ['b', 'c']) {
     await all.put(name)
     await all.close()
@@ -89,51 +93,42 @@ it('what is accepted by a daemon that began without the folder is not taken for 
   const uncover = cover()
   all.open()
   await all.put('d')
-  expect(await names()).toEqual(['d'])
+  expect(await all.workOff()).toEqual(['d'])
   await all.put('e', 'f')
   uncover()
-  await all.look()
+  await all.tidy()
   await all.close()
   all.open()
-  expect(await names()).toEqual(['b', 'c', 'e', 'f'])
-  expect(await names()).toEqual([])
-  expect(all.setAside()).toEqual([])
+  const found: (string | undefined)[] = []
+  for (let more = await all.workOff(); more.length > 0; more = await all.workOff()) found.push(...more)
+  expect(found.sort()).toEqual(['b', 'c', 'e', 'f'])
+  expect(all.files().length).toBe(1)
   expect(await all.lost()).toBeUndefined()
 })
 
-it('what was accepted after something else was missed is not given up with it', async () => {
-  await all.put('a', 'b')
-  const [file] = all.segments()
-  const bytes = readFileSync(file!)
-  bytes[bytes.length - 1]! ^= 1
-  writeFileSync(file!, bytes)
-  expect(await names()).toEqual(['a'])
-  await all.look()
-  const uncover = cover()
-  await all.put('c')
-  uncover()
-  expect(await names()).toEqual([])
-  expect(await all.lost()).toBe(1)
-  await all.look()
-  expect(await names()).toEqual(['c'])
-  expect(await all.lost()).toBe(1)
+it('what a killed process had begun to write elsewhere is processed from where it was', async () => {
+  await all.put('a')
+  const killed = all.killed()
+  const folder = `${killed}-deliveries`
+  // It had begun another file, and died before anything was in it.
+  const [empty] = new WithDeliveries().files()
+  writeFileSync(path.join(folder, '00000002-12345678.db'), readFileSync(empty!))
+  const next = new WithDeliveries(killed)
+  expect(await next.put('a', 'b')).toEqual(['duplicate', 'accepted'])
+  expect((await next.workOff()).sort()).toEqual(['a', 'b'])
+  expect(await next.lost()).toBeUndefined()
+  await next.remove()
 })
 
-it('a backup or a copy that would be without it is none', async () => {
+it('a backup that would be without them is none', async () => {
   await all.put('a')
-  await all.close()
-  all.open()
-  await all.put('b')
-  const [first] = all.segments()
   const target = `${all.file}-backup`
-  renameSync(first!, `${first}.away`)
-  await expect(backupSqlite(all.file, target)).rejects.toThrow(
-    /cannot be read completely: 2 deliveries are pending in it/,
-  )
+  renameSync(all.folder, `${all.folder}-away`)
+  await expect(backupSqlite(all.file, target)).rejects.toThrow(/are not beside the store/)
   const beside = (): string[] =>
     readdirSync(path.dirname(target)).filter(name => name.startsWith(path.basename(target)))
   expect(beside()).toEqual([])
-  renameSync(`${first}.away`, first!)
+  renameSync(`${all.folder}-away`, all.folder)
   await backupSqlite(all.file, target)
   expect(beside()).toEqual([path.basename(target)])
 })
@@ -141,7 +136,7 @@ it('a backup or a copy that would be without it is none', async () => {
 it('a backup is not written beside deliveries of a store whose file is gone, and leaves them', async () => {
   await all.put('a')
   const target = path.join(path.dirname(all.file), 'gone.db')
-  const orphan = path.join(`${target}-deliveries`, 'one.wal')
+  const orphan = path.join(`${target}-deliveries`, '00000001-12345678.db')
   mkdirSync(path.dirname(orphan))
   writeFileSync(orphan, 'accepted')
   await expect(backupSqlite(all.file, target)).rejects.toThrow(

@@ -46,16 +46,23 @@ describe('an SQLite file of before the first release', () => {
     after.close()
   })
 
-  it('has left deliveries beside it: a new file in its place is refused until they are exported', async () => {
-    mkdirSync(`${file}-inbox`)
-    const name = '0000000000000001-1234abcd.journal'
-    writeFileSync(path.join(`${file}-inbox`, name), 'deliveries')
-    expect(() => openSqlite(file, options)).toThrow(refusal)
-    expect(existsSync(file)).toBe(false)
-    expect(readdirSync(`${file}-inbox`)).toEqual([name])
-    rmSync(`${file}-inbox`, { recursive: true })
-    await openSqlite(file, options).close()
-  })
+  it.each([
+    ['-inbox', '0000000000000001-1234abcd.journal'],
+    ['-deliveries', '0000000000000001-1234abcd.wal'],
+    ['-deliveries', '0000000000000001-1234abcd.wal.unread'],
+  ])(
+    'has left deliveries beside it: a new file in its place is refused until they are exported (%s/%s)',
+    async (end, name) => {
+      const beside = `${file}${end}`
+      mkdirSync(beside)
+      writeFileSync(path.join(beside, name), 'deliveries')
+      expect(() => openSqlite(file, options)).toThrow(refusal)
+      expect(existsSync(file)).toBe(false)
+      expect(readdirSync(beside)).toEqual([name])
+      rmSync(beside, { recursive: true })
+      await openSqlite(file, options).close()
+    },
+  )
 })
 
 it('a PostgreSQL database of before the first release is refused, and nothing in it changes', async () => {

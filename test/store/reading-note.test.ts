@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openOwnStore } from '../../src/store/open-store.ts'
-import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
+import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { readAlone, type InboxLease } from '../../src/store/ports/inbox.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { newDatabase } from './new-database.ts'
@@ -22,7 +22,7 @@ async function lives(engine: string) {
   let store: Store | undefined
   async function next(): Promise<Store> {
     await store?.close()
-    store = await openOwnStore(location, { maxSize: 2 ** 40, positions: walPositions() })
+    store = await openOwnStore(location, { maxSize: 2 ** 40, positions: deliveryPositions() })
     return store
   }
   onTestFinished(async () => store?.close())

@@ -15,10 +15,10 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery } from './exercise.ts'
-import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
+import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
 import type { InboxWriter } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -37,7 +37,7 @@ afterEach(async () => {
 })
 
 function served(at = file): { store: Store; writer: InboxWriter } {
-  const positions = walPositions()
+  const positions = deliveryPositions()
   const store = openSqlite(at, options, positions)
   closing.push(async () => store.close())
   const writer = openSqliteInboxWriter(at, options, positions)
@@ -72,7 +72,7 @@ describe('a store that is served', () => {
     const first = served()
     await processed(first)
     const before = allFiles()
-    expect(() => openSqlite(file, options, walPositions())).toThrow(
+    expect(() => openSqlite(file, options, deliveryPositions())).toThrow(
       new RegExp(`Another pipespan process uses .*process ${process.pid} on `),
     )
     expect(allFiles()).toEqual(before)
@@ -80,7 +80,7 @@ describe('a store that is served', () => {
     expect((await first.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['c'])
   })
 
-  it('keeps its wal whatever commands open it, look into it and close it again', async () => {
+  it('keeps its deliveries whatever commands open it, look into it and close it again', async () => {
     const first = served()
     await processed(first)
     await first.writer.put([delivery('c')])

@@ -18,9 +18,9 @@ import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
-import { walFolder } from '../../src/store/sqlite/wal/segments.ts'
-import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
+import { deliveryFolder } from '../../src/store/sqlite/deliveries/files.ts'
+import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { t0 } from '../flow/world.ts'
 
 exercise('SQLite', sqliteBench)
@@ -55,7 +55,7 @@ describe('an SQLite file', () => {
   })
 
   it.runIf(process.platform === 'linux')(
-    'and its log of deliveries outlast a power cut: every new entry is synced',
+    'and the file of deliveries outlast a power cut: every new entry is synced',
     async () => {
       const synced = new Set<string>()
       const { fsyncSync } = fs
@@ -68,12 +68,12 @@ describe('an SQLite file', () => {
         fs.fsyncSync = fsyncSync
         syncBuiltinESMExports()
       })
-      const positions = walPositions()
+      const positions = deliveryPositions()
       const store = openSqlite(file, options, positions)
       const writer = openSqliteInboxWriter(file, options, positions)
       await writer.put([delivery('a')])
-      // The store's folder in its parent, the log's folder in the store's, and the log's first file in the log's.
-      expect([folder, path.dirname(file), walFolder(file)].filter(one => !synced.has(one))).toEqual([])
+      // The store's folder in its parent, the deliveries' folder in the store's, and their file in their folder.
+      expect([folder, path.dirname(file), deliveryFolder(file)].filter(one => !synced.has(one))).toEqual([])
       await writer.close()
       await store.close()
     },

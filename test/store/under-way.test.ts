@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openOwnStore } from '../../src/store/open-store.ts'
-import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
+import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { runName, runOfName, type UnderWayNote } from '../../src/store/ports/under-way.ts'
 import { Secret } from '../../src/lib/secret.ts'
@@ -27,7 +27,7 @@ async function lives(engine: string): Promise<() => Promise<UnderWayNote>> {
   let store: Store | undefined
   const next = async (): Promise<Store> => {
     await store?.close()
-    store = await openOwnStore(location, { maxSize: 2 ** 40, positions: walPositions() })
+    store = await openOwnStore(location, { maxSize: 2 ** 40, positions: deliveryPositions() })
     return store
   }
   onTestFinished(async () => store?.close())

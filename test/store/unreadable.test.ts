@@ -1,199 +1,136 @@
-// A store whose WAL is damaged, in part or for the moment: what can be read of it is worked off, what cannot is counted and said, set aside
-// and read again later, and no number is given twice.
-import fs, { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+// Files of accepted deliveries that are damaged, in part or for the moment: what can be read of them is processed, what cannot is counted and said, set
+// aside and read again later, and no number is given twice.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { UnreadableError } from '../../src/lib/fault.ts'
-import { folderAt, WithWal } from './with-wal.ts'
+import { WithDeliveries } from './with-deliveries.ts'
 
-let all: WithWal
+let all: WithDeliveries
 beforeEach(() => {
-  all = new WithWal()
+  all = new WithDeliveries()
 })
 afterEach(async () => all.remove())
 
-/** Changes one byte of a delivery in the file, by what its body holds. */
-function damage(name: string, at = all.segments().at(-1)!): void {
-  const bytes = readFileSync(at)
-  const place = bytes.indexOf(`{"name":"${name}"}`)
-  bytes[place] = bytes[place]! ^ 1
-  writeFileSync(at, bytes)
+/** Changes the first byte of a delivery's body in the file and in SQLite's log, or changes it back. */
+function damage(name: string, file = all.files().at(-1)!, [from, to] = ['{', 'z']): void {
+  for (const one of [file, `${file}-wal`].filter(existsSync)) {
+    const bytes = readFileSync(one, 'latin1')
+    writeFileSync(one, bytes.replaceAll(`${from}"name":"${name}"}`, `${to}"name":"${name}"}`), 'latin1')
+  }
 }
 
 describe('one damaged delivery', () => {
-  it.each(['the first', 'one in the middle', 'the last'])('is passed over, counted and logged: %s', async which => {
-    const damaged = { 'the first': 'a', 'one in the middle': 'b', 'the last': 'c' }[which]!
+  it.each([
+    ['the first', 'a', [], ['b', 'c']],
+    ['one in the middle', 'b', ['a'], ['c']],
+    ['the last', 'c', ['a', 'b'], []],
+  ])('is passed over, counted and logged: %s', async (_, damaged, before, after) => {
     await all.put('a', 'b', 'c')
-    const { size } = statSync(all.segments()[0]!)
     damage(damaged)
-    const names = ['a', 'b', 'c']
-    expect(await all.workOff()).toEqual(names.flatMap((name, at) => (name === damaged ? [] : [[at + 1, name]])))
-    await all.look()
-    expect(await all.workOff()).toEqual([])
+    const [file] = all.files()
+    expect(await all.workOff()).toEqual(before)
+    expect(await all.lost()).toBeUndefined()
+    // The writer begins another file.
+    await all.tidy()
+    await all.put('d')
+    expect(await all.workOff()).toEqual([...after, 'd'])
     expect(await all.store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
     expect(await all.lost()).toBe(1)
-    const place = { file: all.segments()[0]!, offset: (names.indexOf(damaged) * size) / 3, bytes: size / 3 }
+    expect(existsSync(file!)).toBe(true)
     expect(all.said).toMatchObject([
-      { deliveries: 1, unread: [place], msg: expect.stringMatching(/cannot be read/) as string },
+      { msg: expect.stringMatching(/damaged: another one is begun/) as string },
+      { files: [file], msg: expect.stringMatching(/cannot be read are set aside/) as string },
+      { deliveries: 1, msg: expect.stringMatching(/cannot be read and are skipped/) as string },
     ])
-    await all.put('d')
-    expect(await all.workOff()).toEqual([[4, 'd']])
   })
 
   it.each([
-    ['the first', 'a', [2, 3]],
-    ['one in the middle', 'b', [1, 3]],
-  ])('after a start too, and the rest of its file stays: %s', async (_, damaged, rest) => {
+    ['the first', 'a', ['b', 'c', 'd']],
+    ['one in the middle', 'b', ['a', 'c', 'd']],
+    ['the last', 'c', ['a', 'b', 'd']],
+  ])('after a start too, and comes back once, when the disk gives it back: %s', async (_, damaged, rest) => {
     await all.put('a', 'b', 'c')
     await all.close()
+    const [file] = all.files()
     damage(damaged)
     all.open()
     await all.put('d')
-    expect((await all.workOff()).map(([id]) => id)).toEqual([...rest, 4])
-    expect(await all.lost()).toBe(1)
-  })
-
-  it('that was the last before a start leaves its number to nobody else', async () => {
-    await all.put('a', 'b')
-    await all.put('c')
-    const [before] = all.segments()
-    const whole = readFileSync(before!)
-    await all.close()
-    damage('c')
-    all.open()
-    expect(await all.lost()).toBe(1)
-    expect(all.said).toMatchObject([{ deliveries: 1, unread: [{ file: before }] }])
-    await all.put('d')
     const found = await all.workOff()
-    expect(found.map(([, key]) => key)).toEqual(['a', 'b', 'd'])
-    expect(found.at(-1)![0]).toBeGreaterThan(3)
+    await all.tidy()
+    for (let more = await all.workOff(); more.length > 0; more = await all.workOff()) found.push(...more)
+    expect(found.sort()).toEqual(rest)
+    expect(await all.lost()).toBe(1)
     expect(await all.store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
     await all.close()
     all.open()
     expect(await all.workOff()).toEqual([])
     expect(await all.lost()).toBe(1)
-    // The disk gives back again what it did not.
-    const [aside] = all.setAside()
-    writeFileSync(aside!, whole)
+    damage(damaged, file, ['z', '{'])
     expect(await all.workOff()).toEqual([])
-    all.elapsed += 20_000
-    expect((await all.workOff()).map(([, key]) => key)).toEqual(['c'])
-    expect(existsSync(aside!)).toBe(false)
-    expect(await all.lost()).toBe(1)
+    all.elapsed += 40_000
+    expect(await all.workOff()).toEqual([damaged])
+    expect(all.said).toContainEqual(
+      expect.objectContaining({ deliveries: 1, msg: expect.stringMatching(/are processed now/) as string }),
+    )
+    expect(await all.put('a', 'b', 'c', 'd')).toEqual(Array.from('abcd', () => 'duplicate'))
   })
 
-  it('whose first record is damaged does not cost the file', async () => {
-    await all.put('a')
-    const [before] = all.segments()
-    await all.close()
-    damage('a')
-    const bytes = readFileSync(before!)
-    all.open()
-    expect(readFileSync(before!).equals(bytes)).toBe(true)
-    await all.put('b')
-    expect((await all.workOff()).map(([, key]) => key)).toEqual(['b'])
-  })
-
-  it('that was handed out already is not waited for', async () => {
-    await all.put('a', 'b')
-    const { token, items } = await all.store.inbox.lease(100, 1e9, 0)
-    damage('a')
-    await all.store.inbox.erase(token, [items[1]!.id])
-    expect(await all.workOff()).toEqual([])
-    expect(await all.lost()).toBeUndefined()
-    await all.look()
-    expect(await all.workOff()).toEqual([])
-    expect(await all.store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
-    expect(await all.lost()).toBe(1)
-  })
-
-  it('before one that was processed earlier is not waited for after a start', async () => {
+  it('does not stop the copy of a store, which has the others', async () => {
     await all.put('a', 'b', 'c')
-    const { token, items } = await all.store.inbox.lease(100, 1e9, 60_000)
-    await all.store.inbox.erase(token, [items[2]!.id])
-    await all.close()
-    damage('b', all.segments()[0])
+    await all.writer.close()
+    damage('b')
+    await expect(all.store.intoTables()).rejects.toThrow(/cannot be read completely: 1 of them are pending/)
+    expect(new Set(await all.workOff())).toEqual(new Set(['a', 'c']))
+    await all.store.close()
     all.open()
-    expect(await all.store.inbox.state()).toMatchObject({ waiting: 2, waitingBytes: 24 })
-    // What was being read when a process ended is read alone.
-    expect(await all.workOff()).toEqual([[1, 'a']])
-    expect(await all.workOff()).toEqual([])
-    expect(await all.lost()).toBe(1)
-    expect(await all.store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
   })
 })
 
 it('a file that is nowhere any more is logged, and counted by its numbers', async () => {
-  await all.put('a', 'b')
-  await all.close()
-  all.open()
-  await all.put('c')
-  const [first] = all.segments()
+  await all.put('a', 'b', 'c')
+  const { token, items } = await all.store.inbox.lease(100, 1e9, 60_000)
+  await all.store.inbox.erase(token, [items[2]!.id])
+  const [first] = all.files()
   await all.close()
   rmSync(first!)
   all.open()
-  expect(await all.workOff()).toEqual([])
-  expect(await all.lost()).toBeUndefined()
-  await all.look()
-  expect(await all.workOff()).toEqual([[3, 'c']])
+  // Who copies the store is told.
+  await expect(all.store.intoTables()).rejects.toThrow(/cannot be read completely: 2 of them are pending/)
+  await all.put('d')
+  expect(await all.workOff()).toEqual(['d'])
   expect(await all.lost()).toBe(2)
   expect(all.said).toMatchObject([{ deliveries: 2, from: 1, to: 2 }])
 })
 
-it('files that were swapped are counted and logged with their names, and processed after the next start', async () => {
+it('a file with the name of another is set aside, and processed when it has its own again', async () => {
   await all.put('a', 'b')
   await all.close()
+  const [file] = all.files()
+  const other = file!.replace(/-[0-9a-f]{8}\.db$/, '-00000000.db')
+  renameSync(file!, other)
   all.open()
   await all.put('c')
-  const [first, second] = all.segments()
-  await all.close()
-  renameSync(first!, `${first}.away`)
-  renameSync(second!, first!)
-  renameSync(`${first}.away`, second!)
-  all.open()
-  await all.put('d')
-  expect(await all.workOff()).toEqual([])
-  await all.look()
-  expect((await all.workOff()).map(([, key]) => key)).toEqual(['d'])
-  // In the file that begins with 3 are two that cannot be read: nobody can tell that 4 was never given.
-  expect(await all.lost()).toBe(4)
-  const logged = all.said.flatMap(({ unread = [] }) => unread.map(({ file }) => file))
-  expect(new Set(logged)).toEqual(new Set([first, second]))
-  await all.close()
-  all.open()
-  expect((await all.workOff()).map(([, key]) => key).sort()).toEqual(['a', 'b', 'c'])
-  expect(all.setAside()).toEqual([])
+  expect(await all.workOff()).toEqual(['c'])
+  expect(await all.lost()).toBe(1)
+  renameSync(other, file!)
+  all.elapsed += 20_000
+  expect(await all.workOff()).toEqual(['a', 'b'])
+  expect(all.files()).toHaveLength(1)
 })
 
-describe('what cannot be read', () => {
+describe('a file of which nothing can be read', () => {
   const names = Array.from({ length: 60 }, (_, at) => `key ${at}`)
-  const keysOf = (found: readonly [number, string | undefined][]): unknown[] => found.map(([, key]) => key)
-  let heal: () => void
+  let whole: Buffer
 
-  /** A disk that takes what is written and gives nothing back, until it is healed. */
-  function failReads(): void {
-    const { readSync } = fs
-    const read = readSync as (descriptor: number, ...others: unknown[]) => number
-    fs.readSync = (descriptor: number, ...others: unknown[]) => {
-      if (!fs.readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(all.folder)) return read(descriptor, ...others)
-      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
-    }
-    syncBuiltinESMExports()
-    heal = () => {
-      fs.readSync = readSync
-      syncBuiltinESMExports()
-    }
-  }
-  afterEach(() => heal())
-
-  /** All of it is given up and set aside: there is nothing to be worked off. */
-  async function giveUp(): Promise<void> {
-    expect(await all.workOff()).toEqual([])
-    await all.look()
-    expect(await all.workOff()).toEqual([])
-    expect(await all.store.inbox.state()).toMatchObject({ waiting: 0 })
-    await expect.poll(() => all.segments().length).toBe(1)
-    expect(all.setAside()).not.toEqual([])
+  /** The disk gives other bytes back. */
+  async function spoil(): Promise<string> {
+    await all.close()
+    const [file] = all.files()
+    whole = readFileSync(file!)
+    writeFileSync(file!, Buffer.alloc(whole.length, 1))
+    all.open()
+    return file!
   }
 
   it.each(['while the daemon runs', 'after a start'])(
@@ -202,35 +139,26 @@ describe('what cannot be read', () => {
       await all.put(...names.slice(0, 20))
       await all.workOff()
       await all.put(...names.slice(20))
-      await all.close()
-      failReads()
-      all.open()
-      await giveUp()
+      const file = await spoil()
+      expect(await all.workOff()).toEqual([])
+      expect(await all.store.inbox.state()).toMatchObject({ waiting: 0 })
       if (when === 'after a start') {
         await all.close()
         all.open()
         expect(await all.workOff()).toEqual([])
         await all.close()
-        heal()
+        writeFileSync(file, whole)
         all.open()
       } else {
         all.elapsed += 10_000
         expect(await all.workOff()).toEqual([])
-        heal()
-        all.elapsed += 20_000
+        writeFileSync(file, whole)
+        all.elapsed += 40_000
       }
-      const found = await all.workOff()
-      expect(keysOf(found)).toEqual(names.slice(20))
+      expect(await all.workOff()).toEqual(names.slice(20))
       expect(new Set(await all.put(...names))).toEqual(new Set(['duplicate']))
-      expect(all.setAside()).toEqual([])
+      expect(existsSync(file)).toBe(false)
       expect(await all.lost()).toBeGreaterThan(0)
-      expect(all.said.map(({ msg }) => msg)).toEqual(
-        expect.arrayContaining([
-          expect.stringMatching(/cannot be read.*check the disk/),
-          expect.stringMatching(/set aside.*delete these files to give the deliveries up/),
-          expect.stringMatching(/are readable and are processed now/),
-        ]),
-      )
       await all.close()
       all.open()
       expect(await all.workOff()).toEqual([])
@@ -239,16 +167,14 @@ describe('what cannot be read', () => {
 
   it('counts to the size of the store, and is not processed again where it was sent again meanwhile', async () => {
     await all.put('a', 'b')
-    await all.close()
-    failReads()
-    all.open()
-    await giveUp()
-    expect(await all.store.pruning.fullness()).toBeGreaterThan(0)
-    heal()
+    const before = await all.store.pruning.fullness()
+    const file = await spoil()
+    expect(await all.store.pruning.fullness()).toBeGreaterThan(before)
+    writeFileSync(file, whole)
     expect(await all.put('a')).toEqual(['accepted'])
-    expect(keysOf(await all.workOff())).toEqual(['a'])
-    all.elapsed += 10_000
-    expect(keysOf(await all.workOff())).toEqual(['b'])
+    expect(await all.workOff()).toEqual(['a'])
+    all.elapsed += 20_000
+    expect(await all.workOff()).toEqual(['b'])
   })
 })
 
@@ -261,15 +187,15 @@ it('what is only away for the moment is waited for, and after a minute the daemo
   vi.useFakeTimers({ toFake: ['hrtime'] })
   try {
     vi.advanceTimersByTime(1_000)
-    expect(await all.workOff()).toEqual([])
+    await expect(all.workOff()).rejects.toThrow(/is away/)
     for (const one of [all.store, all.writer])
       await expect(one.proveWritable()).rejects.not.toBeInstanceOf(UnreadableError)
     vi.advanceTimersByTime(61_000)
-    expect(await all.workOff()).toEqual([])
+    await expect(all.workOff()).rejects.toThrow(/is away/)
     for (const one of [all.store, all.writer]) await expect(one.proveWritable()).rejects.toBeInstanceOf(UnreadableError)
     rmSync(here)
     renameSync(`${here}-away`, here)
-    expect(await all.workOff()).toEqual([[1, 'a']])
+    expect(await all.workOff()).toEqual(['a'])
     for (const one of [all.store, all.writer]) await expect(one.proveWritable()).resolves.toBeUndefined()
     expect(await all.lost()).toBeUndefined()
   } finally {
@@ -279,13 +205,14 @@ it('what is only away for the moment is waited for, and after a minute the daemo
 
 it('a file that is a folder stops nothing', async () => {
   await all.put('a')
-  const [only] = all.segments()
+  const [only] = all.files()
   await all.close()
   rmSync(only!)
-  folderAt(only!)
+  mkdirSync(only!)
+  for (let n = 0; n < 300; n += 1) writeFileSync(path.join(only!, String(n)), '')
   all.open()
   await all.put('b')
-  expect((await all.workOff()).map(([, key]) => key)).toEqual(['b'])
+  expect(await all.workOff()).toEqual(['b'])
   expect(await all.lost()).toBe(1)
   rmSync(only!, { recursive: true })
 })

@@ -62,7 +62,7 @@ export interface Store {
   proveWritable(): Promise<void>
   /** Ends the leases of a process that died. Only on SQLite, which one process serves; on PostgreSQL leases expire. */
   reclaim(): Promise<void>
-  /** SQLite: moves what is in the write-ahead log or waits for a grouped write into the tables. Only while no daemon serves the store. */
+  /** SQLite: moves what is in the file of deliveries or waits for a grouped write into the tables. Only while no daemon serves the store. */
   intoTables(): Promise<void>
   close(): Promise<void>
 }

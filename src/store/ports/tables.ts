@@ -33,7 +33,7 @@ export interface Tables {
 export const momentary: readonly string[] = [
   'leases',
   'heartbeat',
-  'wal_checkpoint',
+  'delivery_checkpoint',
   'unread_deliveries',
   'unlisted_runs',
   'recent_delivery_keys',

@@ -36,7 +36,7 @@ export function leaveOldSchema(start: string): string {
 export function schemaOf(dialect: Dialect): string {
   const { id, idForGood, ownId, bytes, byKey } = dialect
   return `
-  -- Deliveries that were accepted and are not yet processed. On SQLite those of the ingress are in the write-ahead log instead, and
+  -- Deliveries that were accepted and are not yet processed. On SQLite those of the ingress are in a file of their own instead, and
   -- the last three columns are not used.
   CREATE TABLE inbox (
     id           ${idForGood},

@@ -1,5 +1,5 @@
-// Backs up the SQLite store while a daemon may be writing to it: one file that also has what is pending in the write-ahead log (WAL) beside
-// the store.
+// Backs up the SQLite store while a daemon may be writing to it: one file that also has the accepted deliveries that are
+// pending beside the store.
 import {
   chmodSync,
   closeSync,
@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { walFolder, listSegments, type Segment } from './wal/segments.ts'
+import { createDeliveryFile, deliveryFolder, fillFrom, listDeliveryFiles, openToRead } from './deliveries/files.ts'
 import { openSqlite } from './open-sqlite.ts'
 import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
@@ -25,7 +25,7 @@ import { reasonOf, StoreError } from '../../lib/fault.ts'
  * and a daemon that is started with the backup would take them for processed. Throws StoreError with a remedy.
  */
 export async function backupSqlite(file: string, target: string): Promise<void> {
-  const deliveries = walFolder(target)
+  const deliveries = deliveryFolder(target)
   if (existsSync(deliveries)) {
     throw new StoreError(
       `${target} cannot be created: ${deliveries} has the deliveries of a store with that name.`,
@@ -56,9 +56,8 @@ async function copyStore(file: string, copy: string): Promise<void> {
   // Created here, as SQLite would create it readable for others.
   closeSync(openSync(copy, 'wx', 0o600))
   chmodSync(copy, 0o600)
-  // The WAL first: what is processed meanwhile is in the database, which is copied after it.
-  const segments = listSegments(walFolder(file))
-  if (segments.length > 0) copyWal(segments, walFolder(copy))
+  // The deliveries first: what is processed meanwhile is in the database, which is copied after them.
+  copyDeliveries(file, deliveryFolder(copy))
   const source = new DatabaseSync(file, { readOnly: true })
   try {
     source.exec('PRAGMA busy_timeout = 10000')
@@ -66,7 +65,7 @@ async function copyStore(file: string, copy: string): Promise<void> {
   } finally {
     source.close()
   }
-  if (segments.length > 0) await takeWalIn(copy)
+  await takeDeliveriesIn(copy)
   const written = new DatabaseSync(copy, { readOnly: true })
   try {
     const verdict = written.prepare('PRAGMA integrity_check').get()?.integrity_check
@@ -76,21 +75,39 @@ async function copyStore(file: string, copy: string): Promise<void> {
   }
 }
 
-function copyWal(segments: readonly Segment[], folder: string): void {
+function copyDeliveries(file: string, folder: string): void {
+  const files = listDeliveryFiles(deliveryFolder(file))
+  const current = files.pop()
+  if (current === undefined) {
+    if (!existsSync(`${file}.holder`)) return
+    throw new StoreError(
+      'The deliveries that a daemon has accepted are not beside the store.',
+      `Check that ${deliveryFolder(file)} is there, and try again once the daemon has written it again.`,
+    )
+  }
   mkdirSync(folder, { mode: 0o700 })
-  for (const segment of segments) {
-    const copy = path.join(folder, path.basename(segment.file))
-    try {
-      copyFileSync(segment.file, copy, constants.COPYFILE_EXCL)
-      chmodSync(copy, 0o600)
-    } catch (error) {
-      // A segment that was deleted meanwhile had only processed deliveries.
-      if (existsSync(segment.file)) throw error
-    }
+  // Nobody writes these any more.
+  for (const { path: one } of files)
+    for (const name of [one, `${one}-wal`]) copyIfThere(name, path.join(folder, path.basename(name)))
+  const connection = openToRead(current.path)
+  try {
+    createDeliveryFile(folder, { number: current.number, salt: current.salt, fill: fillFrom(connection) })
+  } finally {
+    connection.close()
   }
 }
 
-async function takeWalIn(file: string): Promise<void> {
+function copyIfThere(name: string, copy: string): void {
+  try {
+    copyFileSync(name, copy, constants.COPYFILE_EXCL)
+    chmodSync(copy, 0o600)
+  } catch (error) {
+    // What was removed meanwhile had nothing that is pending.
+    if (existsSync(name)) throw error
+  }
+}
+
+async function takeDeliveriesIn(file: string): Promise<void> {
   const store = openSqlite(file, { now: () => Date.now(), maxSize: Infinity })
   try {
     await store.intoTables()

@@ -1,21 +1,21 @@
 // Idempotency keys of deliveries on SQLite. Keys are random, so each insertion into a large table would change another page. Therefore new keys
-// first go to a small table in the order of the write-ahead log (WAL), and many of them are gathered in a table of medium size, sorted. From there
-// neighbours join the others: what joins at once has few pages in common with what joined before, and many with itself (docs/internals/performance.md has
-// the figures).
+// first go to a small table in the order of their numbers, and many of them are gathered in a table of medium size, sorted. From there neighbours
+// join the others: what joins at once has few pages in common with what joined before, and many with itself (docs/internals/performance.md has the
+// figures).
 import { keyMemory } from '../ports/inbox.ts'
 import { number, optional, record, text, type Row } from '../sql/columns.ts'
 import type { Database } from './database.ts'
 
 export interface DeliveryKeys {
-  /** Within a transaction: the key of a delivery that is not in the WAL. False if it was known. */
+  /** Within a transaction: the key of a delivery without a number. False if it was known. */
   remember(key: string, now: number): boolean
-  /** Within a transaction: the key of the WAL's delivery `seq`. */
+  /** Within a transaction: the key of the accepted delivery `seq`. */
   add(seq: number, key: string, now: number): void
   /** Within a transaction, after adding keys: gathers new keys if there are many, or lets some join the others. */
   joinSome(now: number): void
   /** Within a transaction: moves all new keys to the others. */
   joinAll(now: number): void
-  /** Within a transaction: the key is unknown again. `seq`: its delivery, if that came through the WAL. */
+  /** Within a transaction: the key is unknown again. `seq`: its delivery, if that has a number. */
   forget(key: string, seq: number | undefined): void
 }
 
@@ -116,11 +116,11 @@ const selectJoined = `
   SELECT 1 FROM gathered_delivery_keys WHERE key = ?1 AND seen_at >= ?2
   UNION ALL SELECT 1 FROM delivery_keys WHERE key = ?1 AND seen_at >= ?2`
 
-/** The keys as the ingress thread sees them: in memory it has those of deliveries in the WAL that have not joined the others. */
+/** The keys as the ingress thread sees them: in memory it has those of accepted deliveries that have not joined the others. */
 export interface IngressKeys {
   /** True if a delivery with this key was accepted. */
   isKnown(key: string, now: number): boolean
-  /** To be called before the WAL's delivery `seq` with this key is written. */
+  /** To be called before the delivery `seq` with this key is written. */
   accept(key: string, seq: number, now: number): void
   /** Writing the deliveries from `seq` on has failed. */
   takeBack(seq: number): void
@@ -128,18 +128,22 @@ export interface IngressKeys {
   forgetJoined(processed: number): void
 }
 
-/** The key of the WAL's delivery `seq`. */
-export interface KeyOfWal {
+/** The key of the accepted delivery `seq`. */
+export interface KeyOfDelivery {
   readonly seq: number
   readonly key: string
   readonly seenAt: number
 }
 
-const recentKey: (row: Row) => KeyOfWal = record({ seq: number('seq'), key: text('key'), seenAt: number('seen_at') })
+const recentKey: (row: Row) => KeyOfDelivery = record({
+  seq: number('seq'),
+  key: text('key'),
+  seenAt: number('seen_at'),
+})
 const firstSeq = optional(number, 'seq')
 
 /** `unprocessed`: the keys of deliveries that an earlier process accepted and did not process. */
-export function ingressKeys(db: Database, unprocessed: readonly KeyOfWal[]): IngressKeys {
+export function ingressKeys(db: Database, unprocessed: readonly KeyOfDelivery[]): IngressKeys {
   const waiting = new Map<string, { readonly seq: number; readonly seenAt: number }>()
   const fresh = db.prepare('SELECT seq, key, seen_at FROM recent_delivery_keys').all().map(recentKey)
   const known = [...unprocessed, ...fresh].sort((a, b) => a.seq - b.seq)

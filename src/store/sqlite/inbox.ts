@@ -1,17 +1,17 @@
-// The inbox on SQLite: deliveries of the ingress are read from the write-ahead log (WAL) beside the file; all others (redelivery, retries) are
-// in a table. Ids of the table are negated, so that both kinds have distinct ids: 5 is the WAL's fifth delivery, -5 the row 5.
+// The inbox on SQLite: deliveries of the ingress are read from their file beside the store (`deliveries/`); all others (redelivery, retries) are
+// in a table. Ids of the table are negated, so that both kinds have distinct ids: 5 is the fifth delivery of the ingress, -5 the row 5.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { deliveryColumns, deliveryValues, inboxReads, ofOtherVersions } from '../sql/inbox.ts'
 import { insertDelivery, rowOf, waitingRows } from './inbox-rows.ts'
 import { sqliteStatements } from './statements.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
-import type { WalInbox } from './wal-inbox.ts'
-import type { WalState } from './wal-checkpoint.ts'
+import type { AcceptedDeliveries } from './deliveries/reader.ts'
+import type { DeliveryState } from './deliveries/begin.ts'
 import type { Database } from './database.ts'
-import { isProcessed } from './wal/checkpoint.ts'
+import { isProcessed } from './deliveries/checkpoint.ts'
 import { openReadingNote, type ReadingNote } from './reading-note.ts'
-import { readCheckpoint } from './wal-checkpoint.ts'
+import { readCheckpoint } from './deliveries/progress.ts'
 import {
   readAlone,
   type Delivery,
@@ -30,19 +30,19 @@ export interface Waiting {
   readonly leases: Leases
   readonly keys: DeliveryKeys
   /** None for a store in memory. */
-  readonly wal: WalInbox | undefined
+  readonly accepted: AcceptedDeliveries | undefined
 }
 
 interface SqliteInboxOptions {
   /** Bytes of the store. */
   readonly size: () => number
   readonly maxSize: number
-  readonly walState: () => WalState
+  readonly accepted: () => DeliveryState
 }
 
 /** For the process that serves the store. `noteFile`: see `reading-note.ts`; undefined for a store in memory. */
 export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteFile: string | undefined): Inbox {
-  const { db, leases, keys, wal } = waiting
+  const { db, leases, keys, accepted } = waiting
   let note: ReadingNote<number> | undefined
   /** Leases whose deliveries are being read. */
   let open = 0
@@ -60,7 +60,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
     },
     readingEnded: async () => {
       open -= 1
-      if (open === 0) wal?.giveBack()
+      if (open === 0) accepted?.giveBack()
       note?.end()
     },
     erase: async (token, ids) => {
@@ -70,7 +70,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
     },
     quarantine: async (token, id, why) => {
       if (!leases.isOf(id, token)) return false
-      const item = id > 0 ? wal?.item(id) : rowOf(db, id)
+      const item = id > 0 ? accepted?.item(id) : rowOf(db, id)
       if (item === undefined) return false
       db.transaction(() => {
         erase(waiting, [id])
@@ -98,12 +98,12 @@ export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions)
     retryQuarantinedOfOtherVersions: async version => db.transaction(() => requeue(db, ...ofOtherVersions(version))),
     state: async () => {
       const table = await reads.state()
-      const wal = options.walState()
-      const times = [table.oldest, wal.oldest].filter(time => time !== undefined)
+      const accepted = options.accepted()
+      const times = [table.oldest, accepted.oldest].filter(time => time !== undefined)
       return {
         ...table,
-        waiting: table.waiting + wal.waiting,
-        waitingBytes: table.waitingBytes + wal.bytes,
+        waiting: table.waiting + accepted.waiting,
+        waitingBytes: table.waitingBytes + accepted.bytes,
         oldest: times.length === 0 ? undefined : Math.min(...times),
       }
     },
@@ -135,7 +135,7 @@ function stillWaits(db: Database): (id: number) => boolean {
 
 /** Only reads the database: leases are in memory (`leases.ts`). */
 function lease(
-  { db, leases, wal }: Waiting,
+  { db, leases, accepted }: Waiting,
   note: ReadingNote<number>,
   token: string,
   { limit, maxBytes, leaseMs }: { limit: number; maxBytes: number; leaseMs: number },
@@ -157,9 +157,9 @@ function lease(
       if (items.length >= limit || bytes >= maxBytes) return
     }
   }
-  wal?.tryUnread()
+  accepted?.tryLeftBehind()
   take(waitingRows(db, limit + leases.size, isFree))
-  if (wal !== undefined) take(wal.waiting(isFree))
+  if (accepted !== undefined) take(accepted.waiting(isFree))
   return items
 }
 
@@ -167,38 +167,38 @@ function lease(
 const movedAtOnce = 64
 
 /**
- * Moves pending deliveries from the WAL into the table, and their keys to the others. Throws StoreError if files with pending deliveries are
- * missing: without a writer of the WAL nobody knows whether they will come back.
+ * Moves pending deliveries from their file into the table, and their keys to the others. Throws StoreError if some are missing: they may come
+ * back.
  */
-export function moveIntoTable({ db, keys, wal }: Waiting): void {
+export function moveIntoTable({ db, keys, accepted }: Waiting): void {
   let items: InboxItem[] = []
   const move = (): void => {
     db.transaction(() => {
       for (const item of items) insertDelivery(db, item)
-      wal?.recordProcessed(items.map(({ id }) => id))
+      accepted?.recordProcessed(items.map(({ id }) => id))
     })
     items = []
   }
-  wal?.tryUnread()
-  for (const item of wal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
+  accepted?.tryLeftBehind()
+  for (const item of accepted?.waiting(() => false, false) ?? []) if (items.push(item) === movedAtOnce) move()
   if (items.length > 0) move()
   db.transaction(() => keys.joinAll(db.now()))
-  const { waiting } = wal?.state() ?? { waiting: 0 }
+  const { waiting } = accepted?.state() ?? { waiting: 0 }
   if (waiting === 0) return
   throw new StoreError(
-    `The write-ahead log next to the store cannot be read completely: ${waiting} deliveries are pending in it.`,
-    'Check that all of its files are present, and try again. If they are lost, the daemon skips their deliveries.',
+    `The accepted deliveries beside the store cannot be read completely: ${waiting} of them are pending.`,
+    'Check that all of their files are present, and try again. If they are lost, the daemon skips their deliveries.',
   )
 }
 
 /** Within a transaction. */
-export function erase({ db, leases, wal }: Waiting, ids: readonly number[]): void {
+export function erase({ db, leases, accepted }: Waiting, ids: readonly number[]): void {
   for (const id of ids) if (id < 0) db.prepare('DELETE FROM inbox WHERE id = ?').run(-id)
-  const ofWal = ids.filter(id => id > 0)
-  if (ofWal.length > 0) wal?.recordProcessed(ofWal)
+  const numbered = ids.filter(id => id > 0)
+  if (numbered.length > 0) accepted?.recordProcessed(numbered)
   db.afterCommit(() => {
     // Bodies may contain secrets.
-    if (ofWal.length < ids.length) db.scrub()
+    if (numbered.length < ids.length) db.scrub()
     for (const id of ids) leases.forget(id)
   })
 }

@@ -24,7 +24,7 @@ export const sqliteMigrations: readonly string[] = [
     at INTEGER NOT NULL
   );
 
-  -- How far the write-ahead log of deliveries is processed. \`beyond\`: JSON, see wal-checkpoint.ts.
+  -- How far the accepted deliveries are processed. \`beyond\`: JSON, see deliveries/progress.ts.
   CREATE TABLE wal_checkpoint (
     id     INTEGER PRIMARY KEY CHECK (id = 1),
     seq    INTEGER NOT NULL,
@@ -33,7 +33,7 @@ export const sqliteMigrations: readonly string[] = [
   );
   INSERT INTO wal_checkpoint VALUES (1, 0, 0, '[]');
 
-  -- New keys of deliveries, by their place in the write-ahead log (see delivery-keys.ts).
+  -- New keys of deliveries, by their numbers (see delivery-keys.ts).
   CREATE TABLE recent_delivery_keys (
     seq     INTEGER PRIMARY KEY,
     key     TEXT    NOT NULL,
@@ -61,7 +61,7 @@ export const sqliteMigrations: readonly string[] = [
     seen_at INTEGER NOT NULL
   ) WITHOUT ROWID;
   `,
-  // 7: deliveries of the write-ahead log that could not be read (see unread-deliveries.ts).
+  // 7: accepted deliveries that could not be read (see deliveries/left-behind.ts).
   `
   CREATE TABLE unread_deliveries (
     first INTEGER PRIMARY KEY,
@@ -70,4 +70,6 @@ export const sqliteMigrations: readonly string[] = [
   `,
   // 8: large indexes of deployments are written at once; changes are counted without a lease.
   listedAtOnce,
+  // 9: the deliveries beside the store are in an SQLite file of their own.
+  'ALTER TABLE wal_checkpoint RENAME TO delivery_checkpoint;',
 ]

@@ -1,4 +1,4 @@
-// The embedded store: one SQLite file on one connection, with the write-ahead log (WAL) of deliveries beside it. Opened by the process that
+// The embedded store: one SQLite file on one connection, with the file of accepted deliveries beside it. Opened by the process that
 // serves it, or shared by commands, which get only what they may do.
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
@@ -11,14 +11,23 @@ import { jobReads } from '../sql/job-reads.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { createLeases } from './leases.ts'
-import { removeAllSpent, walBytes, walFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
-import { walFault } from './inbox-writer.ts'
-import { beginWal, walState, readCheckpoint } from './wal-checkpoint.ts'
-import { walInbox, type WalInbox } from './wal-inbox.ts'
-import { walPositions, type WalPositions } from './wal/positions.ts'
+import {
+  bytesOfFiles,
+  defaultRoom,
+  deliveryFolder,
+  eraseProcessed,
+  proveFolder,
+  refuseOldLog,
+} from './deliveries/files.ts'
+import { acceptedDeliveries, type AcceptedDeliveries } from './deliveries/reader.ts'
+import { beginDeliveries, deliveryState } from './deliveries/begin.ts'
+import { deliveriesFault } from './deliveries/fault.ts'
+import { deliveryPositions, type DeliveryPositions } from './deliveries/positions.ts'
+import { deliveryProgress } from './deliveries/progress.ts'
+import { filesLeftBehind } from './deliveries/left-behind.ts'
 import { lockForServing } from './serve-lock.ts'
 import { makeFolder } from './folder.ts'
-import { proveReadable } from './wal/stuck.ts'
+import { proveReadable } from './deliveries/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
 import { sqliteRepositories } from './key-value.ts'
 import { sqlitePruning } from './pruning.ts'
@@ -35,24 +44,22 @@ import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { broughtBack } from '../sql/too-far-ahead.ts'
 import { sqliteViews } from './views.ts'
-import { mayHaveUnread } from './unread-deliveries.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
 /**
  * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.
- * `:memory:` has no file and no WAL. `positions`: shared with the ingress of the same process. Throws StoreError with a remedy; a file that
+ * `:memory:` has no file, and none beside it. `positions`: shared with the ingress of the same process. Throws StoreError with a remedy; a file that
  * another process serves is not touched.
  */
-export function openSqlite(file: string, options: StoreOptions, positions = walPositions()): Store {
+export function openSqlite(file: string, options: StoreOptions, positions = deliveryPositions()): Store {
   if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
   const { real, lock } = lockedFile(file)
   let db: Database | undefined
   try {
-    const folder = walFolder(real)
     refuseOldLog(real)
     db = openOwnDatabase(real, options)
-    const store = ownStore(db, options, { folder, positions, file: real })
+    const store = ownStore(db, options, { folder: deliveryFolder(real), positions, file: real })
     return {
       ...store,
       close: async () => {
@@ -71,7 +78,7 @@ export function openSqlite(file: string, options: StoreOptions, positions = walP
 }
 
 /**
- * Opens the file while another process may be serving it, without access to the WAL's deliveries. Creates or migrates it only if no
+ * Opens the file while another process may be serving it, without access to the deliveries beside it. Creates or migrates it only if no
  * process serves it. Throws StoreError with a remedy.
  */
 export function openSqliteShared(file: string, options: StoreOptions): SharedStore {
@@ -85,14 +92,14 @@ export function openSqliteShared(file: string, options: StoreOptions): SharedSto
     }
   }
   const db = openSharedDatabase(real, options)
-  const folder = walFolder(real)
-  const size = (): number => db.size() + walBytes(folder)
-  const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), wal: undefined }
+  const folder = deliveryFolder(real)
+  const size = (): number => db.size() + bytesOfFiles(folder)
+  const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), accepted: undefined }
   return {
     ...rooms(waiting, options, size, undefined).store,
     inbox: sqliteSharedInbox(waiting, {
       ...{ size, maxSize: options.maxSize },
-      walState: () => walState(readCheckpoint(db), folder),
+      accepted: () => deliveryState(db, folder),
     }),
     close: async () => db.close(),
   }
@@ -104,22 +111,21 @@ function lockedFile(file: string): { readonly real: string; readonly lock: Retur
   return { real, lock: lockForServing(real) }
 }
 
-interface OwnWal {
+interface OwnFiles {
   readonly folder: string
-  readonly positions: WalPositions
+  readonly positions: DeliveryPositions
   /** The store's file: the notes of work in progress are beside it. */
   readonly file: string
 }
 
-function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
+function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
   const keys = sqliteDeliveryKeys(db)
-  const wal = own && openWal(db, keys, own, options)
-  const waiting = { db, leases: createLeases(), keys, wal }
-  const size = (): number => db.size() + (own === undefined ? 0 : walBytes(own.folder))
+  const accepted = own && openDeliveries(db, keys, own, options)
+  const waiting = { db, leases: createLeases(), keys, accepted }
+  const size = (): number => db.size() + (accepted?.size() ?? 0)
   const { store, listings } = rooms(waiting, options, size, own && `${own.file}-sending`)
-  const erase = async (): Promise<void> => {
-    if (own === undefined) return
-    await removeAllSpent(own.folder, own.positions, mayHaveUnread(db))
+  const erase = (): void => {
+    if (own !== undefined) eraseProcessed(own.folder, own.positions)
   }
   return {
     ...store,
@@ -127,13 +133,13 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
       if (own !== undefined) proveReadable(own.positions)
       await store.proveWritable()
       // A full disk may go unnoticed as long as the file has free pages.
-      if (own !== undefined && existsSync(own.folder)) await proveWal(own.folder)
+      if (own !== undefined && existsSync(own.folder)) await proveDeliveries(own.folder)
     },
     inbox: sqliteInbox(
       waiting,
       {
         ...{ size, maxSize: options.maxSize },
-        walState: () => wal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
+        accepted: () => accepted?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
       },
       own && `${own.file}-reading`,
     ),
@@ -148,13 +154,13 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
     intoTables: async () => {
       moveIntoTable(waiting)
       listings.catchUp()
-      await erase()
+      erase()
     },
     close: async () => {
-      wal?.close()
+      accepted?.close()
       try {
-        // The WAL has no writer any more, so processed deliveries can be erased.
-        await erase()
+        // Nobody else writes the file any more.
+        erase()
       } finally {
         db.close()
       }
@@ -199,10 +205,16 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
   return { store, listings }
 }
 
-function openWal(db: Database, keys: DeliveryKeys, own: OwnWal, { log }: StoreOptions): WalInbox {
+function openDeliveries(db: Database, keys: DeliveryKeys, own: OwnFiles, { log }: StoreOptions): AcceptedDeliveries {
   syncCommits(`${own.file}-wal`)
-  beginWal({ db, ...own, log })
-  return walInbox({ db, keys, ...own, log })
+  const progress = deliveryProgress(db, own.positions, log)
+  const leftBehind = filesLeftBehind({ db, keys, progress, log, ...own })
+  try {
+    beginDeliveries({ db, progress, leftBehind, ...own })
+  } catch (error) {
+    throw deliveriesFault(error)
+  }
+  return acceptedDeliveries({ db, keys, progress, leftBehind, log, ...own })
 }
 
 /** A killed process may have written a commit without its sync: it is synced before deliveries are erased because of it. */
@@ -215,15 +227,15 @@ function syncCommits(sqliteWal: string): void {
       closeSync(descriptor)
     }
   } catch (error) {
-    throw walFault(error)
+    throw deliveriesFault(error)
   }
 }
 
-async function proveWal(folder: string): Promise<void> {
+async function proveDeliveries(folder: string): Promise<void> {
   try {
-    await proveFolder(folder, usualRoom)
+    await proveFolder(folder, defaultRoom)
   } catch (error) {
-    throw walFault(error)
+    throw deliveriesFault(error)
   }
 }
 

@@ -1,4 +1,4 @@
-// Resolves the path of a store. SQLite, the lock and the write-ahead log keep files beside the store, named after it, so each store must be
+// Resolves the path of a store. SQLite, the lock and accepted deliveries have files beside the store, named after it, so each store must be
 // opened under one name only, whatever links lead to it.
 import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'

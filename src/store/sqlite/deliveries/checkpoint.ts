@@ -1,11 +1,15 @@
-// Which deliveries of the write-ahead log (WAL) are processed: all up to one, and some beyond it, as they are not processed in order. Example:
+// Which accepted deliveries are processed: all up to one, and some beyond it, as they are not processed in order. Example:
 // 1 to 7 and 9, while 8 is being processed. Pure; it is stored in the transaction that applies the deliveries.
 import type { Position } from './positions.ts'
 
-/** Consecutive deliveries, most often a single one. */
-export interface Stretch {
+/** Consecutive deliveries. */
+export interface Gap {
   readonly from: number
   readonly to: number
+}
+
+/** Most often a single one. */
+export interface Stretch extends Gap {
   /** Sum over their bodies. */
   readonly bytes: number
 }
@@ -44,12 +48,8 @@ export function lastProcessed({ to, beyond }: Checkpoint): Position {
 }
 
 /** The unprocessed deliveries between `after` and `before`, both excluded. */
-export function notProcessed(
-  { to, beyond }: Checkpoint,
-  after: number,
-  before: number,
-): { from: number; to: number }[] {
-  const gaps: { from: number; to: number }[] = []
+export function notProcessed({ to, beyond }: Checkpoint, after: number, before: number): Gap[] {
+  const gaps: Gap[] = []
   let from = Math.max(after, to.seq) + 1
   for (const stretch of [...beyond.values()].sort((a, b) => a.from - b.from)) {
     if (stretch.to < from) continue

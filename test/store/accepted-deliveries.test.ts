@@ -1,6 +1,6 @@
-// The inbox on SQLite by way of its writer: what the thread of the ingress appends to the WAL is leased, processed, kept and copied
+// The inbox on SQLite by way of its writer: what the thread of the ingress writes to its file is leased, processed, kept and copied
 // as what is in the table.
-import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,17 +10,18 @@ import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery, exercise } from './exercise.ts'
 import type { Bench } from './benches.ts'
 import { at, event, rules, t0 } from '../flow/world.ts'
-import { walFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
-import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
+import { storedBytes } from '../support/stored-bytes.ts'
+import { deliveryFolder } from '../../src/store/sqlite/deliveries/files.ts'
+import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
 import type { InboxWriter, InboxItem } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 /** A store whose deliveries come through its writer, opened when the first one comes. */
 function openByWriter(file: string, now: () => number, maxSize = 2 ** 30): Store {
-  const positions = walPositions()
+  const positions = deliveryPositions()
   const options = { now, maxSize }
   const store = openSqlite(file, options, positions)
   let writer: InboxWriter | undefined
@@ -60,7 +61,7 @@ exercise('SQLite, by way of its writer', async (): Promise<Bench> => {
 it('an ingress is ready while it would take a delivery', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
   const file = path.join(folder, 'pipespan.db')
-  const positions = walPositions()
+  const positions = deliveryPositions()
   const store = openSqlite(file, { now: () => t0, maxSize: 1 }, positions)
   const writer = openSqliteInboxWriter(file, { now: () => t0, maxSize: 1 }, positions)
   expect(await writer.put([delivery('a')])).toEqual(['full'])
@@ -73,7 +74,7 @@ it('an ingress is ready while it would take a delivery', async () => {
   rmSync(folder, { recursive: true })
 })
 
-describe('a store with a write-ahead log', () => {
+describe('a store with accepted deliveries', () => {
   let folder: string
   let file: string
   let store: Store
@@ -216,17 +217,14 @@ describe('a store with a write-ahead log', () => {
     expect(keysOf((await lease()).items)).toEqual(['a'])
   })
 
-  it('never gives a number again, also when the wal was lost', async () => {
+  it('never gives a number again, also when their file was lost', async () => {
     await store.inbox.put([delivery('a'), delivery('b')])
     const { token, items } = await lease()
     await store.inbox.erase(token, [items[1]!.id])
     await store.close()
-    rmSync(walFolder(file), { recursive: true })
+    rmSync(deliveryFolder(file), { recursive: true })
     store = openByWriter(file, () => now)
     await store.inbox.put([delivery('c')])
-    expect((await lease()).items).toEqual([])
-    // The writer looks whether it has what is missing.
-    for (let count = 0; count < 2; count += 1) await store.proveWritable()
     const found = await lease()
     expect(found.items).toMatchObject([{ key: 'c' }])
     const [{ id }] = found.items as [InboxItem]
@@ -242,12 +240,11 @@ describe('a store with a write-ahead log', () => {
     const { token, items } = await lease()
     await store.inbox.erase(token, [items[0]!.id])
     await store.close()
-    expect(listSegments(walFolder(file))).toEqual([])
-    expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
+    expect(storedBytes(folder)).not.toContain('planted-value-4711')
     store = openByWriter(file, () => now)
   })
 
-  it('counts what waits in the wal to its size', async () => {
+  it('counts accepted deliveries to its size', async () => {
     const before = await store.pruning.fullness()
     await store.inbox.put([delivery('a', 'x'.repeat(2 ** 20))])
     expect((await store.pruning.fullness()) - before).toBeGreaterThan(2 ** 20 / 2 ** 30)
@@ -273,7 +270,7 @@ describe('a store with a write-ahead log', () => {
     const alone = openSqlite(file, { now: () => now, maxSize: 2 ** 30 })
     await alone.intoTables()
     await alone.close()
-    expect(existsSync(walFolder(file)) ? listSegments(walFolder(file)) : []).toEqual([])
+    rmSync(deliveryFolder(file), { recursive: true })
     store = openByWriter(file, () => now)
     expect(await store.inbox.state()).toMatchObject({ waiting: 3 })
     expect(keysOf((await lease()).items)).toEqual(['a', 'b', 'c'])
