@@ -11,9 +11,8 @@ import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
 import { isTriggered } from '../model/family.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
-import { PlatformError, type ErrorThrottle, type Priority } from '../platform/port.ts'
+import { PlatformError, type ErrorThrottle, type PlatformClient, type Priority } from '../platform/port.ts'
 import type { Budget } from '../platform/port/budget.ts'
-import type { RestClient } from '../platform/rest/client.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import type { EnrichmentItem, EnrichmentQueue, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
@@ -27,7 +26,7 @@ import type { Runs, StoredRun } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 
 export interface EnricherOptions {
-  readonly client: RestClient
+  readonly client: Pick<PlatformClient, 'instance' | 'about'>
   readonly budget: Budget
   readonly runs: Runs
   readonly repositories: Pick<Repositories, 'refusedEndpoints'>

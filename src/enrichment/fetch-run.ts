@@ -1,22 +1,23 @@
 // Fetches what is missing of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
 // pipeline if it was found in a list. The answer is an observation. A pipeline whose details are refused, or fail, is answered without them.
-import { allOf } from '../platform/rest/pages.ts'
-import { PlatformError, type CallOptions, type ErrorThrottle, type Page } from '../platform/port.ts'
-import type { RestClient } from '../platform/rest/client.ts'
+import {
+  PlatformError,
+  type CallOptions,
+  type ErrorThrottle,
+  type PipelineAnswers,
+  type PlatformClient,
+} from '../platform/port.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd, isOpen } from '../model/attempt.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
-import { normalizeRest } from '../platform/rest/normalize.ts'
-import { errorOfDetails } from '../platform/rest/error-messages.ts'
 import { isFromRest } from '../model/pipeline.ts'
 import { versionOfField } from '../model/versioned.ts'
 import type { DetailLevel } from '../store/ports/enrichment-queue.ts'
 import type { Capabilities } from './capability.ts'
 import type { Observation } from '../model/observation.ts'
-import type { RestBridge, RestJob } from '../platform/rest/schemas.ts'
 
 export interface FetchOptions {
-  readonly client: RestClient
+  readonly client: Pick<PlatformClient, 'about'>
   readonly capabilities: Capabilities
   readonly errors: Pick<ErrorThrottle, 'failed' | 'answered'>
   /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
@@ -40,38 +41,22 @@ export async function fetchRun(
   options: FetchOptions,
 ): Promise<Fetched> {
   if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return {}
-  const { client } = options
-  const { key, project } = run
-  const { instance, pipelineId } = key
-  const { listedMergeRequest: mergeRequest } = run
-  const listed = mergeRequest && { mergeRequest }
-  const about = { instance, project: project.facts, pipelineId, extra: listed }
-  const askPipeline = async () => client.pipeline(project.facts.id, pipelineId, call)
+  const { key, project, listedMergeRequest: mergeRequest } = run
+  const answers = options.client.about({ pipelineId: key.pipelineId, project: project.facts, mergeRequest })
   const isEndKnown = detail === 'details' && isAtEnd(run)
-  let pipeline = isEndKnown ? undefined : await askPipeline()
   let known = run
-  if (pipeline !== undefined) {
-    const state = normalizeRest({ ...about, pipeline })
+  if (!isEndKnown) {
+    await answers.ask('pipeline', call)
+    const state = answers.observation()
     known = mergeRun(run, observedRun(state))
     if (!(detail === 'details' ? isOver(known) : isUnexported(known))) return { observation: state }
     if (isAtEnd(known)) await options.onEnd(state)
   }
-  const details = await fetchDetails(known, askPipeline, call, options, isEndKnown && bridgesAreListed(run))
-  let { missing } = details
-  if (pipeline === undefined && missing === undefined && mayBeMisconfigured(run, details))
-    pipeline = await askPipeline()
-  let traceparent: string | undefined
-  if ((missing === undefined || missing === 'cut') && options.traceparent && mayHaveTraceparent(run)) {
-    const asked = await traceparentOf(run, call, client)
-    if (asked instanceof PlatformError) missing = asked
-    else traceparent = asked
-  }
-  const { jobs, bridges } = details
-  const observation = normalizeRest({
-    ...{ ...about, pipeline, jobs, bridges },
-    extra: { ...listed, ...(traceparent !== undefined && { traceparent }) },
-  })
-  return { observation, missing }
+  let missing = await askDetails(known, answers, call, options, isEndKnown && bridgesAreListed(run))
+  if (isEndKnown && missing === undefined && mayBeMisconfigured(run, answers)) await answers.ask('pipeline', call)
+  if ((missing === undefined || missing === 'cut') && options.traceparent && mayHaveTraceparent(run))
+    missing = (await askTraceparent(answers, call)) ?? missing
+  return { observation: answers.observation(), missing }
 }
 
 function mayHaveTraceparent({ attempts, pipeline }: Run): boolean {
@@ -79,60 +64,52 @@ function mayHaveTraceparent({ attempts, pipeline }: Run): boolean {
 }
 
 /** A token without access to variables is fine: the traceparent is optional. An error if it may be answered later. */
-async function traceparentOf(
-  run: Run,
-  call: CallOptions,
-  client: RestClient,
-): Promise<string | PlatformError | undefined> {
+async function askTraceparent(answers: PipelineAnswers, call: CallOptions): Promise<PlatformError | undefined> {
   try {
-    return await client.pipelineTraceparent(run.project.facts.id, run.key.pipelineId, call)
+    // It belongs to the pipeline, so that this is asked, too, if the variables failed before.
+    if (answers.observation().pipeline === undefined) await answers.ask('pipeline', call)
+    await answers.ask('traceparent', call)
+    return undefined
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     return error.passing ? error : undefined
   }
 }
 
-interface Listed<T> extends Pick<Fetched, 'missing'> {
-  readonly items: readonly T[]
-}
-
-/** Each list by itself: a token may read the one and not the other. `askPipeline` rejects if the pipeline was deleted. */
-async function fetchDetails(
+/** Each list by itself: a token may read the one and not the other. */
+async function askDetails(
   run: Run,
-  askPipeline: () => Promise<unknown>,
+  answers: PipelineAnswers,
   call: CallOptions,
-  { client, capabilities, errors }: FetchOptions,
+  { capabilities, errors }: FetchOptions,
   bridgesAreListed: boolean,
-): Promise<{ jobs: readonly RestJob[]; bridges: readonly RestBridge[] } & Pick<Fetched, 'missing'>> {
+): Promise<Fetched['missing']> {
   const { id, path } = run.project.facts
-  const { pipelineId } = run.key
 
-  async function list<T>(what: 'jobs' | 'bridges', pages: () => AsyncIterable<Page<T>>): Promise<Listed<T>> {
+  async function list(what: 'jobs' | 'bridges'): Promise<Fetched['missing']> {
     const asked = { what, project: id, path }
     const subject = `${what} of project ${path ?? id}`
-    if (!(await capabilities.mayAsk(asked))) return { items: [], missing: 'refused' }
+    if (!(await capabilities.mayAsk(asked))) return 'refused'
     try {
-      const { items, left } = await allOf(pages())
+      const isWhole = await answers.ask(what, call)
       await capabilities.answered(asked)
       errors.answered(subject)
-      return { items, missing: left > 0 ? 'cut' : undefined }
+      return isWhole ? undefined : 'cut'
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
-      if (error.kind !== 'forbidden' && error.kind !== 'not-found') return { items: [], missing: error }
-      // A pipeline that was deleted answers 404 too, to everything.
-      if (error.kind === 'not-found') await askPipeline()
-      const refusal = errorOfDetails(what, error)
-      await capabilities.refused(asked, refusal)
-      errors.failed(subject, refusal)
-      return { items: [], missing: 'refused' }
+      if (error.kind !== 'forbidden' && error.kind !== 'not-found') return error
+      // A pipeline that was deleted answers 404 too, to everything: then this rejects.
+      if (error.kind === 'not-found') await answers.ask('pipeline', call)
+      await capabilities.refused(asked, error)
+      errors.failed(subject, error)
+      return 'refused'
     }
   }
 
-  const { items: jobs, missing } = await list('jobs', () => client.pipelineJobs(id, pipelineId, call))
+  const missing = await list('jobs')
   // What failed for the jobs would fail for the bridges too.
-  if (bridgesAreListed || missing instanceof PlatformError) return { jobs, bridges: [], missing }
-  const bridges = await list('bridges', () => client.pipelineBridges(id, pipelineId, call))
-  return { jobs, bridges: bridges.items, missing: bridges.missing ?? missing }
+  if (bridgesAreListed || missing instanceof PlatformError) return missing
+  return (await list('bridges')) ?? missing
 }
 
 /** True if the newest webhook lists the bridges; an older list may be incomplete. */
@@ -141,13 +118,9 @@ function bridgesAreListed({ pipeline }: Run): boolean {
 }
 
 /** A pipeline that failed without any job probably has errors in its configuration, which only the pipeline itself reports. */
-function mayBeMisconfigured(
-  { pipeline, jobs }: Run,
-  asked: { readonly jobs: readonly RestJob[]; readonly bridges: readonly RestBridge[] },
-): boolean {
+function mayBeMisconfigured({ pipeline, jobs }: Run, answers: PipelineAnswers): boolean {
   const { status, yamlErrors } = pipeline?.record.facts ?? {}
-  const hasJobs = jobs.size > 0 || asked.jobs.length > 0 || asked.bridges.length > 0
-  return status === 'failed' && yamlErrors === undefined && !hasJobs
+  return status === 'failed' && yamlErrors === undefined && jobs.size === 0 && answers.observation().jobs.length === 0
 }
 
 function isOver(run: Run): boolean {

@@ -3,11 +3,8 @@
 // A webhook names the parent. REST does not, but the bridges of a parent name the pipelines that they triggered. The bridges of finished runs are
 // known, so those of runs under way are fetched, the runs closest in time first.
 import { remember } from '../lib/bounded-map.ts'
-import { allOf } from '../platform/rest/pages.ts'
 import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
-import { PlatformError, type CallOptions } from '../platform/port.ts'
-import type { RestClient } from '../platform/rest/client.ts'
-import { normalizeRest } from '../platform/rest/normalize.ts'
+import { PlatformError, type AskedPipeline, type CallOptions, type PlatformClient } from '../platform/port.ts'
 import { mergeWork, type MergeRules } from '../processing/merge-observations.ts'
 import type { EnrichmentQueue, Trigger } from '../store/ports/enrichment-queue.ts'
 import type { Millis } from '../model/instant.ts'
@@ -17,7 +14,7 @@ import type { Runs, RunWork } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 
 export interface ParentsOptions {
-  readonly client: RestClient
+  readonly client: Pick<PlatformClient, 'about'>
   readonly runs: Runs
   readonly queue: EnrichmentQueue
   readonly rules: MergeRules
@@ -104,11 +101,19 @@ export function createParents(options: ParentsOptions): Parents {
     return undefined
   }
 
+  async function asked(
+    part: 'pipeline' | 'jobs' | 'bridges',
+    pipeline: AskedPipeline,
+    call: CallOptions,
+  ): Promise<Observation> {
+    const answers = client.about(pipeline)
+    await answers.ask(part, call)
+    return answers.observation()
+  }
+
   async function askBridges(key: RunKey, projectId: number, call: CallOptions): Promise<void> {
     remember(askedAt, nameOf(key), await storeNow(), capacity)
-    const { instance, pipelineId } = key
-    const { items: bridges } = await allOf(client.pipelineBridges(projectId, pipelineId, call))
-    await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
+    await merge(await asked('bridges', { pipelineId: key.pipelineId, project: { id: projectId } }, call))
   }
 
   /** Fetches and stores the parent if the root cannot be found without it. False: there is no need to go further up. */
@@ -119,9 +124,8 @@ export function createParents(options: ParentsOptions): Parents {
     const root = run.pipeline?.record.facts.rootPipelineId
     // A parent that is named as the root may only be the first of its project, with another project's pipeline above it.
     if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
-      const pipeline = await client.pipeline(parent.projectId, parent.pipelineId, call)
-      const project = known?.head.project.facts
-      const reported = normalizeRest({ instance: key.instance, pipeline, ...(project && { project }) })
+      const project = { ...known?.head.project.facts, id: parent.projectId }
+      const reported = await asked('pipeline', { pipelineId: parent.pipelineId, project }, call)
       if (!selection.project(reported.project.path)) return false
       await merge(reported)
     }
@@ -137,9 +141,7 @@ export function createParents(options: ParentsOptions): Parents {
     if (isBridge || askedAt.has(nameOf(key))) return
     await askBridges(key, projectId, call)
     if ((await runs.ancestor(key, jobId))?.trigger !== undefined) return
-    const { items: jobs } = await allOf(client.pipelineJobs(projectId, key.pipelineId, call))
-    const { instance, pipelineId } = key
-    await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, jobs }))
+    await merge(await asked('jobs', { pipelineId: key.pipelineId, project: { id: projectId } }, call))
   }
 
   async function merge(observation: Observation): Promise<void> {

@@ -5,7 +5,7 @@ import { Fault } from '../lib/fault.ts'
 import type { Headers } from './port/webhook.ts'
 import type { Incident } from '../model/incident.ts'
 import type { Millis } from '../model/instant.ts'
-import type { MergeRequest, ProjectFacts } from '../model/observation.ts'
+import type { MergeRequest, Observation, ProjectFacts } from '../model/observation.ts'
 import type { PlatformEvent } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 
@@ -33,6 +33,8 @@ export interface PlatformClient {
     },
     options: ListOptions,
   ): Pages<ListedPipeline>
+  /** What the platform answers about one pipeline, of which only the project and the id need be known. */
+  about(pipeline: AskedPipeline): PipelineAnswers
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
   /**
    * Projects that are not archived: all that the token can see, or those that its user maintains, by their ids; or those that its user is a member of, also
@@ -134,6 +136,24 @@ export interface ListedPipeline {
   readonly mergeRequest?: MergeRequest | undefined
   /** Its path and address as the pipeline's own address shows them; the rest in the cross-project list only. */
   readonly project: ProjectFacts
+}
+
+export interface AskedPipeline {
+  readonly pipelineId: number
+  readonly project: ProjectFacts
+  /** As a list had it; no other answer has it whole. */
+  readonly mergeRequest?: MergeRequest | undefined
+}
+
+/** One request, or one list, for each part. */
+export interface PipelineAnswers {
+  /**
+   * `jobs`: of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the variables, of which nothing else is read.
+   * False: there are more jobs than are read. A PlatformError says what a token lacks for `jobs` and `bridges`.
+   */
+  ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent', options: CallOptions): Promise<boolean>
+  /** All that was answered so far. */
+  observation(): Observation
 }
 
 /** A project with what polling needs. */

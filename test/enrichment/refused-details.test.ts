@@ -119,6 +119,22 @@ describe('a project whose details are refused', () => {
 })
 
 describe('a platform that fails for the details alone', () => {
+  it('still gives the traceparent when the variables are answered after a failure', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const variables = [{ key: 'TRACEPARENT', value: `00-${traceId}-b7ad6b7169203331-01` }]
+    await using world = await openPolledWorld({ ...polled, traceparent: true })
+    let failures = 0
+    world.api.misbehave = ({ path }) => {
+      if (!path.endsWith('/variables')) return undefined
+      // Both tries of the first request.
+      if (failures++ < 2) return restFaults.broken()
+      return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(variables) }
+    }
+    begin(world)
+    await world.pass(hour)
+    expect((await world.sent()).map(({ trace }) => trace.traceparent)).toEqual([variables[0]!.value])
+  })
+
   it('delays a polled pipeline up to the deadline; its jobs are a supplement', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.broken() : undefined)

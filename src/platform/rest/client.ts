@@ -1,10 +1,11 @@
 // The platform's REST API as typed calls. The rules of all requests are in `request.ts`, the shapes in `schemas.ts` and `lists.ts`.
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
+import { answersAbout, type PipelineCalls } from './answers.ts'
 import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createJobLogReader } from './job-log.ts'
-import type { CallOptions, ListOptions, Pages, PlatformClient, ResourceId } from '../port.ts'
+import type { CallOptions, PlatformClient, ResourceId } from '../port.ts'
 import type { Budget } from '../port/budget.ts'
 import { createReader, type OnLeftOut } from './read.ts'
 import { createRequester } from './request.ts'
@@ -14,7 +15,7 @@ import { hooksPath, wireHook } from './hook-wish.ts'
 import { wireList } from './wire-field.ts'
 import { segmentOf } from './query.ts'
 import { traceparentIn } from './variables.ts'
-import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
+import { restBridge, restJob, restPipeline } from './schemas.ts'
 import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
 import { restIncident } from './issues.ts'
@@ -56,13 +57,7 @@ export interface PlatformClientOptions {
 }
 
 /** What this room also asks. */
-export interface RestClient extends PlatformClient {
-  pipeline(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestPipeline>
-  /** All attempts, retried ones too; no bridges. */
-  pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
-  pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
-  /** The W3C traceparent among the pipeline's variables, if it is valid; nothing else of them is read. */
-  pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
+export interface RestClient extends PlatformClient, PipelineCalls {
   /** One of a job's artifacts, by its type. `read` gets the bytes as they arrive; its errors pass through. */
   jobArtifact<T>(
     project: ResourceId,
@@ -125,8 +120,9 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
   const readJobLog = createJobLogReader(requester)
   const [pipelineItem, incident] = [restListItem(instance), restIncident(instance)]
   const auditEvent = restAuditEvent(instance, options.auditWords ?? defaultAuditWords)
-  return {
+  const client: RestClient = {
     instance,
+    about: pipeline => answersAbout(client, pipeline),
     ownPipelines: ({ source, createdAfter, createdBefore }, call) =>
       pages('/pipelines', pipelineItem, call, {
         source,
@@ -202,6 +198,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     asking: call => createAsking(reader, call),
     close: () => requester.close(),
   }
+  return client
 }
 
 function pipelinePath(project: ResourceId, pipelineId: number): string {

@@ -1,0 +1,74 @@
+// Asks about one pipeline part by part, and makes one observation of the answers.
+import { allOf } from './pages.ts'
+import { errorOfDetails } from './error-messages.ts'
+import { normalizeRest, type RestParts } from './normalize.ts'
+import {
+  PlatformError,
+  type AskedPipeline,
+  type CallOptions,
+  type ListOptions,
+  type Page,
+  type Pages,
+  type PipelineAnswers,
+  type ResourceId,
+} from '../port.ts'
+import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
+
+export interface PipelineCalls {
+  readonly instance: string
+  pipeline(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestPipeline>
+  /** All attempts, retried ones too; no bridges. */
+  pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
+  pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
+  /** The W3C traceparent among the pipeline's variables, if it is valid; nothing else of them is read. */
+  pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
+}
+
+export function answersAbout(
+  client: PipelineCalls,
+  { pipelineId, project, mergeRequest }: AskedPipeline,
+): PipelineAnswers {
+  const { id } = project
+  const { instance } = client
+  const parts: { -readonly [Part in keyof RestParts]: RestParts[Part] } = { instance }
+  let pipeline: RestPipeline | undefined
+  let traceparent: string | undefined
+  return {
+    ask: async (part, call) => {
+      switch (part) {
+        case 'pipeline':
+          pipeline = await client.pipeline(id, pipelineId, call)
+          return true
+        case 'traceparent':
+          traceparent = await client.pipelineTraceparent(id, pipelineId, call)
+          return true
+        case 'jobs': {
+          const { items, left } = await listed(part, client.pipelineJobs(id, pipelineId, call))
+          parts.jobs = items
+          return left === 0
+        }
+        case 'bridges': {
+          const { items, left } = await listed(part, client.pipelineBridges(id, pipelineId, call))
+          parts.bridges = items
+          return left === 0
+        }
+      }
+    },
+    observation: () =>
+      pipeline === undefined
+        ? normalizeRest({ ...parts, pipelineId, project })
+        : normalizeRest({
+            ...{ ...parts, pipeline, project },
+            extra: { ...(mergeRequest && { mergeRequest }), ...(traceparent !== undefined && { traceparent }) },
+          }),
+  }
+}
+
+async function listed<T>(part: 'jobs' | 'bridges', pages: AsyncIterable<Page<T>>) {
+  try {
+    return await allOf(pages)
+  } catch (error) {
+    const isRefusal = error instanceof PlatformError && (error.kind === 'forbidden' || error.kind === 'not-found')
+    throw isRefusal ? errorOfDetails(part, error) : error
+  }
+}
