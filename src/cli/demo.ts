@@ -170,7 +170,9 @@ async function play(
   print(terminal, healed(platform, book, reported))
   if (once) print(terminal, tryNext)
   if (end !== 'too-late') return exitCode.done
-  const missing = platform.truth().flatMap(({ id, status }) => (book.statuses.get(id) === status ? [] : [id]))
+  const missing = [...platform.state.pipelines.values()].flatMap(({ id, status }) =>
+    book.statuses.get(id) === status ? [] : [id],
+  )
   const said = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
   return fail(said, daemon, terminal)
 }
@@ -191,8 +193,8 @@ async function allArrived(
   const timeout = new Promise<'too-late'>(resolve => setTimeout(() => resolve('too-late'), onceWithin).unref())
   const over = await Promise.race([platform.finished(), timeout])
   if (over === 'too-late') return over
-  const truth = platform.truth()
-  const arrived = (): boolean => truth.every(({ id, status }) => book.statuses.get(id) === status)
+  const ended = [...platform.state.pipelines.values()]
+  const arrived = (): boolean => ended.every(({ id, status }) => book.statuses.get(id) === status)
   if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
   // The spans inside failed jobs follow later: they are waited for, but not for long.
   await receiver.until(() => insides.jobs >= book.failed, insideWithin)

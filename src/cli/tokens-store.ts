@@ -17,9 +17,7 @@ export function rotationStore({
       const [reports, now] = await Promise.all([daemonReports.all(refuse), daemonReports.now()])
       return reports
         .filter(({ at }) => now - at < reportLife)
-        .flatMap(({ daemon, fingerprints, at }) =>
-          fingerprints.map(tokenFingerprint => ({ daemon, tokenFingerprint, at })),
-        )
+        .flatMap(({ daemon, fingerprints }) => fingerprints.map(tokenFingerprint => ({ daemon, tokenFingerprint })))
     },
   }
 }

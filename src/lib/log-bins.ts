@@ -46,12 +46,6 @@ export class BinCounts {
     this.#pairs = [...pairs]
   }
 
-  static of(bins: Bins): BinCounts {
-    const counts = new BinCounts()
-    counts.addBins(bins)
-    return counts
-  }
-
   count(value: number): void {
     this.#add(binOf(value), 1)
   }

@@ -8,8 +8,6 @@ export interface TokenReport {
   readonly daemon: string
   /** See `fingerprintOf`. */
   readonly tokenFingerprint: string
-  /** Unix ms. */
-  readonly at: number
 }
 
 export interface RotationStore {

@@ -19,12 +19,11 @@ export interface HealthOptions {
   readonly log: Log
 }
 
-export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
+type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
 
 /** One for all listeners, which share the cached answer. */
 export interface Health {
   readonly routes: FastifyPluginAsync
-  readonly readiness: () => Promise<Readiness>
 }
 
 export function createHealth(options: HealthOptions): Health {
@@ -57,7 +56,6 @@ export function createHealth(options: HealthOptions): Health {
   }
 
   return {
-    readiness,
     routes: async app => {
       app.get('/healthz', async (_request, reply) =>
         reply.header('cache-control', 'no-store').send({ message: 'Alive.' }),

@@ -15,7 +15,7 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { arrivals, nameLife } from './arrivals.ts'
 import { nameOf, type Moment } from './points.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
-import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+import type { PipelineTruth } from '../support/truth.ts'
 
 export type Death =
   /** The how manieth time the moment comes. */

@@ -7,7 +7,7 @@ import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../src/app/profile.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
-import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+import type { PipelineTruth } from '../support/truth.ts'
 import { runs } from '../full.ts'
 
 const names = Object.keys(scenarios) as [ScenarioName, ...ScenarioName[]]

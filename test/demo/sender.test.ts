@@ -1,4 +1,5 @@
 // Webhooks on the wire, from the simulated platform to a real HTTP server.
+import { truthOf } from '../support/truth.ts'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -144,7 +145,7 @@ describe('the live platform', () => {
       scenarios: ['retried', 'small'],
     })
     await platform.finished()
-    const truth = platform.truth()
+    const truth = [...platform.state.pipelines.values()].map(truthOf)
     expect(truth.map(({ status }) => status)).toEqual(['success', expect.any(String), 'success'])
     expect(truth.map(({ ends }) => ends.length)).toEqual([2, expect.any(Number), 2])
     expect(platform.counts.accepted).toBe(arrivals.length)
@@ -162,7 +163,7 @@ describe('the live platform', () => {
     const start = Date.now() - length
     const platform = new LivePlatform({ ...played, url: url(), speed: 20_000, start })
     await platform.finished()
-    const ends = platform.truth().flatMap(({ ends }) => ends.map(({ at }) => at))
+    const ends = [...platform.state.pipelines.values()].map(truthOf).flatMap(({ ends }) => ends.map(({ at }) => at))
     expect(Math.max(...ends)).toBeGreaterThan(start + length / 2)
     expect(Math.max(...ends)).toBeLessThanOrEqual(start + length)
     expect(platform.now).toBeLessThanOrEqual(Date.now() + 1)
@@ -191,7 +192,7 @@ describe('the live platform', () => {
     } as const
     const platform = new LivePlatform(options)
     await platform.finished()
-    expect(platform.truth().length).toBeLessThanOrEqual(5)
+    expect(platform.state.pipelines.size).toBeLessThanOrEqual(5)
   })
 })
 

@@ -4,7 +4,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { allScenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
 export { isFull } from '../full.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
-import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+import type { PipelineTruth } from '../support/truth.ts'
 
 export interface Load {
   readonly deliveries: readonly Delivery[]

@@ -1,5 +1,5 @@
 // What arrived at the backend held against what really happened on the simulated platform.
-import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+import type { PipelineTruth } from '../support/truth.ts'
 import type { ReceivedSpan } from '../support/otlp-traces.ts'
 
 interface Arrived {

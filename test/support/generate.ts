@@ -6,7 +6,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
 import { PlatformState, type FirstIds } from '../../src/demo/platform/state.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
-import { truthOf, type PipelineTruth } from '../../src/demo/platform/truth.ts'
+import { truthOf, type PipelineTruth } from './truth.ts'
 import { defaultInstance } from '../../src/demo/platform/world.ts'
 
 export interface GenerateOptions {

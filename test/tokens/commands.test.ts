@@ -159,7 +159,7 @@ describe('tokens revoke', () => {
     await tokens({ ...rotate, target: target() })
     const former = fingerprintOf((await currentToken())!)
     await tokens({ action: 'create', name: 'pipespan', target: target(), json: false })
-    store.reports = () => [{ daemon: 'a', tokenFingerprint: former, at: 0 }]
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: former }]
     expect(await tokens({ ...plainRevoke, id: '101' })).toMatchObject({ code: 5 })
     store.reports = () => []
     expect(await tokens({ ...plainRevoke, id: '101' })).toMatchObject({ code: 0 })
@@ -203,7 +203,7 @@ describe('tokens rotate', () => {
   it('answers 3 when a report is missing, and 0 when there is nothing to do', async () => {
     await tokens({ ...rotate, target: target() })
     expect(await tokens({ ...rotate, target: target(), maxAgeMs: 60_000 })).toMatchObject({ code: 0 })
-    store.reports = () => [{ daemon: 'ci-1', tokenFingerprint: 'older', at: 0 }]
+    store.reports = () => [{ daemon: 'ci-1', tokenFingerprint: 'older' }]
     const kept = await tokens({ ...rotate, target: target() })
     expect(kept).toMatchObject({ code: 3, out: expect.stringContaining('ci-1 did not report it') as unknown })
     expect(instance.tokens).toHaveLength(2)

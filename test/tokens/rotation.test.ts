@@ -128,7 +128,7 @@ describe('a rotation', () => {
     const waitOf = async (): Promise<string | undefined> =>
       (await planRotation(world.parts({ store }), { ...usual, graceMs: 600_000 })).find(line => line.startsWith('Wait'))
     expect(await waitOf()).toContain('there are no daemon reports')
-    store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older', at: 0 }]
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older' }]
     expect(await waitOf()).toContain('Wait until a report the new token; if any does not within 600 s')
   })
 
@@ -192,14 +192,14 @@ describe('before anything is revoked', () => {
     const [former] = ids()
     const store = createMemoryStore()
     const oldPrint = await heldPrint()
-    store.reports = () => [{ daemon: 'a', tokenFingerprint: oldPrint, at: 0 }]
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: oldPrint }]
     const kept = await rotateToken(world.parts({ store }), usual)
     expect(kept).toMatchObject({ kind: 'kept', missing: ['a'] })
     expect(ids()).toContain(former)
     expect(await world.isHeldValid()).toBe(true)
 
     const newPrint = await heldPrint()
-    store.reports = () => [{ daemon: 'a', tokenFingerprint: newPrint, at: 0 }]
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: newPrint }]
     expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'rotated', resumed: true })
     expect(valid()).toEqual([await world.held()])
   })
@@ -209,8 +209,8 @@ describe('before anything is revoked', () => {
     const store = createMemoryStore()
     let print = ''
     store.reports = () => [
-      { daemon: 'a', tokenFingerprint: 'elsewhere', at: 0 },
-      { daemon: 'a', tokenFingerprint: print, at: 0 },
+      { daemon: 'a', tokenFingerprint: 'elsewhere' },
+      { daemon: 'a', tokenFingerprint: print },
     ]
     const progress = async (point: ProgressPoint) => {
       if (point === 'waiting') print = await heldPrint()
@@ -221,7 +221,7 @@ describe('before anything is revoked', () => {
   it('a missing report is passed over when that is forced', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
-    store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older', at: 0 }]
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older' }]
     const outcome = await rotateToken(world.parts({ store }), { ...usual, force: true })
     expect(outcome).toMatchObject({ kind: 'rotated', warnings: [expect.stringContaining('a report is missing: a')] })
     expect(valid()).toEqual([await world.held()])

@@ -9,7 +9,6 @@ import { allScenarios, scenarios, type ScenarioName } from './scenarios.ts'
 import { WebhookSender, type SendCounts, type SendOptions } from './sender.ts'
 import { PlatformState } from './state.ts'
 import { Timeline } from './timeline.ts'
-import { truthOf, type PipelineTruth } from './truth.ts'
 import { defaultInstance } from './world.ts'
 
 export interface LiveOptions extends SendOptions {
@@ -106,10 +105,6 @@ export class LivePlatform {
   /** Unix ms on the platform's clock. */
   get now(): number {
     return this.#clock.now
-  }
-
-  truth(): PipelineTruth[] {
-    return [...this.state.pipelines.values()].map(truthOf)
   }
 
   /** Resolves when everything has happened and is sent; never without a limit of `pipelines`. */
