@@ -1,16 +1,20 @@
 // Hides projects (PIPESPAN_PAGES_HIDE) from the pages and the JSON API, as if they did not exist. Everything that they read comes
-// through this one wrapper.
+// through this one wrapper. Their names are also removed from the texts of other projects, because the errors of backends and of the
+// platform name projects by their paths.
 import { createHiddenWords } from '../../web/hidden-words.ts'
-import { enough } from './hidden-lists.ts'
 import { isEvent } from '../../model/event.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { DeadLetter, Outbox } from '../../store/ports/outbox.ts'
 import type { PagesSources, ReadLog } from '../ports.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
+import type { ShownDeployment } from '../../store/ports/deployments.ts'
+import type { ShownIncident } from '../../store/ports/incidents.ts'
 import type { StoredRun } from '../../store/ports/runs.ts'
 import type { TrendReads } from '../../store/ports/trends.ts'
 import type { WatchedHook } from '../../store/ports/discovery-documents.ts'
 
+/** How many entries of a list are read at most to find enough that may be shown. */
+const mostLookedAt = 2_000
 /** How many further pages of a search are read to fill a page from which hidden projects were left out. */
 const mostPages = 10
 /** Dead letters that are retried or dropped at a time. */
@@ -32,7 +36,18 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   const shown = (found: readonly StoredRun[]): StoredRun[] => found.filter(isShown).map(clean)
   const one = (found: StoredRun | undefined): StoredRun | undefined =>
     found !== undefined && isShown(found) ? clean(found) : undefined
-  const line = ({ project }: { readonly project: string }): boolean => !isHidden(project)
+  /** Sums over all projects have an empty project. */
+  const line = ({ project }: { readonly project: string }): boolean => project === '' || !isHidden(project)
+  const ofShownIncident = ({ incident }: ShownIncident): boolean => !isHiddenProject(incident.project)
+  const ofShownDeployment = ({ deployment }: ShownDeployment): boolean => !isHiddenProject(deployment.project)
+  /** A list that is filled to its limit, although hidden projects are left out of it. */
+  const filled = async <T>(
+    list: (limit: number) => Promise<readonly T[]>,
+    limit: number,
+    isShown: (one: T) => boolean,
+  ): Promise<readonly T[]> => enough(list, limit, found => words.without(found.filter(isShown)))
+  const runsOf = async (list: (limit: number) => Promise<readonly StoredRun[]>, limit: number) =>
+    enough(list, limit, shown)
 
   function shownEvents(found: readonly EventChunk[]): EventChunk[] {
     return found
@@ -112,47 +127,22 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     },
     runs: { get: async key => one(await runs.get(key)) },
     tests: {
-      figures: async (question, of) =>
-        enough(
-          async limit => tests.figures(question, { ...of, limit }),
-          of.limit,
-          found => words.without(found.filter(line)),
-        ),
+      figures: async (question, of) => filled(async limit => tests.figures(question, { ...of, limit }), of.limit, line),
     },
     incidents: {
-      opened: async filter =>
-        enough(
-          async limit => incidents.opened({ ...filter, limit }),
-          filter.limit,
-          found => words.without(found.filter(({ incident }) => !isHiddenProject(incident.project))),
-        ),
-      open: async filter =>
-        enough(
-          async limit => incidents.open({ ...filter, limit }),
-          filter.limit,
-          found => words.without(found.filter(({ incident }) => !isHiddenProject(incident.project))),
-        ),
+      opened: async of => filled(async limit => incidents.opened({ ...of, limit }), of.limit, ofShownIncident),
+      open: async of => filled(async limit => incidents.open({ ...of, limit }), of.limit, ofShownIncident),
     },
     deployments: {
-      list: async filter =>
-        enough(
-          async limit => deployments.list({ ...filter, limit }),
-          filter.limit,
-          found => words.without(found.filter(({ deployment }) => !isHiddenProject(deployment.project))),
-        ),
-      current: async filter =>
-        enough(
-          async limit => deployments.current({ ...filter, limit }),
-          filter.limit,
-          found => words.without(found.filter(({ deployment }) => !isHiddenProject(deployment.project))),
-        ),
+      list: async of => filled(async limit => deployments.list({ ...of, limit }), of.limit, ofShownDeployment),
+      current: async of => filled(async limit => deployments.current({ ...of, limit }), of.limit, ofShownDeployment),
     },
     changes: {
-      list: async filter =>
-        enough(
-          async limit => changes.list({ ...filter, limit }),
-          filter.limit,
-          found => words.without(found.filter(({ change }) => !isHiddenProject(change.project))),
+      list: async of =>
+        filled(
+          async limit => changes.list({ ...of, limit }),
+          of.limit,
+          one => !isHiddenProject(one.change.project),
         ),
       states: async () => words.without((await changes.states()).filter(({ project }) => !isHiddenProject(project))),
     },
@@ -182,24 +172,20 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       },
       shownEvents: async query =>
         enough(async limit => views.shownEvents({ ...query, limit }), query.limit, shownEvents),
-      inStatus: async (statuses, limit) => enough(async more => views.inStatus(statuses, more), limit, shown),
+      inStatus: async (statuses, limit) => runsOf(async more => views.inStatus(statuses, more), limit),
       countInStatus: async statuses => views.countInStatus(statuses, path => !isHidden(path)),
       silentInStatus: async (statuses, since, limit) => {
         let count = 0
-        const runs = await enough(
-          async more => {
-            const found = await views.silentInStatus(statuses, since, more)
-            count = found.count
-            return found.runs
-          },
-          limit,
-          shown,
-        )
+        const runs = await runsOf(async more => {
+          const found = await views.silentInStatus(statuses, since, more)
+          count = found.count
+          return found.runs
+        }, limit)
         // A full list keeps the count of the store, which includes hidden projects: counting exactly would mean reading all of them.
         return { runs, count: runs.length < limit ? runs.length : count }
       },
       countRuns: async query => views.countRuns(query, path => !isHidden(path)),
-      lastFinished: async limit => enough(async more => views.lastFinished(more), limit, shown),
+      lastFinished: async limit => runsOf(async more => views.lastFinished(more), limit),
       search: async query => {
         let page = await views.search(query)
         const found = shown(page.runs)
@@ -211,10 +197,10 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         return { ...page, runs: found }
       },
       projects: async limit =>
-        enough(
+        filled(
           async more => views.projects(more),
           limit,
-          paths => paths.filter(path => !isHidden(path)),
+          path => !isHidden(path),
         ),
       find: async (projectId, pipelineId, instance) => one(await views.find(projectId, pipelineId, instance)),
       children: async key => shown(await views.children(key)),
@@ -222,13 +208,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       tests: async (...asked) => words.without(await views.tests(...asked)),
       outboxOf: async key => words.without(await views.outboxOf(key)),
       costs: {
-        // Sums over all projects have an empty project.
-        lines: async (by, query, limit) =>
-          enough(
-            async more => views.costs.lines(by, query, more),
-            limit,
-            rows => words.without(rows.filter(row => row.project === '' || line(row))),
-          ),
+        lines: async (by, query, limit) => filled(async more => views.costs.lines(by, query, more), limit, line),
         retained: async query =>
           words.without(await views.costs.retained({ ...query, isCounted: path => !isHidden(path) })),
       },
@@ -237,14 +217,9 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         ...shownFigures(views.trends),
         extent: async subject => {
           const found = await views.trends.extent(subject)
-          return found !== undefined && (found.project === '' || line(found)) ? found : undefined
+          return found !== undefined && line(found) ? found : undefined
         },
-        names: async (query, limit) =>
-          enough(
-            async more => views.trends.names(query, more),
-            limit,
-            names => words.without(names.filter(line)),
-          ),
+        names: async (query, limit) => filled(async more => views.trends.names(query, more), limit, line),
         retained: async query => {
           const found = await views.trends.retained(query)
           return { ...found, figures: shownFigures(found.figures) }
@@ -255,20 +230,9 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
 
   function shownFigures(trends: TrendReads): TrendReads {
     return {
-      series: async (subject, query) =>
-        words.without((await trends.series(subject, query)).filter(row => row.project === '' || line(row))),
-      projects: async (by, query, limit) =>
-        enough(
-          async more => trends.projects(by, query, more),
-          limit,
-          rows => words.without(rows.filter(line)),
-        ),
-      jobs: async (by, query, limit) =>
-        enough(
-          async more => trends.jobs(by, query, more),
-          limit,
-          rows => words.without(rows.filter(line)),
-        ),
+      series: async (...asked) => words.without((await trends.series(...asked)).filter(line)),
+      projects: async (by, query, limit) => filled(async more => trends.projects(by, query, more), limit, line),
+      jobs: async (by, query, limit) => filled(async more => trends.jobs(by, query, more), limit, line),
       ofJobs: async (...asked) => words.without((await trends.ofJobs(...asked)).filter(line)),
     }
   }
@@ -292,5 +256,18 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     return (await hooks.all()).filter(
       hook => isUnnamed(hook) && (hook.kind === 'group' || !hidden.has(`${hook.instance} ${hook.owner}`)),
     )
+  }
+}
+
+/** Asks for four times as many again and again, until `limit` of them may be shown or there are no more. */
+async function enough<T>(
+  ask: (limit: number) => Promise<readonly T[]>,
+  limit: number,
+  shown: (some: readonly T[]) => readonly T[] | Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  for (let asked = limit; ; asked *= 4) {
+    const found = await ask(asked)
+    const left = await shown(found)
+    if (left.length >= limit || found.length < asked || asked >= mostLookedAt) return left.slice(0, limit)
   }
 }
