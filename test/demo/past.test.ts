@@ -8,7 +8,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { figures, projects } from '../../src/demo/platform/world.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { usualRule } from '../../src/regressions/rule.ts'
-import type { ListedRun } from '../../src/pages/pipelines/run-usual.ts'
+import type { ListedRun } from '../../src/pages/pipelines/usual.ts'
 import type { Trends } from '../../src/pages/trends/trend-figures.ts'
 
 let house: House

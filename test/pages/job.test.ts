@@ -1,4 +1,4 @@
-import { againstUsual } from '../../src/pages/jobs/job-usual.ts'
+import { againstUsual } from '../../src/pages/jobs/job.ts'
 import { aboutSections, sectionRows, sectionsOf } from '../../src/pages/jobs/job-sections.ts'
 import { describe, expect, it } from 'vitest'
 import { jobPage } from '../../src/pages/jobs/job.ts'

@@ -1,11 +1,10 @@
 // The page of a job: facts, failed tests, sections, comparison with the usual duration, recent runs, exported attributes.
 import { addressWith } from '../layout/address.ts'
-import { againstUsual } from './job-usual.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
-import { beside } from '../pipelines/usual.ts'
+import { beside, days, leastRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
 import { card, crumbs, facts, type Page, type Reader } from '../layout/frame.ts'
-import { counted, duration, percent, time } from '../layout/format.ts'
+import { counted, duration, percent, time, number } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
 import { hasLog } from './job-log-detail.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
@@ -148,4 +147,25 @@ function whyItFailed({ job, about, sections }: JobDetail): Content {
       </p>
     </li>
   </ul>`
+}
+
+/** One or two sentences. `tookMs`: of this run, so far; undefined if it never started. */
+export function againstUsual(usual: Usual | undefined, tookMs: number | undefined, isOver: boolean): string {
+  const { runs = 0, p50, p95 } = usual ?? {}
+  if (usual === undefined || p50 === undefined || p95 === undefined) {
+    return `The usual duration is not known yet: no run in the last ${days} days has been counted.`
+  }
+  const its = `${number(runs)} ${runs === 1 ? 'run' : 'runs'} ${whereUsual(usual)} in the last ${days} days`
+  const figures = `median ${duration(p50)}, p95 ${duration(p95)} (${its})`
+  if (tookMs === undefined) return `This job did not run. Usual duration: ${figures}.`
+  const took = isOver ? `took ${duration(tookMs)}` : `has run for ${duration(tookMs)} so far`
+  if (runs < leastRuns) return `It ${took}. Too few runs to tell what is usual: ${figures}.`
+  return `${verdict(tookMs, p50, p95, isOver)} It ${took}; ${figures}.`
+}
+
+function verdict(tookMs: number, p50: number, p95: number, isOver: boolean): string {
+  if (tookMs > p95 * slack) return `This is unusually long: ${(tookMs / p50).toFixed(1)} times the median.`
+  if (!isOver) return 'Nothing unusual so far.'
+  if (tookMs > p50 * slack) return 'This is longer than the median, but not unusual.'
+  return tookMs * 2 < p50 ? 'This is unusually short.' : 'This is about as long as usual.'
 }

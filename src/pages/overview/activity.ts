@@ -7,7 +7,7 @@ import { html, type Html } from '../layout/html.ts'
 import { isFinished } from '../../model/status.ts'
 import { pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
 import { spentMs, type RunCard } from '../pipelines/run-card.ts'
-import type { ListedRun } from '../pipelines/run-usual.ts'
+import type { ListedRun } from '../pipelines/usual.ts'
 
 /** Statuses of pipelines in which something runs, or waits for a runner. */
 export const activeStatuses = [

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
-import { listedRunShape } from '../pipelines/run-usual.ts'
+import { listedRunShape } from '../pipelines/usual.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { noticeShape, type Health } from './notices.ts'
 import { queueShape } from '../exports/queue-shape.ts'

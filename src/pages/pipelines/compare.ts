@@ -1,4 +1,7 @@
 // The page that compares two runs: what changed, what explains the difference in duration, both on one time axis, and job by job.
+import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { alternatives, card, crumbs, empty, table, type Page, type Reader } from '../layout/frame.ts'
 import { compareAddress, jobAddress, pipelineAddress, pipelineLink, pipelineTitle, projectCrumbs } from './run-rows.ts'
@@ -8,7 +11,6 @@ import { longer } from '../layout/delta.ts'
 import { slack, whereUsual } from './usual.ts'
 import type { ShownColumn } from '../layout/sorting.ts'
 import { cellsOf, figures, sorting, texts } from '../layout/sorting.ts'
-import { sharedWaterfall } from './compare-waterfall.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import type { ComparedJob, ComparedSide, Comparison, TimePart } from './comparison.ts'
 import type { ComparedRuns, ComparedWith } from './compared-with.ts'
@@ -237,4 +239,28 @@ function outcome({ here, there }: ComparedJob): Content {
 /** Sorts changes for the worse first. */
 function rank({ change }: ComparedJob): number {
   return ['failed', 'passed', 'new', 'gone', 'other', 'none'].indexOf(change)
+}
+
+export function sharedWaterfall(here: RunCard, there: RunCard, now: Millis): Omit<Waterfall, 'path'> {
+  const own = waterfallOf({ card: here, children: [], left: 0 }, here.pipelineId, now)
+  const other = waterfallOf({ card: there, children: [], left: 0 }, there.pipelineId, now)
+  const shift = own.from - other.from
+  const moved = other.rows.map(row => ({
+    ...row,
+    ...{ queued: later(row.queued, shift), start: later(row.start, shift), end: later(row.end, shift) },
+  }))
+  return {
+    rows: [...named(own.rows), ...named(moved)],
+    ...{ from: own.from, to: Math.max(own.to, other.to + shift) },
+    left: { jobs: own.left.jobs + other.left.jobs, ofJobs: own.left.ofJobs + other.left.ofJobs, pipelines: 0 },
+  }
+}
+
+/** Labels the pipelines by their numbers, as both have the same name. */
+function named(rows: readonly WaterfallRow[]): WaterfallRow[] {
+  return rows.map(row => (row.kind === 'pipeline' ? { ...row, label: `#${row.pipelineId}`, note: row.label } : row))
+}
+
+function later(at: Millis | undefined, shift: number): Millis | undefined {
+  return at === undefined ? undefined : at + shift
 }

@@ -6,7 +6,7 @@ import { beside } from './usual.ts'
 import { empty } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { spentMs, stagesOf, statusOfStage, type RunCard } from './run-card.ts'
-import type { ListedRun } from './run-usual.ts'
+import type { ListedRun } from './usual.ts'
 import type { Reader } from '../layout/frame.ts'
 
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>

@@ -1,5 +1,6 @@
 // The usual duration of a pipeline or a job: its figures of the last 30 days for the same branch class; and how pages show it next to
 // the duration of a run.
+import { runCardShape, type RunCard } from './run-card.ts'
 import { z } from 'zod'
 import { branchClasses, type BranchClass } from '../../model/branch-class.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
@@ -155,4 +156,14 @@ export function usualCell(tookMs: number | undefined, usual: Usual | undefined):
 
 function times(factor: number): string {
   return `${factor >= 10 ? Math.round(factor) : factor.toFixed(1)}×`
+}
+
+export const listedRunShape = runCardShape.extend({ usual: usualShape.optional() })
+export type ListedRun = Shaped<typeof listedRunShape>
+
+export async function withUsual(
+  { usuals }: { readonly usuals: Usuals },
+  cards: readonly RunCard[],
+): Promise<ListedRun[]> {
+  return Promise.all(cards.map(async card => ({ ...card, usual: (await usuals.of(card, [''])).get('') })))
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { branchClasses } from '../../model/branch-class.ts'
 import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
-import { figuresOf, figuresShape } from './trend-sum.ts'
+import { figuresOf, figuresShape } from './trend-lines.ts'
 import { regressionShape, regressionsOf } from './regression-figures.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
 import { lineShape, lineSorts, rankedJobs, rankedProjects, type LineSort } from './trend-lines.ts'

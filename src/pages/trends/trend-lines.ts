@@ -1,15 +1,25 @@
-// The lines of the tables of trends: jobs and projects in the order of a column, each with its figures of the previous period.
+// The figures of trends, and the lines of their tables: jobs and projects in the order of a column, each with its figures of the previous period.
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
-import { figuresOf, figuresShape, type Figures } from './trend-sum.ts'
-import { percentileOf } from '../../lib/log-bins.ts'
+import { percentileOf, plusBins } from '../../lib/log-bins.ts'
 import {
   trendOrders,
   type TrendOrder,
   type TrendQuery,
   type TrendReads,
   type TrendTotal,
+  type TrendFigures,
 } from '../../store/ports/trends.ts'
+
+export const figuresShape = z.object({
+  runs: z.number(),
+  failed: z.number(),
+  p50: ms.optional(),
+  p95: ms.optional(),
+  queueP50: ms.optional(),
+})
+/** Durations are undefined if nothing was counted. */
+export type Figures = Shaped<typeof figuresShape>
 
 export const lineShape = z.object({
   projectId: z.number(),
@@ -106,5 +116,19 @@ function lineOf({ projectId, project, job, runs, failed, flaky, totalMs, duratio
     p95: percentileOf(durations, 0.95),
     queueP50: percentileOf(queues, 0.5),
     queueP95: percentileOf(queues, 0.95),
+  }
+}
+
+/** Adds up the figures of several rows: sums of counts, percentiles from merged bins. */
+export function figuresOf(rows: readonly TrendFigures[]): Figures {
+  const sum = (of: (row: TrendFigures) => number): number => rows.reduce((total, row) => total + of(row), 0)
+  const durations = rows.map(row => row.durations).reduce(plusBins, {})
+  const queues = rows.map(row => row.queues).reduce(plusBins, {})
+  return {
+    runs: sum(row => row.runs),
+    failed: sum(row => row.failed),
+    p50: percentileOf(durations, 0.5),
+    p95: percentileOf(durations, 0.95),
+    queueP50: percentileOf(queues, 0.5),
   }
 }
