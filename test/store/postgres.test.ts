@@ -14,7 +14,8 @@ import { sectionExercise } from '../regressions/section-exercise.ts'
 import { restoredJobsExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
-import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
+import { columnsOf } from '../../src/store/postgres/arrays.ts'
+import { forRows } from '../../src/store/sql/steps.ts'
 import { manyRuns } from './many-runs.ts'
 import { day } from '../../src/store/ports/trends.ts'
 import { viewsExercise } from './views-exercise.ts'
@@ -119,11 +120,14 @@ describe('a PostgreSQL database', () => {
       fc.json(),
       binaryText().map(one => JSON.stringify(one)),
     )
+    const select = forRows(['int', 'json'], ({ rows }) => `WITH w (n, text) AS (${rows}) SELECT text FROM w ORDER BY n`)
     const property = fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 8 }), async texts => {
-      const numbers = texts.map((_, at) => at)
       const { rows } = await client.query<{ text: string | null }>(
-        `SELECT nullif(text, '') AS text FROM unnest($1::int[], ${textsOf('$2')}) AS w (n, text) ORDER BY n`,
-        [numbers, textList(texts)],
+        select.postgres,
+        columnsOf(
+          texts.map((text, at) => [at, text]),
+          select.types,
+        ),
       )
       expect(rows.map(row => row.text)).toEqual(texts)
     })

@@ -1,7 +1,7 @@
 // What is in memory at once, where a batch has runs of thousands of jobs.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { cut } from '../../src/store/postgres/slices.ts'
+import { cut } from '../../src/store/sql/slices.ts'
 
 it('slices hold all items in their order, no more than allowed but for one that is larger by itself, and are no smaller than they must', () => {
   fc.assert(

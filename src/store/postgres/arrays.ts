@@ -1,5 +1,5 @@
 // Parameters: `$1` for `?1`, and one array for each column of many rows, as every statement is a round trip.
-import type { ColumnType, StepValue } from '../sql/steps.ts'
+import { jsonSeparator, type ColumnType, type StepValue } from '../sql/steps.ts'
 
 /** The rows of these array parameters, numbered after the first `before`. */
 export function unnest(types: readonly ColumnType[], before = 0): string {
@@ -7,8 +7,14 @@ export function unnest(types: readonly ColumnType[], before = 0): string {
 }
 
 /** The arrays of these rows. */
-export function columnsOf(rows: readonly (readonly StepValue[])[]): StepValue[][] {
-  return (rows[0] ?? []).map((_, column) => rows.map(row => row[column] ?? null))
+export function columnsOf(
+  rows: readonly (readonly StepValue[])[],
+  types?: readonly ColumnType[],
+): (StepValue[] | string)[] {
+  return (rows[0] ?? []).map((_, column) => {
+    const values = rows.map(row => row[column] ?? null)
+    return types?.[column] === 'json' ? values.join(jsonSeparator) : values
+  })
 }
 
 /** With `$1` for `?1`. */

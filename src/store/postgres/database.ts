@@ -3,6 +3,7 @@ import pg from 'pg'
 import { faultOf, schemaFault } from './faults.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
+import { Again } from '../sql/steps.ts'
 import { migrate } from './migrate.ts'
 import { number, optional, type Row } from '../sql/columns.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
@@ -27,11 +28,6 @@ export interface Database extends Session {
   /** The same database with another time-out of statements, ms. */
   withPatience(ms: number): Database
   close(): Promise<void>
-}
-
-/** Thrown inside a transaction to roll it back and run the work again. */
-export class Again extends Error {
-  override readonly message = 'it conflicted with another replica repeatedly'
 }
 
 export interface DatabaseOptions {

@@ -4,7 +4,6 @@ import { bothEnds } from '../sql/both-ends.ts'
 import { chunkOf, deadLetters, entryOf, selectQueues, settledValues } from '../sql/outbox.ts'
 import { postgresStatements } from './statements.ts'
 import { columnsOf, unnest } from './arrays.ts'
-import { idOf } from './run-rows.ts'
 import { number, type Row } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
 import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
@@ -37,6 +36,7 @@ export function postgresOutbox(db: Database): Outbox {
   }
 }
 
+const idOf = number('id')
 const sizeOf = number('size')
 
 async function lease(

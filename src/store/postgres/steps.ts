@@ -16,7 +16,8 @@ async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
     await allTaken(session, step.abreast)
     return []
   }
-  if ('each' in step) return step.rows.length === 0 ? [] : session.query(step.each.postgres, columnsOf(step.rows))
+  if ('each' in step)
+    return step.rows.length === 0 ? [] : session.query(step.each.postgres, columnsOf(step.rows, step.each.types))
   const [sql, values] = step
   return session.query(placed(sql), values)
 }

@@ -26,7 +26,6 @@ import {
 } from '../read-models/section-figures-sql.ts'
 import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
 import { columnsOf, unnest } from './arrays.ts'
-import { idOf, runId } from './run-rows.ts'
 import { number, type Row } from '../sql/columns.ts'
 import { placed } from './arrays.ts'
 import type { Database, Session } from './database.ts'
@@ -34,6 +33,9 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { SectionsOfDay } from '../read-models/section-sums.ts'
 import type { Ask } from '../read-models/ask.ts'
 import { day, type TrendViews } from '../ports/trends.ts'
+
+const idOf = number('id')
+const runId = number('run_id')
 
 /** Of chunks up to `last` none is still to come once no transaction before `after` is under way. */
 interface Reach {

@@ -4,15 +4,12 @@ import { auditOn } from '../read-models/audit-sql.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
 import { placed } from './arrays.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
-import { columnsOf, unnest } from './arrays.ts'
-import { insertListings, listingOf, listingValues } from '../read-models/listing.ts'
 import { judgingOn } from '../read-models/judging-sql.ts'
 import { costsOn } from '../read-models/costs-sql.ts'
 import { retainedCostsOn } from '../read-models/retained-costs.ts'
 import type { Ask } from '../read-models/ask.ts'
 import { viewsOn } from '../read-models/views-sql.ts'
-import type { Database, Session } from './database.ts'
-import type { Run } from '../../model/run.ts'
+import type { Database } from './database.ts'
 import type { Views } from '../ports/views.ts'
 
 /** `maintenance`: the same database with a longer time-out. */
@@ -27,24 +24,3 @@ export function postgresViews(db: Database, maintenance: Database): Views {
     trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(maintenance) },
   }
 }
-
-/** Within the transaction that writes the runs. */
-export async function listRuns(
-  session: Session,
-  runs: readonly { readonly id: number; readonly run: Run }[],
-  now: number,
-): Promise<void> {
-  const rows = runs.flatMap(({ id, run }) => {
-    const listing = listingOf(run, now)
-    return listing === undefined ? [] : [[id, ...listingValues(listing)]]
-  })
-  if (rows.length === 0) return
-  await session.query(insertAll, columnsOf(rows))
-}
-
-const insertAll = insertListings(
-  `SELECT * FROM ${unnest([
-    ...(['bigint', 'text', 'bigint', 'bigint', 'text', 'text', 'text', 'text'] as const),
-    ...(['bigint', 'bigint', 'bigint', 'text'] as const),
-  ])}`,
-)

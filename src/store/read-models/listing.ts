@@ -2,6 +2,7 @@
 import { earliest } from '../../model/instant.ts'
 import { isTerminal } from '../../model/status.ts'
 import { parentOf } from '../../model/family.ts'
+import { forRows } from '../sql/steps.ts'
 import { plainText } from '../sql/plain-text.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Run } from '../../model/run.ts'
@@ -27,14 +28,18 @@ export interface Listing {
 /** The columns that may change. */
 const changing = ['project', 'status', 'ref', 'source', 'created_at', 'finished_at', 'parent_id', 'text']
 
-/** `rows`: a run's id and its `listingValues`. An unchanged row is not written. */
-export function insertListings(rows: string): string {
-  const values = (table: string): string => changing.map(name => `${table}.${name}`).join(', ')
-  return `
-    INSERT INTO listed_runs AS l (run_id, instance, pipeline_id, project_id, ${changing.join(', ')}) ${rows}
-    ON CONFLICT (run_id) DO UPDATE SET ${changing.map(name => `${name} = excluded.${name}`).join(', ')}
-    WHERE (${values('l')}) IS DISTINCT FROM (${values('excluded')})`
-}
+const values = (table: string): string => changing.map(name => `${table}.${name}`).join(', ')
+/** Its rows are a run's id and its `listingValues`. An unchanged row is not written. */
+export const insertListings = forRows(
+  [
+    ...(['bigint', 'text', 'bigint', 'bigint', 'text', 'text', 'text', 'text'] as const),
+    ...(['bigint', 'bigint', 'bigint', 'text'] as const),
+  ],
+  ({ rows }) => `
+  INSERT INTO listed_runs AS l (run_id, instance, pipeline_id, project_id, ${changing.join(', ')}) ${rows}
+  ON CONFLICT (run_id) DO UPDATE SET ${changing.map(name => `${name} = excluded.${name}`).join(', ')}
+  WHERE (${values('l')}) IS DISTINCT FROM (${values('excluded')})`,
+)
 
 /** UTF-16 units of a commit title or name that are searched. */
 const longest = 300

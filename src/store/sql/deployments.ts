@@ -129,8 +129,8 @@ export function* withDeploymentIds(change: RunChange, reported: readonly Reporte
 
 const selectIds = forRows(
   ['text', 'bigint'],
-  rows =>
-    `SELECT job_id, deployment_id FROM deployments WHERE deployment_id IS NOT NULL AND (instance, job_id) IN (${rows})`,
+  ({ among }) =>
+    `SELECT job_id, deployment_id FROM deployments WHERE deployment_id IS NOT NULL AND ${among('instance', 'job_id')}`,
 )
 const idsOf = record({ jobId: number('job_id'), deploymentId: number('deployment_id') })
 

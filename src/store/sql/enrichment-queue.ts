@@ -7,8 +7,10 @@ import {
 } from '../ports/enrichment-queue.ts'
 import { leasedQueue } from './leased-queue.ts'
 import { number, record, type Row } from './columns.ts'
+import { each, forRows, type Step, type StepOf } from './steps.ts'
 import { keyOf } from './run-rows.ts'
-import { keyPlaces, keyValues, type Statements, type Value } from './statements.ts'
+import { keyPlaces, keyValues, type Statements } from './statements.ts'
+import type { Job } from '../../model/job.ts'
 
 export function enrichmentQueue(sql: Statements): EnrichmentQueue {
   const queue = leasedQueue(sql, 'enrichment_queue', returning, 'run_id')
@@ -76,8 +78,7 @@ const trigger = record({
   jobId: number('job_id'),
 })
 
-/** A statement with its values. */
-export function enrichmentChange(runId: number, change: EnrichmentChange): readonly [string, Value[]] {
+export function enrichmentChange(runId: number, change: EnrichmentChange): StepOf {
   if ('detail' in change) {
     const rank = detailLevels.indexOf(change.detail)
     return [askFor, [runId, change.priority, rank, change.at]]
@@ -100,9 +101,22 @@ const askAgain = `
   UPDATE enrichment_queue SET detail = ?2, due_at = ?3, priority = coalesce(?4, priority), leased = 0
   WHERE run_id = ?1 AND leased = 1`
 
-/** `rows`: instance and id of a pipeline, and the run and job that started it. */
-export function insertTriggers(rows: string): string {
-  return `
-    INSERT INTO triggers (instance, pipeline_id, run_id, job_id) ${rows}
-    ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`
+/** Of two jobs of a transaction that started the same pipeline the later one is written. */
+export function writeTriggers(
+  jobs: readonly { readonly runId: number; readonly instance: string; readonly job: Job }[],
+): Step {
+  const rows = new Map(
+    jobs.flatMap(({ runId, instance, job }) => {
+      const child = job.record.facts.downstream?.pipelineId
+      return child === undefined ? [] : [[`${instance}\n${child}`, [instance, child, runId, job.id]] as const]
+    }),
+  )
+  return each(insertTriggers, [...rows.values()])
 }
+
+const insertTriggers = forRows(
+  ['text', 'bigint', 'bigint', 'bigint'],
+  ({ rows }) => `
+  INSERT INTO triggers (instance, pipeline_id, run_id, job_id) ${rows}
+  ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`,
+)

@@ -3,7 +3,9 @@ import { leasedQueue } from './leased-queue.ts'
 import { jobReadables, type JobRead, type JobReadKey, type JobReads, type JobReadWish } from '../ports/job-reads.ts'
 import { number, optional, record, word, type Row } from './columns.ts'
 import { storedChunk } from './stored-json.ts'
-import type { Statements, Value } from './statements.ts'
+import { forRows, type StepValue } from './steps.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Statements } from './statements.ts'
 
 export function jobReads(sql: Statements): JobReads {
   const queue = leasedQueue(sql, 'job_reads', returning)
@@ -63,11 +65,12 @@ export function readValues({ chunkId, jobId, what }: JobReadKey): [number, numbe
   return [chunkId, jobId, what]
 }
 
-/** `rows`: `wishValues`, and twice the time. */
-export function insertJobReads(rows: string): string {
-  return `INSERT INTO job_reads (chunk_id, job_id, what, pending_since, due_at) ${rows}`
-}
+/** Its rows are `wishValues`, and twice the time. One that is there already stays. */
+export const insertJobReads = forRows(
+  ['bigint', 'bigint', 'text', 'bigint', 'bigint'],
+  ({ rows }) => `INSERT INTO job_reads (chunk_id, job_id, what, pending_since, due_at) ${rows} ON CONFLICT DO NOTHING`,
+)
 
-export function wishValues(chunkId: number, { jobId, what }: JobReadWish): Value[] {
-  return [chunkId, jobId, what]
+export function wishValues(chunkId: number, { jobId, what }: JobReadWish, now: Millis): StepValue[] {
+  return [chunkId, jobId, what, now, now]
 }

@@ -4,7 +4,7 @@ import { number } from './columns.ts'
 import { storedChunk, type DamagedRows } from './stored-json.ts'
 import type { LateJobRead } from '../ports/job-reads.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Steps } from './steps.ts'
+import { each, type Steps } from './steps.ts'
 
 /** `run`: the id of its row. Skips jobs whose chunk is deleted or damaged. */
 export function* addLateReads(
@@ -22,7 +22,11 @@ export function* addLateReads(
       const [stored] = yield ['SELECT content FROM chunks WHERE id = ?1', [id]]
       const read = (): Set<number> => new Set(storedChunk(stored?.content).jobs.map(job => job.id))
       const jobs = damaged.orNothing({ chunk: id }, 'nothing more is read about the inside of its jobs', read)
-      for (const wish of left) if (jobs?.has(wish.jobId)) yield [insert, [...wishValues(id, wish), now]]
+      const found = left.filter(({ jobId }) => jobs?.has(jobId))
+      yield each(
+        insertJobReads,
+        found.map(wish => wishValues(id, wish, now)),
+      )
       left = left.filter(({ jobId }) => jobs?.has(jobId) !== true)
     }
   }
@@ -31,4 +35,3 @@ export function* addLateReads(
 const idOf = number('id')
 const chunksOfAttempt =
   'SELECT id FROM chunks WHERE run_id = ?1 AND attempt = ?2 AND inside IS NULL ORDER BY number DESC'
-const insert = `${insertJobReads('VALUES (?1, ?2, ?3, ?4, ?4)')} ON CONFLICT DO NOTHING`

@@ -1,6 +1,12 @@
-// The SQL of pruning that both databases share.
+// Pruning, for both databases: small transactions.
+import { each, forRows, type Steps, type Within } from './steps.ts'
+import { insertTombstones, tombstoneValues } from './tombstone-text.ts'
+import { loadJobs, type Recall } from './run-jobs.ts'
 import { number, record, type Row } from './columns.ts'
-import type { Pruning, RunCursor } from '../ports/pruning.ts'
+import { slicesOf } from './slices.ts'
+import { tombstoneOfRow } from './run-rows.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 import type { Statements } from './statements.ts'
 
 /** Rows of `events`, `event_states` and `outbox` are deleted with their chunk. */
@@ -49,21 +55,75 @@ export function pruneStatements(
   }
 }
 
+/** Deletes the next runs that are at rest and not in use, and remembers those that it must. Rows that others have locked are left. */
+export function* pruneRuns(
+  before: Millis,
+  limit: number,
+  from: RunCursor | undefined,
+  recall: Recall | undefined,
+  { now, damaged, isShared }: Within,
+): Steps<RunsPruned> {
+  const seen = (yield [selectAtRest, [before, from?.changedAt ?? -1, from?.id ?? -1, limit]]).map(runCursor)
+  const locked = yield each(
+    lockAtRest,
+    seen.map(({ id }) => [id, before]),
+  )
+  // After locking, and as a separate statement, so that it sees what others have just committed.
+  const busy = new Set(
+    (yield each(
+      selectBusy,
+      locked.map(row => [idOf(row), before, now]),
+    )).map(number('run_id')),
+  )
+  const rows = locked.filter(row => !busy.has(idOf(row)))
+  let pruned = 0
+  let remembered = 0
+  // What is in memory is a run at a time where nobody waits for round trips.
+  for (const slice of isShared ? yield* slicesOf(rows, idOf) : rows.map(row => [row])) {
+    const loaded = yield* loadJobs(
+      slice.map(run => ({ run, jobs: 'all' })),
+      recall,
+    )
+    const read = slice.flatMap(row => {
+      const made = tombstoneOfRow(damaged, row, () => loaded.remembered(row))
+      return made === undefined ? [] : [{ id: idOf(row), ...made }]
+    })
+    const tombstones = read.flatMap(({ tombstone }) => tombstone ?? [])
+    yield each(
+      insertTombstones,
+      tombstones.map(tombstone => tombstoneValues(tombstone, now)),
+    )
+    yield each(
+      deleteRuns,
+      read.map(({ id }) => [id]),
+    )
+    pruned += read.length
+    remembered += tombstones.length
+  }
+  return { pruned, remembered, next: seen.length < limit ? undefined : seen.at(-1) }
+}
+
 /** Runs that are not due and last changed before `?1`, after the cursor `(?2, ?3)`. */
-export function selectAtRest(columns: string): string {
-  return `
-    SELECT ${columns} FROM runs WHERE due_at IS NULL AND changed_at < ?1 AND (changed_at, id) > (?2, ?3)
-    ORDER BY changed_at, id LIMIT ?4`
-}
-
-export const runCursor: (row: Row) => RunCursor = record({ changedAt: number('changed_at'), id: number('id') })
-
+const selectAtRest = `
+  SELECT id, changed_at FROM runs WHERE due_at IS NULL AND changed_at < ?1 AND (changed_at, id) > (?2, ?3)
+  ORDER BY changed_at, id LIMIT ?4`
+const lockAtRest = forRows(
+  ['bigint', 'bigint'],
+  ({ rows, forUpdate }) => `
+  SELECT runs.* FROM runs JOIN (WITH w (id, before) AS (${rows}) SELECT * FROM w) AS w ON w.id = runs.id
+  WHERE due_at IS NULL AND changed_at < w.before ORDER BY runs.id ${forUpdate && `${forUpdate} OF runs SKIP LOCKED`}`,
+)
 /**
- * Chunks that keep their runs from being pruned: the snapshot was taken or an entry settled between `?2` and `?3`, so that pages still show
- * it; or an entry is pending or a dead letter.
+ * Runs with a chunk that keeps them from being pruned: the snapshot was taken or an entry settled since `since`, so that pages still show it; or an entry is
+ * pending or a dead letter.
  */
-export function chunksInUse(runs: string): string {
-  return `
-    FROM chunks c LEFT JOIN outbox e ON e.chunk_id = c.id
-    WHERE ${runs} AND (c.snapshot_at BETWEEN ?2 AND ?3 OR e.state IN ('pending', 'dead') OR e.settled_at BETWEEN ?2 AND ?3)`
-}
+const selectBusy = forRows(
+  ['bigint', 'bigint', 'bigint'],
+  ({ rows }) => `
+  WITH w (id, since, until) AS (${rows})
+  SELECT DISTINCT c.run_id FROM w JOIN chunks c ON c.run_id = w.id LEFT JOIN outbox e ON e.chunk_id = c.id
+  WHERE c.snapshot_at BETWEEN w.since AND w.until OR e.state IN ('pending', 'dead') OR e.settled_at BETWEEN w.since AND w.until`,
+)
+const deleteRuns = forRows(['bigint'], ({ among }) => `DELETE FROM runs WHERE ${among('id')}`)
+const idOf = number('id')
+const runCursor: (row: Row) => RunCursor = record({ changedAt: number('changed_at'), id: idOf })

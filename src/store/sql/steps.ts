@@ -14,6 +14,7 @@ export type StepOf = readonly [sql: string, values: readonly StepValue[]]
  * each row. No rows: nothing runs.
  */
 export interface ForRows {
+  readonly types: readonly ColumnType[]
   readonly sqlite: string
   readonly postgres: string
 }
@@ -33,14 +34,47 @@ export interface Within {
   readonly isShared: boolean
 }
 
-export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision'
+/** `json`: long texts, or null. As elements of an array they would be escaped here and unescaped by the server, which is slow: they go as one list. */
+export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision' | 'json'
 
-/** `sql`: gets the source of the rows, for `INSERT INTO … ${rows}` or `… IN (${rows})`. */
-export function forRows(types: readonly ColumnType[], sql: (rows: string) => string): ForRows {
+/** U+001E, the record separator, is in no JSON text unescaped. */
+export const jsonSeparator = '\u001e'
+
+/** What the text of a statement for rows is made of. */
+export interface RowsText {
+  /** Their source, for `INSERT INTO … ${rows}`. */
+  readonly rows: string
+  /** The condition that these columns are one of the rows. */
+  readonly among: (...columns: readonly string[]) => string
+  /** Locks what is selected. */
+  readonly forUpdate: string
+}
+
+/** `sqlite`: the text for one row, where another one is quicker. */
+export function forRows(types: readonly ColumnType[], sql: (text: RowsText) => string, sqlite?: string): ForRows {
+  const columns = types.map((_, at) => `c${at + 1}`)
+  const arrays = types.map((type, at) =>
+    type === 'json' ? `string_to_array($${at + 1}, U&'\\001e')` : `$${at + 1}::${type}[]`,
+  )
+  const read = types.map((type, at) => (type === 'json' ? `nullif(${columns[at]}, '')` : columns[at]))
+  const rows = `SELECT ${read.join(', ')} FROM unnest(${arrays.join(', ')}) AS w (${columns.join(', ')})`
+  const own = types.map((_, at) => `?${at + 1}`)
   return {
-    sqlite: sql(`VALUES (${types.map((_, at) => `?${at + 1}`).join(', ')})`),
-    postgres: sql(`SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`),
+    types,
+    sqlite:
+      sqlite ??
+      sql({
+        rows: `VALUES (${own.join(', ')})`,
+        among: (...names) => names.map((name, at) => `${name} = ${own[at]}`).join(' AND '),
+        forUpdate: '',
+      }),
+    postgres: sql({ rows, among: (...names) => `(${names.join(', ')}) IN (${rows})`, forUpdate: 'FOR UPDATE' }),
   }
+}
+
+/** Thrown by steps to undo them and take them again: they conflicted with another replica. */
+export class Again extends Error {
+  override readonly message = 'it conflicted with another replica repeatedly'
 }
 
 export function each(statement: ForRows, rows: readonly (readonly StepValue[])[]): Step {
@@ -69,7 +103,7 @@ export function* lockNames(names: readonly string[], { isShared }: Within): Step
 
 const lock = forRows(
   ['text'],
-  rows => `
+  ({ rows }) => `
   SELECT pg_advisory_xact_lock(lock) FROM
     (SELECT DISTINCT hashtextextended(name, 0) AS lock FROM (${rows}) AS n (name) ORDER BY 1) AS locks`,
 )

@@ -1,11 +1,11 @@
 // Tombstones as JSON, with jobs as short rows: there are many, and they are stored for more than a year.
 import { number, text as textColumn, type Row } from './columns.ts'
 import { keyOf } from './run-rows.ts'
+import { forRows, type StepValue } from './steps.ts'
 import { storedJson } from './stored-json.ts'
 import type { Attempt } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RememberedJob, Tombstone } from '../../model/tombstone.ts'
-import type { Value } from './statements.ts'
 
 export interface StoredTombstone extends Tombstone {
   readonly prunedAt: number
@@ -13,14 +13,19 @@ export interface StoredTombstone extends Tombstone {
 
 export const selectTombstone = 'SELECT * FROM tombstones WHERE instance = ?1 AND pipeline_id = ?2'
 
-/** `rows`: those of `tombstoneValues`. */
-export function insertTombstones(rows: string): string {
-  return `
-    INSERT INTO tombstones (instance, pipeline_id, project_id, pruned_at, memory) ${rows}
-    ON CONFLICT (instance, pipeline_id) DO UPDATE SET pruned_at = excluded.pruned_at, memory = excluded.memory`
-}
+export const insertTombstones = forRows(
+  ['text', 'bigint', 'bigint', 'bigint', 'json'],
+  ({ rows }) => `
+  INSERT INTO tombstones (instance, pipeline_id, project_id, pruned_at, memory) ${rows}
+  ON CONFLICT (instance, pipeline_id) DO UPDATE SET pruned_at = excluded.pruned_at, memory = excluded.memory`,
+)
+/** Its rows are the keys of runs, which get rows again. */
+export const takeTombstones = forRows(
+  ['text', 'bigint'],
+  ({ among }) => `DELETE FROM tombstones WHERE ${among('instance', 'pipeline_id')} RETURNING *`,
+)
 
-export function tombstoneValues(tombstone: Tombstone, now: number): Value[] {
+export function tombstoneValues(tombstone: Tombstone, now: number): StepValue[] {
   const { key, projectId } = tombstone
   return [key.instance, key.pipelineId, projectId, now, tombstoneText(tombstone)]
 }

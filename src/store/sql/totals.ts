@@ -127,21 +127,24 @@ export function* moveTotals(increments: readonly ProjectIncrements[], { now, dam
 
 const insertProjects = forRows(
   ['text', 'bigint', 'text', 'text'],
-  rows => `
+  ({ rows }) => `
   INSERT INTO totals_projects (instance, project_id, profile, facts) ${rows}
   ON CONFLICT (instance, project_id) DO UPDATE SET profile = excluded.profile, facts = excluded.facts
   RETURNING id, instance, project_id`,
 )
-const selectKnown = forRows(['bigint', 'text'], rows => `SELECT * FROM totals WHERE (project, series) IN (${rows})`)
+const selectKnown = forRows(
+  ['bigint', 'text'],
+  ({ among }) => `SELECT * FROM totals WHERE ${among('project', 'series')}`,
+)
 const countSeries = forRows(
   ['bigint'],
-  rows => `
+  ({ among }) => `
   SELECT project, metric, shape, count(*) AS series FROM totals
-  WHERE project IN (${rows}) AND attributes <> '${overflowAttributes}' GROUP BY project, metric, shape`,
+  WHERE ${among('project')} AND attributes <> '${overflowAttributes}' GROUP BY project, metric, shape`,
 )
 const insertSeries = forRows(
   ['bigint', 'text', 'text', 'text', 'text', 'text', 'bigint'],
-  rows => `
+  ({ rows }) => `
   INSERT INTO totals (project, series, metric, attributes, shape, amount, started_at) ${rows}
   ON CONFLICT (project, series) DO UPDATE SET
     attributes = excluded.attributes, amount = excluded.amount, started_at = excluded.started_at`,

@@ -5,14 +5,16 @@
 import { number, record, type Row } from '../sql/columns.ts'
 import { headOf, keyOf } from '../sql/run-rows.ts'
 import { insertListings, listingOf, listingValues, type ListingValues } from '../read-models/listing.ts'
-import { loadJobs } from './run-rows.ts'
+import { loadJobs } from '../sql/run-jobs.ts'
+import { taken } from './steps.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
+import type { Job } from '../../model/job.ts'
 import type { Run } from '../../model/run.ts'
 
 export interface Listings {
   /** Within the transaction that writes the run. */
-  add(runId: number, run: Run, now: number): void
+  readonly add: (runId: number, run: Run, now: number) => void
   /** Within a transaction, after adding its runs: writes the listings if there are many, and answers true then. */
   listMany(): boolean
   /** To be called before reading lists. Throws StoreError. */
@@ -25,8 +27,6 @@ const changedAt = number('changed_at')
 /** Writing so many takes some milliseconds. */
 const many = 512
 
-const writeListing = insertListings('VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
-
 export function sqliteListings(db: Database, recent: RecentChunks): Listings {
   /** Listings by run. Valid if the row has the same version: another process may have written the run since. */
   const known = new Map<number, { readonly version: number; readonly values: ListingValues }>()
@@ -35,7 +35,8 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
   function valuesOf(row: Row): ListingValues | undefined {
     const head = headOf(row)
     const needsJobs = head.pipeline !== undefined && head.pipeline.times.createdAt === undefined
-    const jobs: Run['jobs'] = needsJobs ? loadJobs(db, recent, row, 'all') : new Map()
+    const wanted = { run: row, jobs: 'all' as const }
+    const jobs = needsJobs ? taken(db, loadJobs([wanted], recent.recallOfRun)).jobs(row) : new Map<number, Job>()
     const listing = listingOf({ ...head, jobs }, changedAt(row))
     return listing && listingValues(listing)
   }
@@ -49,7 +50,7 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
     const waiting = db.prepare('SELECT run_id, version FROM unlisted_runs ORDER BY run_id LIMIT ?').all(many)
     const runOf = db.prepare('SELECT * FROM runs WHERE id = ?')
     const isThere = db.prepare('SELECT 1 FROM runs WHERE id = ?')
-    const write = db.prepare(writeListing)
+    const write = db.prepare(insertListings.sqlite)
     const done = db.prepare('DELETE FROM unlisted_runs WHERE run_id = ?')
     for (const { id, version } of waiting.map(unlisted)) {
       const remembered = known.get(id)

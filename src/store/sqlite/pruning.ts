@@ -1,15 +1,13 @@
 // Pruning on SQLite: small transactions, and free pages returned to the file system.
-import { loadRemembered } from './run-rows.ts'
-import { chunksInUse, pruneEvents, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
+import { pruneEvents, pruneRuns, pruneStatements } from '../sql/pruning.ts'
 import { number, optional } from '../sql/columns.ts'
 import { sqliteStatements } from './statements.ts'
-import { tombstoneOfRow } from '../sql/run-rows.ts'
-import { writeTombstone } from './tombstones.ts'
+import { taken, withinOf } from './steps.ts'
 import type { Database } from './database.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendTaking } from './trend-taking.ts'
-import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
+import type { Pruning } from '../ports/pruning.ts'
 
 /** By what decides whether it is pruned. */
 const selectNewest = `
@@ -37,7 +35,11 @@ export function sqlitePruning(
     ...shared,
     runs: async (before, limit, from) => {
       if (mayPruneNewest(before)) trends.writeAhead()
-      return db.transaction(() => pruneRuns(db, recent, before, limit, from))
+      return db.transaction(() => {
+        const done = taken(db, pruneRuns(before, limit, from, recent.recallOfRun, withinOf(db)))
+        if (done.pruned > 0) moveBack(db, recent)
+        return done
+      })
     },
     events: async (before, limit) => {
       if (mayPruneNewest(before)) trends.writeAhead()
@@ -60,36 +62,6 @@ export function sqlitePruning(
     fullness: async () => fullness(),
     giveBack: async () => db.giveBack(pagesPerStep),
   }
-}
-
-function pruneRuns(
-  db: Database,
-  recent: RecentChunks,
-  before: number,
-  limit: number,
-  from: RunCursor | undefined,
-): RunsPruned {
-  const now = db.now()
-  const rows = db.prepare(selectAtRest('*')).all(before, from?.changedAt ?? -1, from?.id ?? -1, limit)
-  const isBusy = db.prepare(`SELECT 1 ${chunksInUse('c.run_id = ?1')} LIMIT 1`)
-  let pruned = 0
-  let remembered = 0
-  for (const row of rows) {
-    const { id } = runCursor(row)
-    if (isBusy.get(id, before, now) !== undefined) continue
-    const read = tombstoneOfRow(db.damaged, row, () => loadRemembered(db, recent, row))
-    if (read === undefined) continue
-    const { tombstone } = read
-    if (tombstone !== undefined) {
-      writeTombstone(db, tombstone, now)
-      remembered += 1
-    }
-    db.prepare('DELETE FROM runs WHERE id = ?').run(id)
-    pruned += 1
-  }
-  if (pruned > 0) moveBack(db, recent)
-  const last = rows.length < limit ? undefined : rows.at(-1)
-  return { pruned, remembered, next: last && runCursor(last) }
 }
 
 const lastOf = number('last')

@@ -19,7 +19,7 @@ export interface RecentChunks {
   /** Undefined if it is not cached. */
   recall(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
-  recallOfRun(id: number): Chunk | undefined
+  readonly recallOfRun: (id: number) => Chunk | undefined
   /** Recalls it for one of those who need it. It is forgotten after the last; an entry that is sent again counts again. */
   take(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
