@@ -8,7 +8,9 @@ import { createReadLog } from '../platform/job-log/read-log.ts'
 import { createReadReport } from '../platform/reports/read-report.ts'
 import { createReportReading, type ReportReading } from '../enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../enrichment/read-spans.ts'
-import { createTestReading, type TestReading } from '../enrichment/read-tests.ts'
+import { createReadSpans } from '../platform/reports/read-spans.ts'
+import { createTestReports } from '../platform/reports/read-tests.ts'
+import { createTestReading, maxTestSpans, type TestReading } from '../enrichment/read-tests.ts'
 import { derivedSpanIds } from '../telemetry/otlp/derived-ids.ts'
 import { elapsed } from '../lib/clock.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
@@ -49,12 +51,15 @@ export function startJobReader(
     isSlow: createSlowness(views.trends, () => clock.now()),
   })
   const jobTests = createTestReading({
-    ...{ client, capabilities, runs, memory: tests, spans: config.testsSpans, redactText },
+    ...{ capabilities, runs, memory: tests, spans: config.testsSpans },
+    tests: createTestReports({
+      ...{ client, redactText, longestText: config.attributes.valueLengthLimit },
+      keptCases: config.testsSpans === 'cases' ? maxTestSpans : 0,
+    }),
     sections: ({ key }, job) =>
       isChosen(rules.sections, job, true)
         ? views.sections(key, 1, job.id).then(all => all.flatMap(({ sections = [] }) => sections))
         : undefined,
-    longestText: config.attributes.valueLengthLimit,
     onReplaced: ({ message }) =>
       log.warn(
         `test reports are read as the platform has parsed them, as it does not hand out their artifacts: ${message}`,
@@ -70,9 +75,13 @@ export function startJobReader(
     }),
     onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
   })
+  const { spans: paths = [] } = config.job
+  const readSpans =
+    paths.length === 0
+      ? undefined
+      : createReadSpans({ client, paths, redactText, longestText: config.attributes.valueLengthLimit })
   const jobSpans = createSpanReading({
-    ...{ client, paths: config.job.spans ?? [], spanIds: derivedSpanIds, runs, redactText },
-    longestText: config.attributes.valueLengthLimit,
+    ...{ readSpans, spanIds: derivedSpanIds, runs },
     onFault: (message, facts) => warn('spans', `spans of a job cannot be read: ${message}`, facts),
   })
   const jobReader = createJobReader({

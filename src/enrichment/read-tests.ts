@@ -1,31 +1,22 @@
-// Reads a job's test report: its JUnit artifact, or, if the platform does not serve that, the report that the platform has parsed.
+// Reads a job's test report: its own, or, if the platform does not serve that, the report that the platform has parsed.
 import { splitTests, type FlakyTest } from '../model/job-tests.ts'
-import { jobGroupOf, readTestReport } from '../platform/reports/test-report-json.ts'
 import { newestByName } from '../model/attempt.ts'
-import { createTestCollector } from '../platform/reports/test-collector.ts'
+import { insideJobOf } from '../model/inside-chunks.ts'
 import { PlatformError, type CallOptions } from '../platform/port.ts'
-import type { RestClient } from '../platform/rest/client.ts'
-import { readJunit, type ReadTests } from '../platform/reports/junit.ts'
-import { reportCaps } from '../platform/reports/caps.ts'
-import { ReportFault } from '../platform/reports/report-fault.ts'
-import { runsScript } from '../platform/job-log/runner-sections.ts'
 import { testArtifact } from '../model/observation.ts'
 import { testSpans } from '../model/test-layout.ts'
-import { cleanTests } from './clean-tests.ts'
-import { maxSecret, type RedactText } from '../platform/text-redaction.ts'
 import type { Asked, Capabilities } from './capability.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
 import type { JobReading } from './job-reading.ts'
+import type { PipelineTests, TestReports, TestsRead } from '../platform/port/inside.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
-import type { RestTestReport } from '../platform/reports/test-report-json.ts'
 import type { Run } from '../model/run.ts'
-import { type Section } from '../model/inside.ts'
-import { insideJobOf } from '../model/inside-chunks.ts'
+import type { Section } from '../model/inside.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 
 export interface TestReadingOptions {
-  readonly client: Pick<RestClient, 'jobArtifact' | 'testReport'>
+  readonly tests: TestReports
   readonly capabilities: Capabilities
   readonly memory: Pick<TestMemory, 'record'>
   readonly runs: Pick<Runs, 'get'>
@@ -36,9 +27,6 @@ export interface TestReadingOptions {
   readonly onReplaced: (refusal: PlatformError) => void
   /** The sections of a job's log that were read; undefined: those of this job never are. */
   readonly sections: (chunk: Chunk, job: JobSnapshot) => Promise<readonly Section[]> | undefined
-  readonly redactText: RedactText
-  /** Longest message or stack trace that is exported, UTF-16 units. */
-  readonly longestText: number
 }
 
 /** Counted since start. */
@@ -64,12 +52,13 @@ export interface TestReading {
 
 /** Records of flaky tests of one job. */
 const mostFlaky = 100
-const mostSpans = 1_000
+/** Spans of the tests of one job. */
+export const maxTestSpans = 1_000
 /** The log of the same job is read at the same time: its sections say when the tests ran, ms. */
 const sectionsIn = 1_000
 
 export function createTestReading(options: TestReadingOptions): TestReading {
-  const { client, capabilities, memory, runs, spans, redactText } = options
+  const { tests, capabilities, memory, runs, spans } = options
   const counters: TestCounters = {
     ...{
       reports: 0,
@@ -82,12 +71,8 @@ export function createTestReading(options: TestReadingOptions): TestReading {
       flaky: 0,
     },
   }
-  const kept = {
-    longestText: options.longestText + maxSecret,
-    keptCases: spans === 'cases' ? mostSpans : 0,
-  }
   /** The last pipeline's report: its jobs usually come one after the other. */
-  let latest: { readonly name: string; readonly known: Promise<PlatformTests> } | undefined
+  let latest: { readonly name: string; readonly known: Promise<KnownTests> } | undefined
   let wasReplaced = false
 
   const read: JobReading = async ({ chunk, tries }, job, call) => {
@@ -95,31 +80,25 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     if (sections?.length === 0 && tries === 0) return { as: 'early', ms: sectionsIn, isUnasked: true }
     const found = await reportOf(chunk, job, call)
     if (found === undefined) return { as: 'read', insides: [] }
-    const { report, outcomes } = await cleanTests(found, redactText, options.longestText)
-    const flaky = await remembered(chunk, job, outcomes)
+    const { report } = found
+    const flaky = await remembered(chunk, job, found.outcomes)
     count(report, flaky)
     const { totals, dropped, fault, suites, failures } = report
-    const placed = spans === 'none' ? [] : testSpans(suites, job, sections && scriptOf(sections), mostSpans)
+    const placed = spans === 'none' ? [] : testSpans(suites, job, sections?.findLast(tests.isScript), maxTestSpans)
     const suiteSeconds = suites.flatMap(({ seconds }) => seconds ?? [])
     const summary = { totals, dropped, suiteSeconds, ...(fault && { fault }) }
     const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
     return { as: 'read', insides: parts.map(tests => ({ job: insideJobOf(job), tests })) }
   }
 
-  async function reportOf(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {
-    if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return unread()
+  async function reportOf(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<TestsRead | undefined> {
     const asked: Asked = { what: 'junit', project: chunk.project.id, path: chunk.project.path }
     let refusal: PlatformError | undefined
     if (await capabilities.mayAsk(asked)) {
       try {
-        const found = await client.jobArtifact(chunk.project.id, job.id, testArtifact, call, async body =>
-          readJunit(body, { ...kept, maxSeconds: maxSecondsOf(job) }),
-        )
-        if (found.report.fault?.reason !== 'archive') {
-          await capabilities.answered(asked)
-          return found
-        }
-        refusal = archiveError(job)
+        const found = await tests.ofJob(chunk.project.id, job, call)
+        await capabilities.answered(asked)
+        return found
       } catch (error) {
         if (!(error instanceof PlatformError && isRefusal(error))) throw error
         refusal = error
@@ -143,22 +122,21 @@ export function createTestReading(options: TestReadingOptions): TestReading {
    * The platform has one report for a pipeline, in which parallel jobs (`rspec 1/3`, `rspec 2/3`) are one suite. The suite is exported once: with the
    * first of these jobs that has a report.
    */
-  async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {
+  async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<TestsRead | undefined> {
     if (job.retried) return undefined
     const { project, key, attempt } = chunk
     const name = `${project.id} ${key.pipelineId} ${attempt}`
     if (latest?.name !== name) {
-      const asked = Promise.all([client.testReport(project.id, key.pipelineId, call), runs.get(key)])
-      latest = { name, known: asked.then(([report, known]) => ({ report, first: firstOfGroups(known?.run, attempt) })) }
+      const asked = Promise.all([tests.ofPipeline(project.id, key.pipelineId, call), runs.get(key)])
+      latest = {
+        name,
+        known: asked.then(([report, known]) => ({ report, first: firstOfGroups(known?.run, attempt, tests.groupOf) })),
+      }
     }
     const { known } = latest
-    const group = jobGroupOf(job.name ?? '')
     try {
       const { report, first } = await known
-      if ((first.get(group) ?? job.id) !== job.id) return undefined
-      // Parallel jobs share it: how long all of them took together is not known.
-      const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
-      return await readTestReport(report, group, { ...kept, mostCases: reportCaps.cases, maxSeconds })
+      return (first.get(tests.groupOf(job.name ?? '')) ?? job.id) === job.id ? await report.of(job) : undefined
     } catch (error) {
       latest = undefined
       throw error
@@ -168,7 +146,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   async function remembered(
     chunk: Chunk,
     job: JobSnapshot,
-    outcomes: ReadTests['outcomes'],
+    outcomes: TestsRead['outcomes'],
   ): Promise<readonly FlakyTest[]> {
     const { project, key, pipeline } = chunk
     const revision = pipeline.facts.sha
@@ -183,7 +161,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     return flaky
   }
 
-  function count({ totals, dropped, failures, fault }: ReadTests['report'], flaky: readonly FlakyTest[]): void {
+  function count({ totals, dropped, failures, fault }: TestsRead['report'], flaky: readonly FlakyTest[]): void {
     if (fault === undefined) counters.reports += 1
     else counters.faults.set(fault.reason, (counters.faults.get(fault.reason) ?? 0) + 1)
     counters.cases += totals.total
@@ -197,8 +175,8 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   return { read, counters }
 }
 
-interface PlatformTests {
-  readonly report: RestTestReport
+interface KnownTests {
+  readonly report: PipelineTests
   /** By the name of parallel jobs: the first one with a report that was not retried. */
   readonly first: ReadonlyMap<string, number>
 }
@@ -208,17 +186,7 @@ function isRefusal({ status, kind, isOfTheApi }: PlatformError): boolean {
   return status === 400 || kind === 'not-found' || isOfTheApi
 }
 
-/** The section that ran the job's script. */
-function scriptOf(sections: readonly Section[]): Section | undefined {
-  return sections.findLast(({ kind, name }) => kind === 'runner' && runsScript(name))
-}
-
-/** Above this a time in the job's report cannot be: some reports add up what ran in parallel, so it may be longer than the job. */
-function maxSecondsOf({ start, end }: JobSnapshot): number {
-  return 10 * Math.max(1, (end - start) / 1_000)
-}
-
-function firstOfGroups(run: Run | undefined, attempt: number): PlatformTests['first'] {
+function firstOfGroups(run: Run | undefined, attempt: number, groupOf: TestReports['groupOf']): KnownTests['first'] {
   const first = new Map<string, number>()
   if (run === undefined) return first
   const newest = newestByName(run)
@@ -226,27 +194,13 @@ function firstOfGroups(run: Run | undefined, attempt: number): PlatformTests['fi
     const { name = '', artifactSizes = {} } = record.facts
     if (snapshot?.attempt !== attempt || newest.get(name) !== id || !Object.hasOwn(artifactSizes, testArtifact))
       continue
-    const group = jobGroupOf(name)
+    const group = groupOf(name)
     first.set(group, Math.min(id, first.get(group) ?? id))
   }
   return first
 }
 
-/** For a report that is not requested. */
-function unread(): ReadTests {
-  const collector = createTestCollector({ mostCases: 0, longestText: 0, keptCases: 0 })
-  return collector.collected(new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`))
-}
-
 /** `rspec 2/3` as `rspec`: which tests run in which part may change. */
 function withoutNumber(name: string): string {
   return name.replace(/ \d+\/\d+$/, '')
-}
-
-function archiveError({ id }: JobSnapshot): PlatformError {
-  return new PlatformError({
-    kind: 'unexpected-answer',
-    what: `The platform answered with an archive instead of the test report of job ${id}.`,
-    remedy: "It is too old to serve reports by type; the platform's own parsed report is used.",
-  })
 }

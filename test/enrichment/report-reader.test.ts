@@ -8,6 +8,7 @@ import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
 import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
+import { createReadSpans } from '../../src/platform/reports/read-spans.ts'
 import { createReadReport } from '../../src/platform/reports/read-report.ts'
 import { createReportReading, type ReportReading } from '../../src/enrichment/read-report.ts'
 import { createSpanReading, type SpanReading } from '../../src/enrichment/read-spans.ts'
@@ -86,9 +87,11 @@ describe('the other reports of jobs, and their own spans', () => {
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
     spans = createSpanReading({
-      ...{ client, paths, spanIds: derivedSpanIds, runs: store.runs },
-      redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
-      longestText: 4_096,
+      ...{ spanIds: derivedSpanIds, runs: store.runs },
+      readSpans: createReadSpans({
+        ...{ client, paths, longestText: 4_096 },
+        redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
+      }),
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
     reader = newReader()

@@ -10,7 +10,8 @@ import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { createTestReading, type TestReading } from '../../src/enrichment/read-tests.ts'
+import { createTestReports } from '../../src/platform/reports/read-tests.ts'
+import { createTestReading, maxTestSpans, type TestReading } from '../../src/enrichment/read-tests.ts'
 import { startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { encodeLogs, encodeTraces, logsAsJson, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
@@ -91,14 +92,11 @@ describe('the tests of jobs', () => {
     const { jobReads: queue, runs, tests: memory, repositories } = store
     const { refusedEndpoints } = repositories
     tests = createTestReading({
-      ...{
-        client,
-        runs,
-        memory,
-        spans,
-        longestText: 4_096,
+      ...{ runs, memory, spans },
+      tests: createTestReports({
+        ...{ client, longestText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
         redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
-      },
+      }),
       capabilities: createCapabilities(refusedEndpoints, client.instance),
       sections: ({ key }, { id }) =>
         hasSections

@@ -5,7 +5,7 @@ import { createTestCollector } from './test-collector.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
 import { textOf } from './unpack.ts'
-import type { TestOutcomes, TestReport } from '../../model/test-report.ts'
+import type { TestsRead } from '../port/inside.ts'
 
 export interface TestReadOptions {
   /** Longest message or stack trace that is kept, UTF-16 units. */
@@ -17,13 +17,8 @@ export interface TestReadOptions {
   readonly caps?: ReportCaps | undefined
 }
 
-export interface ReadTests {
-  readonly report: TestReport
-  readonly outcomes: TestOutcomes
-}
-
 /** `source`: the artifact's bytes, a gzip of one document or more. Rejects only with what the source itself throws. */
-export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<ReadTests> {
+export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<TestsRead> {
   const { caps = reportCaps, ...kept } = options
   const collector = createTestCollector({ ...kept, mostCases: caps.cases })
   const cases = createJunitCases(collector, caps)

@@ -6,6 +6,7 @@ import { faultOf, ReportFault } from './report-fault.ts'
 import { reportCaps } from './caps.ts'
 import { otlpSpan, type OtlpSpan } from './otlp-shapes.ts'
 import { textOf } from './unpack.ts'
+import type { SpanCounts } from '../port/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
@@ -20,18 +21,6 @@ const idsPerTurn = 1_000
 const pathOfSpans = ['resourceSpans', each, 'scopeSpans', each, 'spans', each]
 /** How far the clock of a job's machine may be off, ms. */
 const tolerance = 3_600_000
-
-export interface SpanCounts {
-  kept: number
-  /** Not a valid OTLP span. */
-  invalid: number
-  /** More than an hour outside of the job, or its end is before its start. */
-  misplaced: number
-  /** Its id is that of an earlier one, or one that we derive for a span of the run. */
-  repeated: number
-  /** Beyond the limit for a job. */
-  beyond: number
-}
 
 export interface SpanCollector {
   /** Reads one file; answers the fault that ended it early. Rejects only with what the source itself throws. */

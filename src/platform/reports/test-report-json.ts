@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { maybe, wireList, wireText } from '../rest/wire-field.ts'
 import { createTestCollector, type CollectorOptions, type ReportedCase } from './test-collector.ts'
 import { ReportFault } from './report-fault.ts'
-import type { ReadTests } from './junit.ts'
+import type { TestsRead } from '../port/inside.ts'
 
 /** All other statuses count as passed: `success`, and future ones. */
 const results = { failed: 'fail', error: 'error', skipped: 'skip' } as const
@@ -52,7 +52,7 @@ export async function readTestReport(
   report: RestTestReport,
   job: string,
   options: CollectorOptions,
-): Promise<ReadTests | undefined> {
+): Promise<TestsRead | undefined> {
   for await (const item of inTurns(report.test_suites)) {
     const suite = testSuite.safeParse(item).data
     if (suite?.name === job) return readSuite(suite, options)
@@ -60,7 +60,7 @@ export async function readTestReport(
   return undefined
 }
 
-async function readSuite(suite: z.infer<typeof testSuite>, options: CollectorOptions): Promise<ReadTests> {
+async function readSuite(suite: z.infer<typeof testSuite>, options: CollectorOptions): Promise<TestsRead> {
   const collector = createTestCollector(options)
   collector.beginSuite({ name: suite.name, seconds: suite.total_time })
   for await (const item of inTurns(suite.test_cases)) {

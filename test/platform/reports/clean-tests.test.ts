@@ -1,8 +1,8 @@
 // The texts of a test report are redacted before they are cut, and in turns, so that reading one never keeps the thread from its other work.
 import { expect, it } from 'vitest'
-import { cleanTests } from '../../src/enrichment/clean-tests.ts'
-import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../src/platform/text-redaction.ts'
-import { readJunit } from '../../src/platform/reports/junit.ts'
+import { cleanTests } from '../../../src/platform/reports/clean-tests.ts'
+import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../../src/platform/text-redaction.ts'
+import { readJunit } from '../../../src/platform/reports/junit.ts'
 
 const secret = 'glpat-abcdefghijklmnopqrst'
 const redactText = createTextRedaction([])

@@ -1,17 +1,17 @@
 // Redacts secrets and e-mail addresses in all texts of a test report, and then cuts them, before any of it is stored or exported. Tests are distinguished
 // by their names before that. Other work gets its turns meanwhile.
-import { inTurns, redactedTo, type RedactText } from '../platform/text-redaction.ts'
-import { maxTestName } from '../platform/reports/test-name.ts'
-import { maxWords } from '../platform/reports/junit-cases.ts'
-import type { ReadTests } from '../platform/reports/junit.ts'
-import type { TestName, TestSuite } from '../model/test-report.ts'
+import { inTurns, redactedTo, type RedactText } from '../text-redaction.ts'
+import { maxTestName } from './test-name.ts'
+import { maxWords } from './junit-cases.ts'
+import type { TestsRead } from '../port/inside.ts'
+import type { TestName, TestSuite } from '../../model/test-report.ts'
 
 /** `longest`: of a message or a stack trace, UTF-16 units. */
 export async function cleanTests(
-  { report, outcomes }: ReadTests,
+  { report, outcomes }: TestsRead,
   redactText: RedactText,
   longest: number,
-): Promise<ReadTests> {
+): Promise<TestsRead> {
   const [cleanName, cleanText] = [maxTestName, Math.min(longest, maxWords)].map(limit =>
     inTurns(text => redactedTo(limit, text, redactText)),
   ) as [Clean, Clean]

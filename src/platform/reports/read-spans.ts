@@ -1,0 +1,79 @@
+// Reads spans that a job has written into artifacts, at the configured paths, with one request for each.
+import { createSpanCollector } from './own-spans.ts'
+import { PlatformError } from '../port.ts'
+import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../text-redaction.ts'
+import type { OwnAttributes, OwnLink, OwnSpan, OwnValue } from '../../model/own-span.ts'
+import type { ReadSpans, SpansRead } from '../port/inside.ts'
+import type { RestClient } from '../rest/client.ts'
+
+/** The longest text, whatever the configuration says, UTF-16 units. */
+const maxText = 64 * 1024
+
+export interface ReadSpansOptions {
+  readonly client: Pick<RestClient, 'jobArtifactFile'>
+  readonly paths: readonly string[]
+  readonly redactText: RedactText
+  /** Longest text that is exported, UTF-16 units. */
+  readonly longestText: number
+}
+
+export function createReadSpans({ client, paths, redactText, longestText }: ReadSpansOptions): ReadSpans {
+  const limit = Math.min(longestText, maxText)
+  const clean: Clean = (text, key) =>
+    redactedTo(limit, text, key === undefined ? redactText : one => redactedValue(key, one, redactText))
+  return async (projectId, job, takenIds, call) => {
+    const collector = createSpanCollector(job)
+    const files: SpansRead['files'][number][] = []
+    for (const path of paths) {
+      const found = await client
+        .jobArtifactFile(projectId, job.id, path, call, async body => ({
+          fault: await collector.read(body, path.endsWith('.jsonl')),
+        }))
+        .catch(nothingThere)
+      if (found !== undefined) files.push({ path, fault: found.fault })
+    }
+    if (collector.counts.kept > 0) await collector.withoutIds(await takenIds())
+    const spans: OwnSpan[] = []
+    const turn = redactionTurns()
+    for (const span of collector.spans()) spans.push(await cleanSpan(span, clean, turn))
+    return { spans, counts: collector.counts, files }
+  }
+}
+
+/** Swallows the error if only the file is missing. A missing project or endpoint is passed on. */
+function nothingThere(error: unknown): undefined {
+  const isOfFile = error instanceof PlatformError && error.kind === 'not-found' && !error.isOfTheApi
+  if (!isOfFile || /project/i.test(error.said ?? '')) throw error
+}
+
+/** Redacts a text, if it is a value with its key, and then cuts it. */
+type Clean = (text: string, key?: string) => string
+
+async function cleanSpan(span: OwnSpan, cleanOne: Clean, turn: (text: string) => Promise<void>): Promise<OwnSpan> {
+  const { message } = span
+  const text: (...one: Parameters<Clean>) => Promise<string> = async (one, key) => {
+    await turn(one)
+    return cleanOne(one, key)
+  }
+  const valueOf = async (key: string, value: OwnValue): Promise<OwnValue> => {
+    if (typeof value === 'string') return text(value, key)
+    if (!Array.isArray(value)) return value
+    const values: string[] = []
+    for (const one of value) values.push(await text(String(one), key))
+    return values
+  }
+  const clean = async (attributes: OwnAttributes): Promise<OwnAttributes> => {
+    const all: [string, OwnValue][] = []
+    for (const [key, value] of attributes) all.push([await text(key), await valueOf(key, value)])
+    return all
+  }
+  const events: NonNullable<OwnSpan['events']>[number][] = []
+  for (const event of span.events ?? [])
+    events.push({ ...event, name: await text(event.name), attributes: await clean(event.attributes) })
+  const links: OwnLink[] = []
+  for (const link of span.links ?? []) links.push({ ...link, attributes: await clean(link.attributes) })
+  return {
+    ...{ ...span, name: await text(span.name), attributes: await clean(span.attributes), events, links },
+    ...(message !== undefined && { message: await text(message) }),
+  }
+}

@@ -1,0 +1,72 @@
+// Reads the tests of a job: its JUnit artifact, or the report that the platform has parsed. Their texts are redacted.
+import { cleanTests } from './clean-tests.ts'
+import { createTestCollector } from './test-collector.ts'
+import { jobGroupOf, readTestReport } from './test-report-json.ts'
+import { maxSecret, type RedactText } from '../text-redaction.ts'
+import { PlatformError } from '../port.ts'
+import { readJunit } from './junit.ts'
+import { reportCaps } from './caps.ts'
+import { ReportFault } from './report-fault.ts'
+import { runsScript } from '../job-log/runner-sections.ts'
+import { testArtifact } from '../../model/observation.ts'
+import type { JobSnapshot } from '../../model/chunk.ts'
+import type { RestClient } from '../rest/client.ts'
+import type { TestReports, TestsRead } from '../port/inside.ts'
+
+export interface TestReportsOptions {
+  readonly client: Pick<RestClient, 'jobArtifact' | 'testReport'>
+  readonly redactText: RedactText
+  /** Longest message or stack trace that is exported, UTF-16 units. */
+  readonly longestText: number
+  /** Cases that are kept with their times. */
+  readonly keptCases: number
+}
+
+export function createTestReports({ client, redactText, longestText, keptCases }: TestReportsOptions): TestReports {
+  const kept = { longestText: longestText + maxSecret, keptCases }
+  const clean = async (tests: TestsRead): Promise<TestsRead> => cleanTests(tests, redactText, longestText)
+  return {
+    ofJob: async (projectId, job, call) => {
+      if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return unread()
+      const found = await client.jobArtifact(projectId, job.id, testArtifact, call, async body =>
+        readJunit(body, { ...kept, maxSeconds: maxSecondsOf(job) }),
+      )
+      if (found.report.fault?.reason === 'archive') throw archiveError(job)
+      return clean(found)
+    },
+    ofPipeline: async (projectId, pipelineId, call) => {
+      const report = await client.testReport(projectId, pipelineId, call)
+      return {
+        of: async job => {
+          const group = jobGroupOf(job.name ?? '')
+          // Parallel jobs share it: how long all of them took together is not known.
+          const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
+          const found = await readTestReport(report, group, { ...kept, mostCases: reportCaps.cases, maxSeconds })
+          return found && clean(found)
+        },
+      }
+    },
+    groupOf: jobGroupOf,
+    isScript: ({ kind, name }) => kind === 'runner' && runsScript(name),
+  }
+}
+
+/** Above this a time in the job's report cannot be: some reports add up what ran in parallel, so it may be longer than the job. */
+function maxSecondsOf({ start, end }: JobSnapshot): number {
+  return 10 * Math.max(1, (end - start) / 1_000)
+}
+
+/** For a report that is not requested. */
+function unread(): TestsRead {
+  const collector = createTestCollector({ mostCases: 0, longestText: 0, keptCases: 0 })
+  return collector.collected(new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`))
+}
+
+function archiveError({ id }: JobSnapshot): PlatformError {
+  return new PlatformError({
+    kind: 'unexpected-answer',
+    isOfTheApi: true,
+    what: `The platform answered with an archive instead of the test report of job ${id}.`,
+    remedy: "It is too old to serve reports by type; the platform's own parsed report is used.",
+  })
+}
