@@ -31,143 +31,121 @@ interface Check {
   readonly ofListeners?: true
 }
 
+/** A check whose fault is the same sentence for every configuration, or depends on it. */
+function wrongIf(
+  of: readonly string[],
+  isWrong: (config: Config) => boolean,
+  what: string | ((config: Config) => string),
+  remedy: string,
+): Check {
+  const sentence = typeof what === 'string' ? () => what : what
+  return { of, find: config => (isWrong(config) ? { what: sentence(config), remedy } : undefined) }
+}
+
+const setToken = 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).'
+const hasToken = ({ platform }: Config): boolean => platform.token.current() !== undefined
+const isPolled = ({ poll }: Config): boolean => (poll.projects ?? []).length + (poll.groups ?? []).length > 0
+const readsHooks = ({ redelivery, watchHooks }: Config): boolean => redelivery || watchHooks
+
 const checks: readonly Check[] = [
   {
     of: ['tls.cert_file', 'tls.key_file'],
     find: ({ tls }) => wrongPair(['tls.cert_file', tls.certFile], ['tls.key_file', tls.keyFile]),
   },
+  wrongIf(
+    ['webhook.require_signature', 'webhook.signing_token'],
+    ({ webhook }) => webhook.requireSignature && webhook.signingToken.current() === undefined,
+    'Signatures are required, but no signing token is configured to verify them.',
+    'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN).',
+  ),
   {
-    of: ['webhook.require_signature', 'webhook.signing_token'],
-    find: ({ webhook }) => {
-      if (!webhook.requireSignature || webhook.signingToken.current() !== undefined) return undefined
-      return {
-        what: 'Signatures are required, but no signing token is configured to verify them.',
-        remedy: 'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN).',
-      }
-    },
-  },
-  {
-    of: ['listen', 'webhook.token', 'webhook.signing_token'],
+    ...wrongIf(
+      ['listen', 'webhook.token', 'webhook.signing_token'],
+      ({ listen, webhook }) =>
+        !isLoopback(listen) && (webhook.token.current() ?? webhook.signingToken.current()) === undefined,
+      ({ listen }) =>
+        `Anyone who can reach ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
+      'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
+        'or listen on a loopback address such as 127.0.0.1:8080.',
+    ),
     ofListeners: true,
-    find: ({ listen, webhook }) => {
-      if (isLoopback(listen)) return undefined
-      if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return undefined
-      return {
-        what: `Anyone who can reach ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
-        remedy:
-          'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
-          'or listen on a loopback address such as 127.0.0.1:8080.',
-      }
-    },
   },
+  wrongIf(
+    ['reports', 'dotenv_keys'],
+    ({ reports, dotenvKeys = [] }) => reports.includes('dotenv') && dotenvKeys.length === 0,
+    'Dotenv reports are enabled, but no key is allowed to be exported.',
+    'List the keys in dotenv_keys (PIPESPAN_DOTENV_KEYS), or remove dotenv from reports (PIPESPAN_REPORTS).',
+  ),
+  wrongIf(
+    ['platform.token', 'platform.url'],
+    config => hasToken(config) && config.platform.url === undefined,
+    'A platform token is set, but no platform URL.',
+    'Set platform.url (PIPESPAN_PLATFORM_URL).',
+  ),
+  wrongIf(
+    ['poll.projects', 'poll.groups', 'poll.mine', 'redelivery', 'watch_hooks', 'platform.token'],
+    config => (isPolled(config) || config.poll.mine || readsHooks(config)) && !hasToken(config),
+    'Polling and redelivery need a token with the scope read_api.',
+    setToken,
+  ),
+  wrongIf(
+    ['audit', 'platform.token'],
+    config => (config.audit ?? []).length > 0 && !hasToken(config),
+    'Audit events need a token that can read them.',
+    setToken,
+  ),
+  wrongIf(
+    ['redelivery', 'watch_hooks', 'public_url', 'poll.projects', 'poll.groups'],
+    config => readsHooks(config) && config.publicUrl === undefined,
+    "Redelivery needs the daemon's public URL to recognize its own webhooks.",
+    'Set public_url (PIPESPAN_PUBLIC_URL).',
+  ),
+  wrongIf(
+    ['redelivery', 'watch_hooks', 'public_url', 'poll.projects', 'poll.groups'],
+    config => readsHooks(config) && config.publicUrl !== undefined && !isPolled(config),
+    ({ redelivery }) =>
+      `${redelivery ? 'Redelivery' : 'watch_hooks'} reads the webhooks of polled projects and groups, but none are configured.`,
+    'Set poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS).',
+  ),
   {
-    of: ['reports', 'dotenv_keys'],
-    find: ({ reports, dotenvKeys = [] }) => {
-      if (!reports.includes('dotenv') || dotenvKeys.length > 0) return undefined
-      return {
-        what: 'Dotenv reports are enabled, but no key is allowed to be exported.',
-        remedy:
-          'List the keys in dotenv_keys (PIPESPAN_DOTENV_KEYS), or remove dotenv from reports (PIPESPAN_REPORTS).',
-      }
-    },
-  },
-  {
-    of: ['platform.token', 'platform.url'],
-    find: ({ platform }) =>
-      platform.token.current() === undefined || platform.url !== undefined
-        ? undefined
-        : {
-            what: 'A platform token is set, but no platform URL.',
-            remedy: 'Set platform.url (PIPESPAN_PLATFORM_URL).',
-          },
-  },
-  {
-    of: ['poll.projects', 'poll.groups', 'poll.mine', 'redelivery', 'watch_hooks', 'platform.token'],
-    find: ({ poll, redelivery, watchHooks, platform }) => {
-      const asks =
-        (poll.projects ?? []).length > 0 || (poll.groups ?? []).length > 0 || poll.mine || redelivery || watchHooks
-      return !asks || platform.token.current() !== undefined
-        ? undefined
-        : {
-            what: 'Polling and redelivery need a token with the scope read_api.',
-            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).',
-          }
-    },
-  },
-  {
-    of: ['audit', 'platform.token'],
-    find: ({ audit, platform }) =>
-      (audit ?? []).length === 0 || platform.token.current() !== undefined
-        ? undefined
-        : {
-            what: 'Audit events need a token that can read them.',
-            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).',
-          },
-  },
-  {
-    of: ['redelivery', 'watch_hooks', 'public_url', 'poll.projects', 'poll.groups'],
-    find: ({ redelivery, watchHooks, publicUrl, poll }) => {
-      if (!redelivery && !watchHooks) return undefined
-      if (publicUrl === undefined) {
-        return {
-          what: "Redelivery needs the daemon's public URL to recognize its own webhooks.",
-          remedy: 'Set public_url (PIPESPAN_PUBLIC_URL).',
-        }
-      }
-      return (poll.projects ?? []).length + (poll.groups ?? []).length > 0
-        ? undefined
-        : {
-            what: `${redelivery ? 'Redelivery' : 'watch_hooks'} reads the webhooks of polled projects and groups, but none are configured.`,
-            remedy: 'Set poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS).',
-          }
-    },
-  },
-  {
-    of: ['admin.listen', 'admin.token', 'pages.enabled', 'metrics.open'],
+    ...wrongIf(
+      ['admin.listen', 'admin.token', 'pages.enabled', 'metrics.open'],
+      ({ admin, pages, metrics }) =>
+        !isLoopback(admin.listen) && admin.token.current() === undefined && (pages.enabled || !metrics.open),
+      ({ admin, pages }) =>
+        `Anyone who can reach ${listenAddress.show(admin.listen)} could ${pages.enabled ? 'open the pages and retry or drop exports' : 'read /metrics'}: there is no admin token.`,
+      'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
+    ),
     ofListeners: true,
-    find: ({ admin, pages, metrics }) => {
-      if (isLoopback(admin.listen) || admin.token.current() !== undefined) return undefined
-      if (!pages.enabled && metrics.open) return undefined
-      const what = pages.enabled ? 'open the pages and retry or drop exports' : 'read /metrics'
-      return {
-        what: `Anyone who can reach ${listenAddress.show(admin.listen)} could ${what}: there is no admin token.`,
-        remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
-      }
-    },
   },
+  wrongIf(
+    ['pages.logs', 'pages.enabled'],
+    ({ pages }) => pages.logs && !pages.enabled,
+    'Job logs are shown on the pages, which are off.',
+    'Turn on pages.enabled (PIPESPAN_PAGES), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
+  ),
+  wrongIf(
+    ['pages.logs', 'pages.enabled', 'admin.token'],
+    ({ pages, admin }) => pages.logs && pages.enabled && admin.token.current() === undefined,
+    'Job logs would be visible to anyone who can reach the pages: there is no admin token.',
+    'Set admin.token (PIPESPAN_ADMIN_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
+  ),
+  wrongIf(
+    ['pages.logs', 'pages.enabled', 'admin.token', 'platform.token'],
+    config =>
+      config.pages.logs && config.pages.enabled && config.admin.token.current() !== undefined && !hasToken(config),
+    'Job logs are fetched from the platform, but no platform token is set.',
+    'Set platform.token (PIPESPAN_PLATFORM_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
+  ),
   {
-    of: ['pages.logs', 'pages.enabled', 'admin.token', 'platform.token'],
-    find: ({ pages, admin, platform }) => {
-      if (!pages.logs) return undefined
-      if (!pages.enabled) {
-        return {
-          what: 'Job logs are shown on the pages, which are off.',
-          remedy: 'Turn on pages.enabled (PIPESPAN_PAGES), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
-        }
-      }
-      if (admin.token.current() === undefined) {
-        return {
-          what: 'Job logs would be visible to anyone who can reach the pages: there is no admin token.',
-          remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
-        }
-      }
-      return platform.token.current() !== undefined
-        ? undefined
-        : {
-            what: 'Job logs are fetched from the platform, but no platform token is set.',
-            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
-          }
-    },
-  },
-  {
-    of: ['admin.listen', 'listen'],
+    ...wrongIf(
+      ['admin.listen', 'listen'],
+      ({ listen, admin }) =>
+        listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host,
+      'Both listeners have the same address.',
+      'Use a different port for one of them.',
+    ),
     ofListeners: true,
-    find: ({ listen, admin }) => {
-      const same = listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host
-      return same
-        ? { what: 'Both listeners have the same address.', remedy: 'Use a different port for one of them.' }
-        : undefined
-    },
   },
   {
     of: ['otlp.client_key', 'otlp.client_certificate'],
