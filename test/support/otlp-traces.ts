@@ -21,7 +21,6 @@ export interface ReceivedSpan {
   /** 16 hex digits. */
   readonly spanId: string
   readonly parentSpanId: string | undefined
-  readonly traceState: string
   readonly flags: number
   readonly name: string
   readonly kind: 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer'
@@ -32,46 +31,22 @@ export interface ReceivedSpan {
   readonly start: number
   readonly end: number
   readonly status: 'unset' | 'ok' | 'error'
-  readonly statusMessage: string
   readonly attributes: Attributes
-  readonly events: readonly { readonly name: string; readonly nanos: bigint; readonly attributes: Attributes }[]
-  readonly links: readonly ReceivedLink[]
   readonly resource: ReceivedResource
   readonly scope: ReceivedScope
-}
-
-export interface ReceivedLink {
-  readonly traceId: string
-  readonly spanId: string
-  readonly traceState: string
-  readonly flags: number
-  readonly attributes: Attributes
 }
 
 interface WireSpan {
   readonly traceId: Uint8Array
   readonly spanId: Uint8Array
   readonly parentSpanId: Uint8Array
-  readonly traceState: string
   readonly flags: number
   readonly name: string
   readonly kind: number
   readonly startTimeUnixNano: Int64
   readonly endTimeUnixNano: Int64
   readonly attributes: readonly WireKeyValue[]
-  readonly events: readonly {
-    readonly timeUnixNano: Int64
-    readonly name: string
-    readonly attributes: readonly WireKeyValue[]
-  }[]
-  readonly links: readonly {
-    readonly traceId: Uint8Array
-    readonly spanId: Uint8Array
-    readonly traceState: string
-    readonly flags: number
-    readonly attributes: readonly WireKeyValue[]
-  }[]
-  readonly status?: { readonly code: number; readonly message: string } | null
+  readonly status?: { readonly code: number } | null
 }
 
 interface WireTraceRequest {
@@ -108,7 +83,6 @@ function plainSpan(span: WireSpan, resource: ReceivedResource, scope: ReceivedSc
     traceId: plainId(span.traceId) ?? '',
     spanId: plainId(span.spanId) ?? '',
     parentSpanId: plainId(span.parentSpanId),
-    traceState: span.traceState,
     flags: span.flags,
     name: span.name,
     kind: kinds[span.kind] ?? 'unspecified',
@@ -117,20 +91,7 @@ function plainSpan(span: WireSpan, resource: ReceivedResource, scope: ReceivedSc
     start: millisOf(startNanos),
     end: millisOf(endNanos),
     status: statuses[span.status?.code ?? 0] ?? 'unset',
-    statusMessage: span.status?.message ?? '',
     attributes: plainAttributes(span.attributes),
-    events: span.events.map(({ name, timeUnixNano, attributes }) => ({
-      name,
-      nanos: timeUnixNano.toBigInt(),
-      attributes: plainAttributes(attributes),
-    })),
-    links: span.links.map(link => ({
-      traceId: plainId(link.traceId) ?? '',
-      spanId: plainId(link.spanId) ?? '',
-      traceState: link.traceState,
-      flags: link.flags,
-      attributes: plainAttributes(link.attributes),
-    })),
     resource,
     scope,
   }
