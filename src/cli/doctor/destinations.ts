@@ -1,6 +1,6 @@
 // Checks of the destinations: sends an empty export of each signal, and says what the answer means: TLS, credentials, address.
 import { gzipSync } from 'node:zlib'
-import { broken, reportOf, type Finding, type Report } from './finding.ts'
+import { broken, reportOf, type Finding } from './finding.ts'
 import { createOtlpHttp } from '../../export/otlp-http.ts'
 import { sentenceOf, verdictOf, type Verdict } from '../../export/verdict.ts'
 import type { Destination, Endpoint } from '../../export/destination.ts'
@@ -30,7 +30,7 @@ async function checkSignal({ name, bearer, proxy }: Destination, signal: Signal,
     const body = endpoint.compression === 'gzip' ? gzipSync(empty) : empty
     try {
       const answer = await http.post(body, token, new AbortController().signal)
-      return findingOf(verdictOf(answer, signal, Date.now()), where, report)
+      return findingOf(verdictOf(answer, signal, Date.now()), where)
     } finally {
       await http.close()
     }
@@ -39,56 +39,45 @@ async function checkSignal({ name, bearer, proxy }: Destination, signal: Signal,
   }
 }
 
-function findingOf(verdict: Verdict, where: string, say: Report): Finding {
-  switch (verdict.as) {
-    case 'delivered':
-      if (verdict.message === undefined) return say('fine', `${where} accepts exports.`)
-      return say(
-        'warning',
-        `${where} accepts exports, with a message: ${verdict.message}.`,
-        'Check that the endpoint is an OTLP/HTTP receiver.',
-      )
-    case 'unauthorized':
-      return say(
-        'failure',
-        `${where} does not accept the credentials: ${sentenceOf(verdict)}.`,
-        'Configure a valid token or header; the daemon re-reads a token file without a restart.',
-      )
-    case 'unacceptable':
-      return say(
-        'warning',
-        `${where} rejects an empty export: ${sentenceOf(verdict)}.`,
-        'If real exports fail too, check that the endpoint is an OTLP/HTTP receiver.',
-      )
-    case 'later':
-      return later(verdict, where, say)
-  }
-}
+/** What an answer other than success means, and what to do. */
+const meanings = {
+  unauthorized: [
+    'failure',
+    'does not accept the credentials',
+    'Configure a valid token or header; the daemon re-reads a token file without a restart.',
+  ],
+  unacceptable: [
+    'warning',
+    'rejects an empty export',
+    'If real exports fail too, check that the endpoint is an OTLP/HTTP receiver.',
+  ],
+  throttled: [
+    'warning',
+    'is rate-limiting',
+    "The daemon retries automatically; if this persists, raise the backend's limit.",
+  ],
+  server: [
+    'warning',
+    'answers with an error',
+    'The daemon retries automatically; if this persists, check the backend.',
+  ],
+  other: [
+    'failure',
+    'is not an OTLP/HTTP receiver',
+    'Check the endpoint: a base URL without /v1/…, usually on port 4318.',
+  ],
+  unreachable: ['failure', 'cannot be reached', remedyOf],
+} as const
 
-function later(verdict: Extract<Verdict, { as: 'later' }>, where: string, say: Report): Finding {
-  const said = sentenceOf(verdict)
-  switch (verdict.kind) {
-    case 'throttled':
-      return say(
-        'warning',
-        `${where} is rate-limiting: ${said}.`,
-        "The daemon retries automatically; if this persists, raise the backend's limit.",
-      )
-    case 'server':
-      return say(
-        'warning',
-        `${where} answers with an error: ${said}.`,
-        'The daemon retries automatically; if this persists, check the backend.',
-      )
-    case 'other':
-      return say(
-        'failure',
-        `${where} is not an OTLP/HTTP receiver: ${said}.`,
-        'Check the endpoint: a base URL without /v1/…, usually on port 4318.',
-      )
-    case 'unreachable':
-      return say('failure', `${where} cannot be reached: ${said}.`, remedyOf(verdict.message))
+function findingOf(verdict: Verdict, where: string): Finding {
+  if (verdict.as !== 'delivered') {
+    const [level, what, remedy] = meanings[verdict.as === 'later' ? verdict.kind : verdict.as]
+    const does = typeof remedy === 'string' ? remedy : remedy(verdict.message)
+    return report(level, `${where} ${what}: ${sentenceOf(verdict)}.`, does)
   }
+  if (verdict.message === undefined) return report('fine', `${where} accepts exports.`)
+  const what = `${where} accepts exports, with a message: ${verdict.message}.`
+  return report('warning', what, 'Check that the endpoint is an OTLP/HTTP receiver.')
 }
 
 function remedyOf(message: string): string {

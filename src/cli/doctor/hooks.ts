@@ -1,5 +1,5 @@
 // Checks of the platform's hooks: registered, enabled, with the right events, and how their last deliveries were answered.
-import { broken, reportOf, type Finding, type Report } from './finding.ts'
+import { broken, reportOf, type Finding } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingFlags, missingSecrets } from '../hooks.ts'
 import { allOf } from '../../platform/rest/pages.ts'
@@ -54,7 +54,7 @@ async function checkOwner(
   if (left > 0) findings.push(report('warning', `The list of hooks of ${name} does not end: the rest was not read.`))
   for (const hook of own) {
     const flags = flagsOf(selectEvents(config.events), owner)
-    const wrong = [...stateOf(hook, name, report, flags), ...secretsOf(hook, name, config)]
+    const wrong = [...stateOf(hook, name, flags), ...secretsOf(hook, name, config)]
     findings.push(...wrong)
     const last = await lastDelivery(client, owner, hook.id)
     const failed = last === undefined ? undefined : failureOf(last, hook, name)
@@ -70,24 +70,26 @@ async function checkOwner(
   return findings
 }
 
-function stateOf(hook: PlatformHook, name: string, say: Report, flags: readonly string[]): Finding[] {
+function stateOf(hook: PlatformHook, name: string, flags: readonly string[]): Finding[] {
   const findings: Finding[] = []
   if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
     const until = hook.disabledUntil === undefined ? '' : ` until ${new Date(hook.disabledUntil).toISOString()}`
     const state = hook.alertStatus.replaceAll('_', ' ')
     const remedy =
       'Find out why its deliveries failed, then send a test event from its page on the platform to enable it again.'
-    findings.push(say('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy))
+    findings.push(
+      report('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy),
+    )
   }
   if (hook.hasTemplate) {
     const remedy = "Remove the template on the webhook's page on the platform: only the default payload can be decoded."
-    findings.push(say('failure', `Hook ${hook.id} of ${name} has a custom payload template.`, remedy))
+    findings.push(report('failure', `Hook ${hook.id} of ${name} has a custom payload template.`, remedy))
   }
   const missing = [hook.pipelineEvents ? undefined : 'pipeline events', hook.jobEvents ? undefined : 'job events']
   const events = [...missing.filter(event => event !== undefined), ...missingFlags(hook, flags)]
   if (events.length > 0) {
     const remedy = 'Repair it with `pipespan hooks ensure`.'
-    findings.push(say('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy))
+    findings.push(report('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy))
   }
   return findings
 }

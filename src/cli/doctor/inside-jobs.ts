@@ -9,6 +9,7 @@ import type { Config } from '../../config/options.ts'
 import type { PlatformClient } from '../../platform/port.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
+const report = reportOf('jobs')
 /** Of a log: enough to see that the token may read it. */
 const maxBytes = 1_024
 
@@ -17,7 +18,6 @@ export async function checkInsideJobs(
   client: PlatformClient | undefined,
   store: SharedStore | undefined,
 ): Promise<Finding[]> {
-  const report = reportOf('jobs')
   const { job } = config
   const readsLogs = job.sections.length + job.logs.length > 0
   const types = artifactsOf(config)
@@ -40,7 +40,6 @@ export async function checkInsideJobs(
 }
 
 async function checkLog(client: PlatformClient, store: SharedStore | undefined): Promise<Finding> {
-  const report = reportOf('jobs')
   const [last] = (await store?.views.lastFinished(1)) ?? []
   const ran = [...(last?.run.jobs.values() ?? [])].find(({ record, times }) => {
     return record.facts.kind === 'job' && times.startedAt !== undefined
@@ -72,7 +71,6 @@ const lookedAt = 50
 
 /** A single missing type is fine, as it may be rare; that jobs have none of them at all is a warning. */
 async function foundOf(store: SharedStore, instance: string, types: readonly string[]): Promise<Finding> {
-  const report = reportOf('jobs')
   const last = await store.views.lastFinished(lookedAt)
   const jobs = last.flatMap(({ run }) => (run.key.instance === instance ? [...run.jobs.values()] : []))
   const found = types.filter(type =>
@@ -93,7 +91,6 @@ const askedFor: Readonly<Record<string, string>> = {
 
 /** `whats`: only these; undefined: all that concern jobs and deployments. */
 async function refusedOf(store: SharedStore, instance: string, whats?: readonly string[]): Promise<Finding[]> {
-  const report = reportOf('jobs')
   const now = await store.now()
   const all = await store.repositories.refusedEndpoints.all()
   return all

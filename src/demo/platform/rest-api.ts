@@ -60,11 +60,11 @@ export class RestApi {
     server.on('request', (request, response) => void this.#serve(request, response))
   }
 
-  /** Listens on a free port of the loopback address, or on `port`. */
-  static async start(options: RestApiOptions, port = 0): Promise<RestApi> {
+  /** Listens on a free port of the loopback address. */
+  static async start(options: RestApiOptions): Promise<RestApi> {
     // Longer than clients keep connections: so none sends a request on a connection that is being closed.
     const server = createServer({ keepAliveTimeout: 300_000 })
-    await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     return new RestApi(options, server)
   }
 
