@@ -1,6 +1,7 @@
 // The SQL of costs: how rows are added to what is stored, and how sums are read.
 import { lostPurposes, type CostGroup, type CostLine, type CostReads, type CostRow } from '../ports/costs.ts'
 import { number, optional, text, type Row } from '../sql/columns.ts'
+import { forRows, type StepValue } from '../sql/steps.ts'
 import type { Ask } from './ask.ts'
 import type { Value } from '../sql/statements.ts'
 
@@ -9,21 +10,20 @@ const key = 'bucket, project_id, job, instance, branch, worker'
 const sums = ['runs', 'total_ms', 'cost', ...lostPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
 
 /** Adds rows (`costValues`) to those with their keys. */
-export function addingCosts(rows: string): string {
-  return `INSERT INTO costs (${key}, project, ${sums.join(', ')}) ${rows}
-          ON CONFLICT (${key}) DO UPDATE SET
-            project = excluded.project, ${sums.map(name => `${name} = costs.${name} + excluded.${name}`).join(', ')}`
-}
+export const addCosts = forRows(
+  [
+    ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'] as const),
+    ...(['bigint', 'bigint', 'double precision'] as const),
+    ...lostPurposes.flatMap(() => ['bigint', 'double precision'] as const),
+  ],
+  ({ rows }) => `
+  INSERT INTO costs (${key}, project, ${sums.join(', ')}) ${rows}
+  ON CONFLICT (${key}) DO UPDATE SET
+    project = excluded.project, ${sums.map(name => `${name} = costs.${name} + excluded.${name}`).join(', ')}`,
+)
+export const pruneCosts = 'DELETE FROM costs WHERE bucket < ?1 RETURNING 1'
 
-export const costTypes = [
-  ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'] as const),
-  ...(['bigint', 'bigint', 'double precision'] as const),
-  ...lostPurposes.flatMap(() => ['bigint', 'double precision'] as const),
-]
-export const addCost = addingCosts(`VALUES (${costTypes.map((_, index) => `?${index + 1}`).join(', ')})`)
-export const pruneCosts = 'DELETE FROM costs WHERE bucket < ?1'
-
-export function costValues(row: CostRow): Value[] {
+export function costValues(row: CostRow): StepValue[] {
   const { bucket, projectId, job, instance, branch, worker, project, runs, totalMs, cost, lost } = row
   const ofLost = lostPurposes.flatMap(purpose => [lost[purpose].totalMs, lost[purpose].cost])
   return [bucket, projectId, job, instance, branch, worker, project, runs, totalMs, cost, ...ofLost]

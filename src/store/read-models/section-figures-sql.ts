@@ -3,24 +3,33 @@ import { branchClasses } from '../../model/branch-class.ts'
 import { day } from '../ports/trends.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
 import { mostNames, type SectionsOfDay } from './section-sums.ts'
-import { places, type Value } from '../sql/statements.ts'
+import { forRows, type StepValue } from '../sql/steps.ts'
+import { places } from '../sql/statements.ts'
 import { plusBins } from '../../lib/log-bins.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Ask } from './ask.ts'
 import type { DamagedRows } from '../sql/stored-json.ts'
 import type { Judging, SectionFigures } from '../ports/judging.ts'
 
-const key = 'project_id, job, bucket, instance, branch, section'
-export const sectionDayColumns = 'project_id, job, bucket, instance, branch'
-export const sectionDayTypes = ['bigint', 'text', 'bigint', 'text', 'text'] as const
-export const sectionTypes = [...sectionDayTypes, 'text', 'bigint', 'bigint', 'text'] as const
+const dayKey = 'project_id, job, bucket, instance, branch'
+const dayTypes = ['bigint', 'text', 'bigint', 'text', 'text'] as const
 
-export const sectionSql = {
-  known: `SELECT section, runs, failed, durations FROM section_figures
-          WHERE project_id = ?1 AND job = ?2 AND bucket = ?3 AND instance = ?4 AND branch = ?5`,
-  write: writingSections('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'),
-  prune: 'DELETE FROM section_figures WHERE bucket < ?1',
-} as const
+/** Its rows are a number, and a day (`sectionDayKey`). */
+export const knownSections = forRows(
+  ['bigint', ...dayTypes],
+  ({ rows }) => `
+  WITH k (nth, ${dayKey}) AS (${rows})
+  SELECT k.nth, f.section, f.runs, f.failed, f.durations FROM k JOIN section_figures f USING (${dayKey})`,
+)
+/** Its rows are `sectionValues`; they replace those with the same key. */
+export const writeSections = forRows(
+  [...dayTypes, 'text', 'bigint', 'bigint', 'json'],
+  ({ rows }) => `
+  INSERT INTO section_figures (${dayKey}, section, runs, failed, durations) ${rows}
+  ON CONFLICT (${dayKey}, section) DO UPDATE SET
+    runs = excluded.runs, failed = excluded.failed, durations = excluded.durations`,
+)
+export const pruneSections = 'DELETE FROM section_figures WHERE bucket < ?1 RETURNING 1'
 
 /** As long as regressions look back, ms. */
 const storedFor = 100 * day
@@ -30,20 +39,18 @@ export function sectionsForgottenBefore(now: number, keep: number): number {
   return now - Math.min(storedFor, keep)
 }
 
-/** `rows`: `sectionValues`; they replace those with the same key. */
-export function writingSections(rows: string): string {
-  return `INSERT INTO section_figures (${key}, runs, failed, durations)
-          ${rows}
-          ON CONFLICT (${key}) DO UPDATE SET
-            runs = excluded.runs, failed = excluded.failed, durations = excluded.durations`
-}
-
-export function sectionDayKey({ projectId, job, bucket, instance, branch }: Omit<SectionsOfDay, 'sections'>): Value[] {
+export function sectionDayKey({
+  projectId,
+  job,
+  bucket,
+  instance,
+  branch,
+}: Omit<SectionsOfDay, 'sections'>): StepValue[] {
   return [projectId, job, bucket, instance, branch]
 }
 
-/** The values of `sectionSql.write`. `known`: rows of `sectionSql.known`. New names beyond `mostNames` are dropped. */
-export function sectionValues(of: SectionsOfDay, known: readonly Row[], damaged: DamagedRows): Value[][] {
+/** The values of `writeSections`. `known`: rows of `knownSections`. New names beyond `mostNames` are dropped. */
+export function sectionValues(of: SectionsOfDay, known: readonly Row[], damaged: DamagedRows): StepValue[][] {
   const stored = new Map(known.map(row => [nameOf(row), row]))
   let room = mostNames - stored.size
   return [...of.sections].flatMap(([section, more]) => {

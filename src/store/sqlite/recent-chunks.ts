@@ -23,7 +23,7 @@ export interface RecentChunks {
   /** Recalls it for one of those who need it. It is forgotten after the last; an entry that is sent again counts again. */
   take(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
-  takeOfRun(id: number): Chunk | undefined
+  readonly takeOfRun: (id: number) => Chunk | undefined
   /** After the commit that deleted all chunks with greater ids. */
   forgetAfter(id: number): void
 }

@@ -1,0 +1,148 @@
+// Brings figures over time up to date, as steps of a transaction: reads new chunks into sums, and adds those to what is stored.
+import { addCosts, costValues, pruneCosts } from './costs-sql.ts'
+import {
+  counted,
+  countedChunk,
+  knownTrends,
+  rowKey,
+  rowsInMemory,
+  rowValues,
+  selectContents,
+  takeInSql,
+  writeTrends,
+} from './trends-sql.ts'
+import { day, hour, hoursStoredFor } from '../ports/trends.ts'
+import { each, type Steps, type Within } from '../sql/steps.ts'
+import { EarlierFailures } from './earlier-failures.ts'
+import {
+  knownSections,
+  pruneSections,
+  sectionDayKey,
+  sectionsForgottenBefore,
+  sectionValues,
+  writeSections,
+} from './section-figures-sql.ts'
+import { number, optional, record, type Row } from '../sql/columns.ts'
+import type { PipelineNames } from './pipeline-names.ts'
+import { TrendSums } from './trend-sums.ts'
+import type { DamagedRows } from '../sql/stored-json.ts'
+import type { Recall } from '../sql/run-jobs.ts'
+
+/** Read and not yet written: the chunks after `from` up to `last`. */
+export interface Ahead {
+  readonly from: number
+  last: number
+  readonly sums: TrendSums
+  readonly failures: EarlierFailures
+}
+
+export function aheadOf(from: number, names: PipelineNames): Ahead {
+  return { from, last: from, sums: new TrendSums(names), failures: new EarlierFailures() }
+}
+
+/** Chunks read at once: of large pipelines each takes hundreds of kilobytes. */
+const chunksAtOnce = 8
+
+/** Reads chunks up to `until`, `limit` at most, one at least if there is one; answers how many. `recall`: those that are still in memory. */
+export function* readAhead(
+  ahead: Ahead,
+  { until, limit, recall }: { readonly until: number; readonly limit: number; readonly recall?: Recall },
+  damaged: DamagedRows,
+): Steps<number> {
+  const { sums, failures } = ahead
+  let count = 0
+  while (count < limit) {
+    const wanted = Math.min(limit - count, chunksAtOnce)
+    const rows = (yield [takeInSql.ids, [ahead.last, until, wanted]]).map(chunkOfRun)
+    const recalled = new Map(rows.map(({ id, run }) => [id, run === undefined ? undefined : recall?.(id)]))
+    const unread = rows.filter(({ id, run }) => run !== undefined && recalled.get(id) === undefined)
+    const contents = contentsOf(
+      yield each(
+        selectContents,
+        unread.map(({ id }) => [id]),
+      ),
+    )
+    for (const { id, run, inside } of rows) {
+      if (count > 0 && sums.size >= rowsInMemory) return count
+      count += 1
+      ahead.last = id
+      const chunk = recalled.get(id) ?? (contents.has(id) ? countedChunk(damaged, id, contents.get(id)) : undefined)
+      if (run === undefined || chunk === undefined) continue
+      if (inside !== undefined) {
+        counted(damaged, id, () => sums.sections.add(chunk))
+        continue
+      }
+      if (failures.isMissing(run, chunk)) {
+        for (const before of (yield [takeInSql.earlier, [run, id]]).map(idOf)) {
+          const content = contentsOf(yield each(selectContents, [[before]])).get(before)
+          const earlier = countedChunk(damaged, before, content)
+          if (earlier !== undefined) failures.add(earlier)
+        }
+      }
+      counted(damaged, id, () => {
+        failures.add(chunk)
+        sums.add(chunk, failures.upTo(chunk.attempt))
+      })
+    }
+    if (rows.length < wanted) return count
+  }
+  return count
+}
+
+function contentsOf(rows: readonly Row[]): Map<number, unknown> {
+  return new Map(rows.map(row => [idOf(row), row.content]))
+}
+
+/** As many as are read and written by one statement. */
+const rowsAtOnce = 1_000
+
+export function* writeAhead({ last, sums }: Ahead, damaged: DamagedRows): Steps<void> {
+  for (const some of slicesOf(sums.additions())) {
+    const known = yield each(
+      knownTrends,
+      some.map((one, at) => [at, ...rowKey(one)]),
+    )
+    const before = new Map(known.map(row => [nth(row), row]))
+    yield each(
+      writeTrends,
+      some.map((one, at) => rowValues(one, before.get(at), damaged)),
+    )
+  }
+  for (const some of slicesOf(sums.costs.rows())) yield each(addCosts, some.map(costValues))
+  const days = [...sums.sections.days()]
+  const sections = Map.groupBy(
+    yield each(
+      knownSections,
+      days.map((one, at) => [at, ...sectionDayKey(one)]),
+    ),
+    nth,
+  )
+  yield each(
+    writeSections,
+    days.flatMap((one, at) => sectionValues(one, sections.get(at) ?? [], damaged)),
+  )
+  yield [takeInSql.reached, []]
+  yield ['UPDATE trends_reached SET chunk_id = ?1 WHERE id = 1', [last]]
+}
+
+function slicesOf<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / rowsAtOnce) }, (_, at) =>
+    all.slice(at * rowsAtOnce, (at + 1) * rowsAtOnce),
+  )
+}
+
+/** Returns how many rows were deleted. `keep`: how long those of days are stored, ms. */
+export function* pruneFigures(keep: number, { now }: Within): Steps<number> {
+  let gone = (yield [pruneCosts, [now - keep]]).length
+  gone += (yield [pruneSections, [sectionsForgottenBefore(now, keep)]]).length
+  for (const [step, stored] of [
+    [hour, Math.min(hoursStoredFor, keep)],
+    [day, keep],
+  ] as const)
+    gone += (yield ['DELETE FROM trends WHERE step = ?1 AND bucket < ?2 RETURNING 1', [step, now - stored]]).length
+  return gone
+}
+
+const idOf = number('id')
+const nth = number('nth')
+const chunkOfRun = record({ id: idOf, run: optional(number, 'run_id'), inside: optional(number, 'inside') })
