@@ -5,6 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
+import { delivery } from './exercise.ts'
 import { newDatabase } from './new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -57,5 +58,23 @@ it('a PostgreSQL database of the first schema: its deployments are counted', asy
   await client.end()
   const store = await openPostgres(url, options)
   expect(await counted(store)).toEqual([7])
+  await store.close()
+})
+
+it('an SQLite file with keys of deliveries in three tables: they are known', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-steps-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'pipespan.db')
+  const before = new DatabaseSync(file)
+  const now = Date.now()
+  before.exec(`${sqliteMigrations.slice(0, 9).join('\n')} PRAGMA user_version = 9;
+    INSERT INTO delivery_keys (key, seen_at) VALUES ('a', ${now});
+    INSERT INTO gathered_delivery_keys (key, seen_at) VALUES ('b', ${now}), ('a', ${now - 1});
+    INSERT INTO recent_delivery_keys (seq, key, seen_at) VALUES (1, 'c', ${now})`)
+  before.close()
+  const store = openSqlite(file, { ...options, now: Date.now })
+  const put = async (key: string) => store.inbox.put([delivery(key)])
+  expect([await put('a'), await put('b'), await put('c')].flat()).toEqual(['duplicate', 'duplicate', 'duplicate'])
+  expect(await put('d')).toEqual(['accepted'])
   await store.close()
 })

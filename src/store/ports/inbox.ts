@@ -1,7 +1,13 @@
 // The inbox: deliveries that are accepted and not yet processed. What `put` has accepted is durable.
 
 /** How long an idempotency key is remembered, ms. */
-export const keyMemory = 7 * 24 * 3_600_000
+export const oneDay = 24 * 3_600_000
+export const keyMemory = 7 * oneDay
+
+/** When a key was seen is rounded up to the end of its day, so that none is forgotten too early. */
+export function endOfDay(time: number): number {
+  return (Math.floor(time / oneDay) + 1) * oneDay
+}
 
 /** The beginning of reasons that earlier versions gave when in truth the store had failed: these deliveries are tried once more. */
 export const blamedInHaste = 'It cannot be taken in: '

@@ -36,8 +36,6 @@ export const momentary: readonly string[] = [
   'delivery_checkpoint',
   'unread_deliveries',
   'unlisted_runs',
-  'recent_delivery_keys',
-  'gathered_delivery_keys',
   'pipespan_schema',
 ]
 

@@ -4,7 +4,15 @@ import { deliveryColumns, inboxReads, itemOf, ofOtherVersions } from '../sql/inb
 import { number, text } from '../sql/columns.ts'
 import { placed } from './arrays.ts'
 import { postgresStatements } from './statements.ts'
-import { keyMemory, readAlone, type Delivery, type Inbox, type InboxItem, type PutOutcome } from '../ports/inbox.ts'
+import {
+  endOfDay,
+  keyMemory,
+  readAlone,
+  type Delivery,
+  type Inbox,
+  type InboxItem,
+  type PutOutcome,
+} from '../ports/inbox.ts'
 import { usedBytes } from './size.ts'
 import type { Database, Session } from './database.ts'
 
@@ -55,9 +63,9 @@ async function put(session: Session, now: number, deliveries: readonly Delivery[
   const keys = [...new Set(deliveries.flatMap(({ key }) => (key === undefined ? [] : [key])))].sort()
   const fresh = await session.query(
     `INSERT INTO delivery_keys SELECT k, $2::bigint FROM unnest($1::text[]) k
-     ON CONFLICT (key) DO UPDATE SET seen_at = $2::bigint WHERE delivery_keys.seen_at < $2::bigint - ${keyMemory}
+     ON CONFLICT (key) DO UPDATE SET seen_at = $2::bigint WHERE delivery_keys.seen_at < $3::bigint
      RETURNING key`,
-    [keys, now],
+    [keys, endOfDay(now), now - keyMemory],
   )
   const open = new Set(fresh.map(text('key')))
   const outcomes = deliveries.map(({ key }): PutOutcome => {

@@ -49,7 +49,7 @@ export function pruneStatements(
       ),
     keys: async (before, limit) =>
       sql.change(
-        'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE seen_at < ?1 ORDER BY seen_at LIMIT ?2)',
+        'DELETE FROM delivery_keys WHERE (seen_at, key) IN (SELECT seen_at, key FROM delivery_keys WHERE seen_at < ?1 ORDER BY seen_at LIMIT ?2)',
         [before, limit],
       ),
   }

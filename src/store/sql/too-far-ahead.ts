@@ -19,6 +19,7 @@ export const forGood = 50 * 365 * day
 
 /** The one parameter: the store's time, ms. */
 const now = 'CAST(?1 AS bigint)'
+const endOfToday = `(${now} / ${day} + 1) * ${day}`
 
 /** The queue comes first: its last condition needs the `changed_at` of runs, which a later statement changes. */
 export const broughtBack: readonly string[] = [
@@ -36,7 +37,8 @@ export const broughtBack: readonly string[] = [
   `UPDATE outbox SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${now}`,
   `UPDATE inbox SET leased_until = 0 WHERE leased_until > ${now} + ${longestLease}`,
   `DELETE FROM leases WHERE until > ${now} + ${longestLease} AND until < ${now} + ${forGood}`,
-  `UPDATE delivery_keys SET seen_at = ${now} WHERE seen_at > ${now}`,
+  `UPDATE delivery_keys SET seen_at = ${endOfToday}
+   WHERE seen_at > ${endOfToday} AND key NOT IN (SELECT key FROM delivery_keys WHERE seen_at = ${endOfToday})`,
   `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${now}`,
   `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
   `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${now}`,

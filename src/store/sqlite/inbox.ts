@@ -74,7 +74,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
       if (item === undefined) return false
       db.transaction(() => {
         erase(waiting, [id])
-        if (item.key !== undefined) keys.forget(item.key, id > 0 ? id : undefined)
+        if (item.key !== undefined) keys.forget(item.key)
         db.prepare(
           `INSERT INTO quarantined_deliveries (${deliveryColumns}, reason, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
         ).run(...[...deliveryValues(item), why.body, why.reason, why.version])
@@ -167,10 +167,10 @@ function lease(
 const movedAtOnce = 64
 
 /**
- * Moves pending deliveries from their file into the table, and their keys to the others. Throws StoreError if some are missing: they may come
+ * Moves pending deliveries from their file into the table. Throws StoreError if some are missing: they may come
  * back.
  */
-export function moveIntoTable({ db, keys, accepted }: Waiting): void {
+export function moveIntoTable({ db, accepted }: Waiting): void {
   let items: InboxItem[] = []
   const move = (): void => {
     db.transaction(() => {
@@ -182,7 +182,6 @@ export function moveIntoTable({ db, keys, accepted }: Waiting): void {
   accepted?.tryLeftBehind()
   for (const item of accepted?.waiting(() => false, false) ?? []) if (items.push(item) === movedAtOnce) move()
   if (items.length > 0) move()
-  db.transaction(() => keys.joinAll(db.now()))
   const { waiting } = accepted?.state() ?? { waiting: 0 }
   if (waiting === 0) return
   throw new StoreError(

@@ -72,4 +72,22 @@ export const sqliteMigrations: readonly string[] = [
   listedAtOnce,
   // 9: the deliveries beside the store are in an SQLite file of their own.
   'ALTER TABLE wal_checkpoint RENAME TO delivery_checkpoint;',
+  // 10: keys of deliveries are in one table, by the end of their day.
+  `
+  ALTER TABLE delivery_keys RENAME TO old_delivery_keys;
+  CREATE TABLE delivery_keys (
+    seen_at INTEGER NOT NULL,
+    key     TEXT    NOT NULL,
+    PRIMARY KEY (seen_at, key)
+  ) WITHOUT ROWID;
+  INSERT OR IGNORE INTO delivery_keys
+    SELECT (seen_at / 86400000 + 1) * 86400000, key FROM (
+      SELECT seen_at, key FROM old_delivery_keys
+      UNION ALL SELECT seen_at, key FROM gathered_delivery_keys
+      UNION ALL SELECT seen_at, key FROM recent_delivery_keys
+    ) ORDER BY 1, 2;
+  DROP TABLE old_delivery_keys;
+  DROP TABLE gathered_delivery_keys;
+  DROP TABLE recent_delivery_keys;
+  `,
 ]

@@ -240,13 +240,8 @@ async function proveDeliveries(folder: string): Promise<void> {
 }
 
 function bringBack(db: Database): number {
-  const keys = ['recent_delivery_keys', 'gathered_delivery_keys'].map(
-    table => `UPDATE ${table} SET seen_at = ?1 WHERE seen_at > ?1`,
-  )
   const now = db.now()
-  return db.transaction(() =>
-    [...broughtBack, ...keys].reduce((rows, sql) => rows + Number(db.prepare(sql).run(now).changes), 0),
-  )
+  return db.transaction(() => broughtBack.reduce((rows, sql) => rows + Number(db.prepare(sql).run(now).changes), 0))
 }
 
 function proveWritable(db: Database): void {

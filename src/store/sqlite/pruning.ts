@@ -49,16 +49,6 @@ export function sqlitePruning(
         return gone
       })
     },
-    keys: async (before, limit) =>
-      (await shared.keys(before, limit)) +
-      (await sql.change(
-        'DELETE FROM recent_delivery_keys WHERE seq IN (SELECT seq FROM recent_delivery_keys WHERE seen_at < ?1 ORDER BY seq LIMIT ?2)',
-        [before, limit],
-      )) +
-      (await sql.change(
-        'DELETE FROM gathered_delivery_keys WHERE key IN (SELECT key FROM gathered_delivery_keys WHERE seen_at < ?1 LIMIT ?2)',
-        [before, limit],
-      )),
     fullness: async () => fullness(),
     giveBack: async () => db.giveBack(pagesPerStep),
   }

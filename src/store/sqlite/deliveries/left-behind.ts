@@ -109,7 +109,7 @@ export function filesLeftBehind({ db, keys, folder, positions, progress, log }: 
         found += 1
       } else {
         processed.set(seq, { from: seq, to: seq, bytes: delivery.body.length })
-        if (delivery.key !== undefined) keys.add(seq, delivery.key, now)
+        if (delivery.key !== undefined) keys.add(delivery.key, now)
       }
       insertDelivery(db, { ...delivery, receivedAt })
     }

@@ -184,10 +184,9 @@ export function acceptedDeliveries(options: ReaderOptions): AcceptedDeliveries {
       const finished = ids.flatMap(seq => {
         const known = seen.get(seq)
         if (known === undefined) return []
-        if (known.key !== undefined) keys.add(seq, known.key, now)
+        if (known.key !== undefined) keys.add(known.key, now)
         return [{ from: seq, to: seq, bytes: known.bytes }]
       })
-      keys.joinSome(now)
       progress.advance(finished)
       db.afterCommit(() => {
         for (const { from } of finished) seen.delete(from)

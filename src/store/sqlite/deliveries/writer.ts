@@ -167,7 +167,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     // The file has one writer.
     abreast: 1,
     put: async deliveries => {
-      keys.forgetJoined(positions.processed)
+      keys.forgetProcessed(positions.processed)
       if (size() >= maxSize) return deliveries.map(() => 'full')
       const now = db.now()
       const { seq } = positions.end
