@@ -23,9 +23,8 @@
 // A request that began before its circuit tripped says nothing new: when ten requests fail together, that is one failure, and
 // one of them that succeeds does not end the pause. Only its Retry-After is heeded.
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
-import { sameSecret } from './sender.ts'
+import { sameSecret, tick } from './sender.ts'
 import { sentenceOf, type Later, type Unacceptable, type Unauthorized } from './verdict.ts'
-import { tick } from './logical-clock.ts'
 import type { Bearer } from './destination.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'

@@ -139,25 +139,11 @@ function queuesOf(destination: Destination, options: ExporterOptions, encodeNote
     }
     const sender = createSender({ signal, endpoint, bearer, proxy, connections: limits.inFlight, clock })
     const queue = { destination: name, signal }
-    const { timeoutMs } = endpoint
-    const breaker = breakerOf(signal)
-    const tries = requests && watchTries(requests, name, clock)
     queues.push(
       createExportQueue({
-        ...{
-          queue,
-          outbox,
-          encode: encoder,
-          encodeNoted,
-          sender,
-          timeoutMs,
-          breaker,
-          tries,
-          limits,
-          clock,
-          log,
-          meters,
-        },
+        ...{ queue, outbox, encode: encoder, encodeNoted, sender, timeoutMs: endpoint.timeoutMs },
+        ...{ breaker: breakerOf(signal), tries: requests && watchTries(requests, name, clock) },
+        ...{ limits, clock, log, meters },
       }),
     )
   }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createCircuitBreaker, type QueueBreaker } from '../../src/export/circuit-breaker.ts'
 import { listeningLog } from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { tick } from '../../src/export/logical-clock.ts'
+import { tick } from '../../src/export/sender.ts'
 import type { Later, Unacceptable, Unauthorized } from '../../src/export/verdict.ts'
 
 const away: Later = { as: 'later', kind: 'server', status: 503, message: 'no', outcomeUnknown: false }
