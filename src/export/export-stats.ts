@@ -24,7 +24,6 @@ export interface ExportCounters {
 
 /** For self-telemetry. */
 export interface ExportMeters {
-  counted(queue: ExportQueue, what: keyof ExportCounters, by: number): void
   /** One request has ended, with or without an answer. `bytes`: before compression. */
   requested(queue: ExportQueue, request: { as: Verdict['as']; tookMs: number; items: number; bytes: number }): void
 }
@@ -56,9 +55,7 @@ export function createExportStats(
   let lastWarning: string | undefined
 
   function count(what: keyof ExportCounters, by: number): void {
-    if (by === 0) return
     counters[what] += by
-    meters?.counted(queue, what, by)
   }
 
   return {

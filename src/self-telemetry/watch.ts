@@ -95,7 +95,6 @@ export function createWatch({ meters, tracer, now, elapsed = () => performance.n
     unauthorized: () => meters.record('platformUnauthorized', 1),
     leftOut: (list, count) => meters.record('platformLeftOut', count, { list }),
     exports: {
-      counted: () => undefined,
       requested: ({ destination, signal }, { as, tookMs, bytes, items }) => {
         meters.record('requestDuration', tookMs / 1000, { destination, signal, verdict: as })
         meters.record('requestSize', bytes, { destination, signal })

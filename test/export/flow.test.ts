@@ -440,19 +440,18 @@ describe('exports', () => {
     expect(queues.map(({ destination: name, signal }) => `${name} ${signal}`)).toEqual(['default traces'])
   })
 
-  it('are counted by the meters', async () => {
+  it('are counted, and their requests measured', async () => {
     await bench.enqueue(range(1, 3))
-    const counted: unknown[] = []
     const requested: unknown[] = []
     const exporter = bench.exporter([destination(backend.url)], {
       meters: {
-        counted: (queue, what, by) => counted.push([queue.signal, what, by]),
         requested: (queue, { as, items }) => requested.push([queue.destination, as, items]),
       },
     })
     exporter.start()
     await exporter.flush(patience)
-    expect(counted).toEqual([['traces', 'delivered', 3]])
+    const [queue] = await exporter.status()
+    expect(queue?.counters).toMatchObject({ delivered: 3, repeated: 0 })
     expect(requested).toEqual([['default', 'delivered', 3]])
   })
 
