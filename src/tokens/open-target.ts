@@ -10,8 +10,6 @@ export interface TargetOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** For one request to the Kubernetes API, ms. */
   readonly timeoutMs: number
-  /** Where the service account is mounted. Default: the usual folder. */
-  readonly accountFolder?: string
 }
 
 /** Throws a RotationError if `text` is not the address of a target. Nothing is read yet. */
