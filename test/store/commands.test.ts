@@ -92,7 +92,7 @@ describe('pipespan store backup', () => {
   it('writes a whole copy for its user alone while a daemon serves the file', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
-    // A copy has no lists that are written late.
+    // A backup also writes the lists that a daemon writes late.
     await store.intoTables()
     const before = await contents(store.tables)
     const target = path.join(folder, 'backup.db')
