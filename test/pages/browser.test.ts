@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { barriersOf, boxOf, chromiumPath, complaintsOf, launch, openContext, showAs, type Look } from './browser.ts'
+import {
+  barriersOf,
+  beyond,
+  boxOf,
+  chromiumPath,
+  complaintsOf,
+  launch,
+  openContext,
+  showAs,
+  type Look,
+} from './browser.ts'
 import { generatePipeline } from '../support/generate.ts'
 import { isFull } from '../full.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -9,8 +19,6 @@ import type { Browser, Page } from 'playwright-core'
 const day = 24 * 3_600_000
 /** The shadows at the edges of tables are images, before which no contrast can be measured. */
 const withoutShadows = `for (const table of document.querySelectorAll('.scroll')) table.style.background = 'none'`
-/** Pixels that a page is wider than its window. */
-const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 const ground = 'getComputedStyle(document.body).backgroundColor'
 
 const wide = { colorScheme: 'light', width: 1_280 } as const

@@ -1,6 +1,8 @@
 // Debian's Chromium, driven by Playwright: nothing is downloaded. Tests say so plainly where there is none.
 import { existsSync } from 'node:fs'
 import axe, { type AxeResults, type RunOptions } from 'axe-core'
+import { expect } from 'vitest'
+import { isFull } from '../full.ts'
 import {
   chromium,
   type Browser,
@@ -33,6 +35,9 @@ export async function openContext(browser: Browser, options: BrowserContextOptio
   context.setDefaultTimeout(180_000)
   return context
 }
+
+/** Pixels that a page is wider than its window. */
+export const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 export interface Look {
   readonly colorScheme?: 'light' | 'dark'
@@ -77,4 +82,33 @@ export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Pro
 /** Where an element is on the page, px. It has no place for a moment when a live page is brought up to date. */
 export async function boxOf(element: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
   return (await element.boundingBox()) ?? boxOf(element)
+}
+
+/** Light and wide, dark and narrow. */
+export const usualLooks: readonly Look[] = [
+  { colorScheme: 'light', width: 1_440 },
+  { colorScheme: 'dark', width: 400 },
+]
+
+/** Nothing of the page as it is shown now keeps anybody from reading it. */
+export async function expectReadable(page: Page, { colorScheme }: Look): Promise<void> {
+  expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
+  await expect.poll(async () => page.evaluate(beyond)).toBe(0)
+}
+
+/** Nor in any other look. `content`: what is awaited on it. */
+export async function expectReadableAt(
+  page: Page,
+  address: string,
+  content: Locator,
+  looks: readonly Look[] = usualLooks,
+): Promise<void> {
+  const complaints = complaintsOf(page)
+  for (const look of looks) {
+    await showAs(page, look)
+    if (look.colorScheme === 'light' || isFull) await page.goto(address)
+    await content.first().waitFor()
+    await expectReadable(page, look)
+  }
+  expect(complaints).toEqual([])
 }

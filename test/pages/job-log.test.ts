@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { apiRoutes } from '../../src/pages/api/api.ts'
-import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
+import { chromiumPath, complaintsOf, expectReadable, launch, openContext, showAs, usualLooks } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { PagesParts } from '../../src/pages/ports.ts'
 
@@ -203,19 +203,14 @@ it.skipIf(chromiumPath === undefined)('can be read in a browser, by the page of 
     await opened.getByLabel('Admin token').fill(token)
     await opened.getByRole('button', { name: 'Log in' }).click()
     await opened.getByRole('link', { name: 'Show its log' }).waitFor()
-    for (const [colorScheme, width] of [
-      ['light', 1_280],
-      ['dark', 400],
-    ] as const) {
-      await showAs(opened, { colorScheme, width })
+    for (const look of usualLooks) {
+      await showAs(opened, look)
       await opened.goto(`${house.url}/pipelines/3/7/jobs/70`)
       await opened.getByRole('link', { name: 'Show its log' }).click()
       await opened.getByText('ERROR: Job failed').waitFor()
       expect(await opened.getByText('Getting source').first().isVisible()).toBe(true)
       expect(await opened.locator('details.log-section[open]').count()).toBe(1)
-      expect(await barriersOf(opened, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
-      const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-      await expect.poll(async () => opened.evaluate(beyond)).toBe(0)
+      await expectReadable(opened, look)
       await opened.getByRole('searchbox').fill('npm')
       await opened.keyboard.press('Enter')
       await opened.getByText('1 line of 6').waitFor()

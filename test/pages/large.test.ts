@@ -1,6 +1,6 @@
 // Pipelines and names of unusual size: nothing is left out without a word, and every link leads where it says.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
+import { beyond, boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { Page } from 'playwright-core'
 
@@ -107,10 +107,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
 
   it.each([1_440, 1_024])('a long name of a job leaves every column in sight, %i pixels wide', async width => {
     await open('/pipelines/3/5002', width)
-    const beyond = await page.evaluate(
+    const hidden = await page.evaluate(
       `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#jobs .scroll'))`,
     )
-    expect(beyond).toBe(0)
+    expect(hidden).toBe(0)
     expect(await page.locator('#jobs', { hasText: longName }).count()).toBe(1)
   })
 
@@ -152,8 +152,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       if (took !== null) expect(took.right).toBeLessThanOrEqual(track.right + 1)
     }
     expect(await page.locator('.axis-line').textContent()).toContain('1 h 30 m')
-    const beyond = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-    expect(beyond).toBe(0)
+    expect(await page.evaluate(beyond)).toBe(0)
   })
 
   it('folds the stages of a large pipeline of which nothing needs a look, and keeps the axis in sight', async () => {

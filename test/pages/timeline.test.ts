@@ -1,7 +1,7 @@
 // The timeline and its JSON: what changed, in its order, by kind and project, with the job that deployed; nothing of what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { barriersOf, chromiumPath, complaintsOf, launch, openContext, showAs } from './browser.ts'
+import { chromiumPath, expectReadableAt, launch, openContext, showAs, usualLooks } from './browser.ts'
 import { isFull } from '../full.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -151,30 +151,11 @@ describe('the timeline', () => {
   it.skipIf(chromiumPath === undefined)('can be read and used by all, light and dark, wide and narrow', async () => {
     const browser = await launch()
     const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
-    const complaints = complaintsOf(page)
-    const looks = [
-      ['light', 1_440],
-      ['dark', 1_024],
-      ['dark', 400],
-    ] as const
-    for (const address of ['/timeline?span=24h', '/']) {
-      for (const [colorScheme, width] of looks) {
-        await showAs(page, { colorScheme, width })
-        if (colorScheme === 'light' || isFull) await page.goto(house.url + address)
-        await page.locator('.timeline').waitFor()
-        expect(await barriersOf(page, colorScheme === 'light' ? 'all' : 'looks')).toEqual([])
-        const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-        await expect.poll(async () => page.evaluate(beyond)).toBe(0)
-        expect(complaints).toEqual([])
-        if (process.env.PIPESPAN_TEST_SHOTS !== undefined)
-          await page.screenshot({
-            path: `${process.env.PIPESPAN_TEST_SHOTS}/${address === '/' ? 'overview' : 'timeline'}-${width}.png`,
-            fullPage: true,
-          })
-      }
-    }
-    for (const [colorScheme, width] of isFull ? looks : looks.slice(-1)) {
-      await showAs(page, { colorScheme, width })
+    const looks = [...usualLooks.slice(0, 1), { colorScheme: 'dark', width: 1_024 }, ...usualLooks.slice(1)] as const
+    for (const address of ['/timeline?span=24h', '/'])
+      await expectReadableAt(page, house.url + address, page.locator('.timeline'), looks)
+    for (const look of isFull ? looks : looks.slice(-1)) {
+      await showAs(page, look)
       await page.goto(`${house.url}/timeline?span=24h`)
       await page.getByRole('checkbox', { name: 'Flags' }).focus()
       await page.keyboard.press('Space')
