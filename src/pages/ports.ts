@@ -83,7 +83,7 @@ export interface Preview {
   readonly found: readonly Regression[]
 }
 
-export interface BehindSubject {
+interface BehindSubject {
   readonly instance: string
   readonly projectId: number
   readonly revision: string
@@ -96,7 +96,7 @@ export type Behind =
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 /** The job whose log is read. */
-export interface LogOwner {
+interface LogOwner {
   readonly instance: string
   readonly projectId: number
   readonly id: number

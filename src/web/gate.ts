@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Millis } from '../model/instant.ts'
 import type { Secret } from '../lib/secret.ts'
 
-export interface GateOptions {
+interface GateOptions {
   /** The current admin token; undefined: open on loopback. */
   readonly token: () => Secret | undefined
   readonly now: () => Millis
@@ -20,7 +20,7 @@ export interface GateOptions {
  * `too many`: a wrong token after several others.
  */
 export type Refused = 'strange host' | 'no token' | 'wrong token' | 'too many'
-export type Passed = 'loopback' | 'bearer'
+type Passed = 'loopback' | 'bearer'
 
 export interface Gate {
   check(request: FastifyRequest): Promise<Passed | Refused>

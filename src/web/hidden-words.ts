@@ -5,7 +5,7 @@ const instead = '[hidden]'
 /** How many words are cached with whether they are hidden: pages show the same ones again and again. */
 const remembered = 20_000
 
-export interface HiddenWords {
+interface HiddenWords {
   /** Whether a text has the path of a hidden project, or a URL below it. */
   names(text: string): boolean
   /** A copy of the value in which such words are replaced in all texts, however deeply nested. */

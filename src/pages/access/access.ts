@@ -17,7 +17,7 @@ import {
 } from './session.ts'
 import type { FastifyRequest } from 'fastify'
 
-export interface AccessOptions extends SessionParts {
+interface AccessOptions extends SessionParts {
   /** The current admin token; undefined: the pages are open on loopback. */
   readonly token: () => Secret | undefined
 }

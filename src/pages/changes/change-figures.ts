@@ -12,7 +12,7 @@ import type { PagesSources } from '../ports.ts'
 import type { ProjectChanges, ShownChange } from '../../store/ports/changes.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 
-export interface AskedChanges extends Scope {
+interface AskedChanges extends Scope {
   /** Of projects, and of listed changes. */
   readonly limit: number
   /** A key of projects or of changes. Does not change which changes are listed: the latest. */
@@ -28,7 +28,7 @@ const timesShape = z.object({
     .describe('Median from creation to the creation of the first merge request pipeline, in ms.'),
 })
 /** Medians over the period. */
-export type ChangeTimes = Shaped<typeof timesShape>
+type ChangeTimes = Shaped<typeof timesShape>
 
 const place = { instance: z.string(), projectId: z.number(), project: z.string() }
 const open = z.number().describe('Open now, including drafts.')

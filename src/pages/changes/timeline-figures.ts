@@ -16,7 +16,7 @@ export const timelineKinds = ['deployment', ...shownKinds] as const
 export type TimelineKind = (typeof timelineKinds)[number]
 const kindShape = z.enum(timelineKinds)
 
-export interface AskedTimeline {
+interface AskedTimeline {
   readonly span: Span
   /** Full path; undefined: all projects. */
   readonly project?: string | undefined

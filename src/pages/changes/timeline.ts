@@ -109,7 +109,7 @@ function filters(
 }
 
 /** The address of the same timeline with changes. */
-export function timelineAddress(
+function timelineAddress(
   base: string,
   { span, project }: Pick<Timeline, 'span' | 'project'>,
   changes: { readonly span?: string; readonly kinds?: readonly string[] },

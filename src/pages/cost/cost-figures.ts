@@ -8,7 +8,7 @@ import type { CostGroup, CostLine, CostQuery, RetainedCosts } from '../../store/
 import type { Millis } from '../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 
-export interface AskedCosts {
+interface AskedCosts {
   /** Undefined: the shortest that shows all data. Never `24h`, because costs are stored by day. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined

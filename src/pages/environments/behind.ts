@@ -9,7 +9,7 @@ import { needed, NotShown } from '../layout/not-shown.ts'
 import { notShownPage } from '../access/entrance.ts'
 import type { Behind, PagesSources } from '../ports.ts'
 
-export interface AskedBehind {
+interface AskedBehind {
   readonly instance?: string | undefined
   readonly projectId: number
   readonly environment: string
@@ -35,7 +35,7 @@ export const behindShape = z.object({
     }),
   ]) satisfies z.ZodType<Behind>,
 })
-export type EnvironmentBehind = Shaped<typeof behindShape>
+type EnvironmentBehind = Shaped<typeof behindShape>
 
 /** How many environments are searched. */
 const most = 2_000

@@ -11,7 +11,7 @@ import type { PagesSources } from '../ports.ts'
 import type { Scope } from '../layout/scope-heading.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'
 
-export interface AskedEnvironments extends Scope {
+interface AskedEnvironments extends Scope {
   /** Of environments, and of listed deployments. */
   readonly limit: number
 }
@@ -53,7 +53,7 @@ const keysShape = z.object({
   failureRate: z.number().optional().describe('Failed or rolled back, as a share of all deployments.'),
   recovery: ms.optional().describe('Median, in ms.'),
 })
-export type FourKeys = Shaped<typeof keysShape>
+type FourKeys = Shaped<typeof keysShape>
 
 const environmentShape = z.object({
   ...place,

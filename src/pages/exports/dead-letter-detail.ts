@@ -31,7 +31,7 @@ export const deadLetterDetailShape = z.object({
     .describe('The spans, or the log record of an event. Absent: the stored data is damaged.'),
 })
 /** The project is that of its pipeline, if that is known. */
-export type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
+type DeadLetterDetail = Shaped<typeof deadLetterDetailShape>
 
 /** Undefined if there is no such dead letter. */
 export async function deadLetterDetail(

@@ -13,7 +13,7 @@ import type { PagesSources } from '../ports.ts'
 
 export const exportsShape = z.object({ queues: z.array(queueShape), deadLetters: z.array(deadLetterShape) })
 
-export interface ExportsView {
+interface ExportsView {
   readonly queues: readonly ExportQueueStatus[]
   readonly deadLetters: readonly DeadLetter[]
 }
@@ -53,7 +53,7 @@ export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader
 }
 
 /** An action on dead letters. */
-export interface Action {
+interface Action {
   readonly verb: 'retry' | 'drop'
   readonly which: readonly number[] | 'all'
 }

@@ -16,7 +16,7 @@ export const aboutShape = z.object({
   critical: z.boolean().optional(),
   slackMs: ms.optional(),
 })
-export type JobAbout = Shaped<typeof aboutShape>
+type JobAbout = Shaped<typeof aboutShape>
 
 interface Known {
   readonly known: Job

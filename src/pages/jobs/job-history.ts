@@ -18,14 +18,14 @@ const pastRunShape = z.object({
   sha: z.string().optional(),
   job: jobCardShape,
 })
-export type PastRun = Shaped<typeof pastRunShape>
+type PastRun = Shaped<typeof pastRunShape>
 
 export const historyShape = z.object({
   runs: z.array(pastRunShape),
   pipelines: z.number().describe('Number of newest pipelines of the project that were searched.'),
 })
 /** Newest first. */
-export type JobHistory = Shaped<typeof historyShape>
+type JobHistory = Shaped<typeof historyShape>
 
 const most = 12
 /** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */

@@ -9,7 +9,7 @@ import type { LogLine, PagesSettings, PagesSources, ReadLog } from '../ports.ts'
 
 export type LogSources = Pick<PagesSources, 'views' | 'jobLog' | 'now'>
 
-export interface JobLog {
+interface JobLog {
   readonly pipeline: RunCard
   readonly job: JobCard
   readonly read: ReadLog
@@ -84,7 +84,7 @@ async function readLog(
   return jobLog({ instance, projectId, id, start, end: Math.max(start, finishedAt), isScriptFailure })
 }
 
-export interface FoundLines {
+interface FoundLines {
   readonly count: number
   /** The first of them, up to `mostFound`. */
   readonly lines: readonly LogLine[]

@@ -17,7 +17,7 @@ import { sectionsContent } from './job-waterfall.ts'
 import type { FailureDomain, PagesSettings, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
 
-export interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
+interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
   /** Whether its log can be shown. */
   readonly showsLog: boolean
 }

@@ -7,7 +7,7 @@ import type { ExportedSpan } from '../pipelines/exported-span.ts'
 
 type LegacyName = PagesSources['legacyName']
 
-export interface AttributeCard {
+interface AttributeCard {
   readonly title: string
   readonly spans: readonly ExportedSpan[]
   /** The text if there are no spans. */

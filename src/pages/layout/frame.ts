@@ -47,7 +47,7 @@ const sections = [
   ['/audit', 'Audit'],
 ] as const
 
-export interface Asset {
+interface Asset {
   readonly type: string
   readonly body: Buffer
   /** Changes with the content, so that it may be cached forever. */
@@ -66,7 +66,7 @@ function asset(name: string, type: string): Asset {
   return { type, body, version: createHash('sha256').update(body).digest('base64url').slice(0, 12) }
 }
 
-export function assetUrl(base: string, name: keyof typeof assets): string {
+function assetUrl(base: string, name: keyof typeof assets): string {
   return `${base}/assets/${name}?v=${assets[name]?.version ?? ''}`
 }
 

@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly of?: Key<Row> | undefined
 }
 
-export interface Sorting<Row> {
+interface Sorting<Row> {
   readonly heads: readonly (string | SortHead)[]
   /** All rows, sorted. */
   readonly rows: readonly Row[]

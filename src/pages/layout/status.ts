@@ -2,7 +2,7 @@
 import { html, type Html } from './html.ts'
 
 /** Groups of statuses that look alike. */
-export type Tone = 'good' | 'bad' | 'warn' | 'active' | 'waiting' | 'off'
+type Tone = 'good' | 'bad' | 'warn' | 'active' | 'waiting' | 'off'
 
 const tones: Readonly<Record<string, Tone>> = {
   success: 'good',

@@ -25,7 +25,7 @@ export type Flow = Shaped<typeof flowShape>
 /** Counters of one part of the daemon, by name. */
 type Counts = Readonly<Record<string, number>>
 
-export interface FlowSources {
+interface FlowSources {
   readonly startedAt: Millis
   readonly webhooks: Pick<Flow, 'received' | 'accepted' | 'duplicate' | 'ignored'> & { readonly refused: Counts }
   readonly lastAccepted: Millis | undefined

@@ -21,7 +21,7 @@ export const lastHourShape = z.object({
 export type LastHour = Shaped<typeof lastHourShape>
 type HourCounts = Omit<LastHour, 'since'>
 
-export interface HourWatch {
+interface HourWatch {
   /** The counts of the last hour, to the minute. */
   read(): Promise<LastHour>
   /** Takes a sample. */
@@ -34,7 +34,7 @@ export interface HourWatch {
 const minute = 60_000
 const hour = 60 * minute
 
-export interface HourSources {
+interface HourSources {
   readonly flow: () => Flow
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   readonly now: () => Millis

@@ -111,7 +111,7 @@ function activeWords(shownNow: number, active: number, which: string): Content {
   return active > shownNow ? `the ${which} ${shownNow} of ${counted(active, 'pipeline')}` : counted(active, 'pipeline')
 }
 
-export function noticeList(notices: readonly Notice[], base: string): Html {
+function noticeList(notices: readonly Notice[], base: string): Html {
   if (notices.length === 0) return html``
   return html`<ul class="notices" aria-label="What needs attention">
     ${notices.map(

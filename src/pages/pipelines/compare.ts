@@ -241,7 +241,7 @@ function rank({ change }: ComparedJob): number {
   return ['failed', 'passed', 'new', 'gone', 'other', 'none'].indexOf(change)
 }
 
-export function sharedWaterfall(here: RunCard, there: RunCard, now: Millis): Omit<Waterfall, 'path'> {
+function sharedWaterfall(here: RunCard, there: RunCard, now: Millis): Omit<Waterfall, 'path'> {
   const own = waterfallOf({ card: here, children: [], left: 0 }, here.pipelineId, now)
   const other = waterfallOf({ card: there, children: [], left: 0 }, there.pipelineId, now)
   const shift = own.from - other.from

@@ -26,7 +26,7 @@ export const comparedRunsShape = z.object({
 })
 export type ComparedRuns = Shaped<typeof comparedRunsShape>
 
-export interface AskedComparison {
+interface AskedComparison {
   readonly projectId: number
   readonly pipelineId: number
   readonly instance?: string | undefined

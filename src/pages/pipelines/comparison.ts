@@ -21,7 +21,7 @@ const sideShape = z.object({
 export type ComparedSide = Shaped<typeof sideShape>
 
 /** `none`: the same outcome, or nothing to compare with. */
-export const outcomeChanges = ['new', 'gone', 'failed', 'passed', 'other', 'none'] as const
+const outcomeChanges = ['new', 'gone', 'failed', 'passed', 'other', 'none'] as const
 
 const jobShape = z.object({
   name: z.string(),

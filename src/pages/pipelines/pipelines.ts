@@ -26,14 +26,14 @@ export const pipelineListShape = z.object({
   next: z.string().optional().describe('Pass it as `after` to get the next page.'),
   searchedBackTo: millis.optional(),
 })
-export type PipelineList = Shaped<typeof pipelineListShape>
+type PipelineList = Shaped<typeof pipelineListShape>
 
 const pageSize = 30
 
 export const filterNames = ['project', 'ref', 'status', 'source', 'job', 'since', 'until', 'text', 'after'] as const
-export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
+type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
 
-export function filtersOf(query: URLSearchParams): Filters {
+function filtersOf(query: URLSearchParams): Filters {
   return Object.fromEntries(
     filterNames.flatMap(name => {
       const value = given(query, name)

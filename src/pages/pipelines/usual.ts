@@ -26,7 +26,7 @@ export const usualShape = z
 export type Usual = Shaped<typeof usualShape>
 
 /** The pipeline whose usual durations are wanted. */
-export interface UsualOf {
+interface UsualOf {
   readonly instance: string
   readonly projectId: number
   readonly branchClass: BranchClass
@@ -112,7 +112,7 @@ function usualOf(figures: readonly TrendFigures[]): Usual {
   }
 }
 
-export const branchWords: Readonly<Record<BranchClass, string>> = {
+const branchWords: Readonly<Record<BranchClass, string>> = {
   default: 'the default branch',
   merge_request: 'merge requests',
   tag: 'tags',

@@ -21,7 +21,7 @@ export const inventoryShape = z.object({
   nextAt: millis,
   message: z.string().optional(),
 })
-export type InventoryLine = Shaped<typeof inventoryShape>
+type InventoryLine = Shaped<typeof inventoryShape>
 
 export async function inventoryLines({ repositories }: Pick<PagesSources, 'repositories'>): Promise<InventoryLine[]> {
   return (await repositories.inventoryStates.all()).map(state => ({

@@ -19,7 +19,7 @@ import type { Millis } from '../../model/instant.ts'
 
 /** `firstBy`: how many pipelines each source reported first. */
 const projectShape = z.object({ project: z.string(), lastObserved: millis, pipelines: z.number(), firstBy: counts })
-export type ProjectSources = Shaped<typeof projectShape>
+type ProjectSources = Shaped<typeof projectShape>
 
 export const sourcesShape = z.object({
   flow: flowShape,
@@ -43,7 +43,7 @@ export const sourcesShape = z.object({
   counters: counts,
 })
 /** `projects`: of the newest pipelines; `counters`: those that survive restarts. */
-export type SourcesView = Shaped<typeof sourcesShape>
+type SourcesView = Shaped<typeof sourcesShape>
 
 /** How many pipelines are counted. */
 const newest = 200

@@ -18,7 +18,7 @@ const targetShape = z.object({
   step: z.string().optional(),
 })
 /** `older`: how many older tokens are still valid; `step`: of an unfinished rotation. */
-export type TokenTarget = Shaped<typeof targetShape>
+type TokenTarget = Shaped<typeof targetShape>
 
 const rotationShape = z.object({
   name: z.string(),
@@ -37,7 +37,7 @@ export const tokensShape = z.object({
   daemons: z.array(z.object({ daemon: z.string(), fingerprints: z.array(z.string()), at: millis })),
 })
 /** The newest rotation comes first. */
-export type TokensView = Shaped<typeof tokensShape>
+type TokensView = Shaped<typeof tokensShape>
 
 export const rotationKeys = {
   state: ({ state }) => state,

@@ -9,7 +9,7 @@ import type { TestFigures, TestQuestion } from '../../store/ports/test-memory.ts
 
 /** Test results are stored for 30 days. */
 export const testSpanNames = ['24h', '7d', '30d'] as const
-export type TestSpanName = (typeof testSpanNames)[number]
+type TestSpanName = (typeof testSpanNames)[number]
 
 export interface AskedTests {
   readonly span: TestSpanName
@@ -40,10 +40,10 @@ const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.stri
 
 /** Most expensive first. */
 export const flakyTestsShape = z.object({ ...ofShape, flaky: figuresShape })
-export type FlakyTests = Shaped<typeof flakyTestsShape>
+type FlakyTests = Shaped<typeof flakyTestsShape>
 
 export const costlyTestsShape = z.object({ ...ofShape, failed: figuresShape, slow: figuresShape })
-export type CostlyTests = Shaped<typeof costlyTestsShape>
+type CostlyTests = Shaped<typeof costlyTestsShape>
 
 type Sources = Pick<PagesSources, 'tests'>
 

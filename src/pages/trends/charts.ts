@@ -9,7 +9,7 @@ const left = 64
 const bottom = 24
 const top = 10
 
-export interface ChartFrame {
+interface ChartFrame {
   readonly since: number
   readonly until: number
   readonly step: number

@@ -10,7 +10,7 @@ export type ShownRegression = Shaped<typeof regressionShape>
 
 export const regressionsShape = z.object({ regressions: z.array(regressionShape) })
 
-export interface AskedRegressions {
+interface AskedRegressions {
   readonly projectId?: number | undefined
   /** Undefined: pipelines and all jobs; empty: pipelines only. */
   readonly job?: string | undefined

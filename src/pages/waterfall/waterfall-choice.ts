@@ -2,7 +2,7 @@
 import type { WaterfallRow } from './waterfall-row.ts'
 
 /** Beyond this many rows only failed jobs are drawn. */
-export const mostRows = 1_000
+const mostRows = 1_000
 
 /** The chosen rows in their order, including all failed ones. A stage says how many of its jobs are left out. */
 export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {

@@ -18,7 +18,7 @@ const manyRows = 150
 
 const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
 
-export interface WaterfallLinks {
+interface WaterfallLinks {
   /** What the drawing shows, for screen readers. */
   readonly says: string
   /** The address that a row links to, if any. */
