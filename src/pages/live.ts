@@ -5,7 +5,7 @@ import { every, type Timer } from '../lib/timer.ts'
 import type { Log } from '../lib/log.ts'
 
 /** How many pages may be open at once. */
-const most = 64
+const maxFollowers = 64
 const roundEvery = 1_000
 /** A comment is sent after this silence, ms, because proxies close idle connections. */
 const sayAliveAfter = 15_000
@@ -76,7 +76,7 @@ export function createLive(log: Log): Live {
 
   return {
     follow: (response, address, render) => {
-      if (followers.size >= most) return false
+      if (followers.size >= maxFollowers) return false
       response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',

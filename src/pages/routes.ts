@@ -20,7 +20,7 @@ import { withoutHidden } from './access/hidden.ts'
 import type { PagesParts, PagesSettings, PagesSources } from './ports.ts'
 
 /** Bytes; forms only have a few short fields. */
-const largestForm = 16 * 1024
+const maxFormBytes = 16 * 1024
 
 export interface PagesOptions {
   readonly parts: PagesSources
@@ -56,12 +56,12 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
     })
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: largestForm },
+      { parseAs: 'string', bodyLimit: maxFormBytes },
       (_request, body, done) => done(null, new URLSearchParams(body as string)),
     )
     app.addContentTypeParser(
       'application/json',
-      { parseAs: 'string', bodyLimit: largestForm },
+      { parseAs: 'string', bodyLimit: maxFormBytes },
       (_request, body, done) => {
         try {
           done(null, JSON.parse(body as string))

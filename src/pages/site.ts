@@ -1,5 +1,5 @@
 // The table of pages by their paths, for requests and for live updates.
-import { mostProjects } from './layout/scope-heading.ts'
+import { maxProjects } from './layout/scope-heading.ts'
 import { auditPage, auditView } from './sources/audit.ts'
 import { behindPage } from './environments/behind.ts'
 import { changesPage } from './changes/changes.ts'
@@ -117,7 +117,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     ),
     at('/timeline', async reader => {
       const timeline = await timelineOf(parts, settings, askedTimeline(reader.query), reader.now)
-      return timelinePage(timeline, settings, await parts.views.projects(mostProjects), reader)
+      return timelinePage(timeline, settings, await parts.views.projects(maxProjects), reader)
     }),
     at('/sources', async reader => sourcesPage(await sourcesView(parts), reader)),
     at('/exports', async reader => exportsPage(await exportsView(parts, reader.query.get('sort')), reader)),

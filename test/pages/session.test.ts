@@ -1,6 +1,6 @@
 // Sessions in real stores: what a cookie stands for can be taken back, by any replica.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createSessions, mostSessions, sessionLife, type Sessions } from '../../src/pages/access/session.ts'
+import { createSessions, maxSessions, sessionLife, type Sessions } from '../../src/pages/access/session.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -75,11 +75,11 @@ describe('a session', () => {
     const sessions = replica()
     const first = await sessions.begin(token)
     now += 1
-    for (let count = 1; count < mostSessions; count += 1) await sessions.begin(token)
+    for (let count = 1; count < maxSessions; count += 1) await sessions.begin(token)
     expect(await sessions.find(token, first)).toBeDefined()
     await sessions.begin(token)
     expect(await sessions.find(token, first)).toBeUndefined()
-    expect(await store.repositories.sessions.all()).toHaveLength(mostSessions)
+    expect(await store.repositories.sessions.all()).toHaveLength(maxSessions)
     now += sessionLife
     await sessions.begin(token)
     expect(await store.repositories.sessions.all()).toHaveLength(1)

@@ -85,7 +85,7 @@ describe('the tests of a job', () => {
 describe('tests that cost time', () => {
   it('are on a page of flaky ones, with what they cost and the job that showed it', async () => {
     const page = await read('/tests')
-    expect(page).toMatch(/<strong>1 flaky test<\/strong>; the jobs that\s+failed with them took <strong>1 m 30 s/)
+    expect(page).toMatch(/<strong>1 flaky test<\/strong>; the jobs\s+that\s+failed with them took <strong>1 m 30 s/)
     expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
     expect(page).toContain(project)
     expect(page).toContain(`href="${job.replace(/\d+$/, id => String(Number(id) + 1))}"`)

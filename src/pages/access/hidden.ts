@@ -14,9 +14,9 @@ import type { TrendReads } from '../../store/ports/trends.ts'
 import type { WatchedHook } from '../../store/ports/discovery-documents.ts'
 
 /** How many entries of a list are read at most to find enough that may be shown. */
-const mostLookedAt = 2_000
+const maxLookedAt = 2_000
 /** How many further pages of a search are read to fill a page from which hidden projects were left out. */
-const mostPages = 10
+const maxPages = 10
 /** Dead letters that are retried or dropped at a time. */
 const actedOn = 1_000
 
@@ -190,7 +190,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         let page = await views.search(query)
         const found = shown(page.runs)
         // Fill the page, although hidden projects were left out.
-        for (let more = 0; more < mostPages && found.length < query.limit && page.next !== undefined; more += 1) {
+        for (let more = 0; more < maxPages && found.length < query.limit && page.next !== undefined; more += 1) {
           page = await views.search({ ...query, after: page.next, limit: query.limit - found.length })
           found.push(...shown(page.runs))
         }
@@ -268,6 +268,6 @@ async function enough<T>(
   for (let asked = limit; ; asked *= 4) {
     const found = await ask(asked)
     const left = await shown(found)
-    if (left.length >= limit || found.length < asked || asked >= mostLookedAt) return left.slice(0, limit)
+    if (left.length >= limit || found.length < asked || asked >= maxLookedAt) return left.slice(0, limit)
   }
 }

@@ -15,7 +15,7 @@ export const sessionCookie = 'pipespan_session'
 /** ms; longer than a working day. */
 export const sessionLife = 12 * 3_600_000
 /** Maximum number of sessions; a new one ends the oldest. */
-export const mostSessions = 500
+export const maxSessions = 500
 /** How much the clocks of replicas may differ, ms. */
 const clockSlack = 3_600_000
 
@@ -50,7 +50,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
     const living = stored
       .filter(({ digest, until }) => isCurrent(until, at) && !unerased.has(digest))
       .sort((a, b) => b.until - a.until)
-    const remaining = new Set(living.slice(0, mostSessions - 1).map(({ digest }) => digest))
+    const remaining = new Set(living.slice(0, maxSessions - 1).map(({ digest }) => digest))
     await sessions.prune(({ digest }) => !remaining.has(digest))
     unerased.clear()
   }
@@ -107,7 +107,7 @@ function isCurrent(until: Millis, now: Millis): boolean {
 function remember(digests: Map<string, Millis>, digest: string, until: Millis): void {
   digests.set(digest, until)
   const [oldest] = digests.keys()
-  if (digests.size > mostSessions && oldest !== undefined) digests.delete(oldest)
+  if (digests.size > maxSessions && oldest !== undefined) digests.delete(oldest)
 }
 
 function digestOf(token: Secret, id: string): string {

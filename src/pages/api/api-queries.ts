@@ -8,7 +8,7 @@ import { comparedNames } from '../pipelines/compared-with.ts'
 import { cursorPattern, filterNames, instantPattern } from '../pipelines/pipelines.ts'
 import { deadLetterKeys, queueKeys } from '../exports/export-tables.ts'
 import { lineSorts } from '../trends/trend-lines.ts'
-import { longestFind } from '../jobs/job-log-detail.ts'
+import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { rotationKeys } from '../sources/tokens.ts'
 import { spanNames } from '../layout/trend-spans.ts'
 import { testSpanNames } from '../tests/test-figures.ts'
@@ -63,7 +63,7 @@ export const compareQuery = instanceQuery.extend({
     ),
 })
 export const logQuery = instanceQuery.extend({
-  find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
+  find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
 })
 export const regressionQuery = z.object({ project: wholeNumber.optional(), job: z.string().optional() })
 const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()

@@ -94,7 +94,7 @@ function after(from: Millis | undefined, at: Millis | undefined): Millis | undef
 }
 
 /** Figures are made from the latest ones, up to this number. */
-const mostCounted = 5_000
+const maxCounted = 5_000
 
 export async function changesOf(
   { changes }: Pick<PagesSources, 'changes'>,
@@ -104,7 +104,7 @@ export async function changesOf(
   const since = now - spans[asked].length
   const [known, recent] = await Promise.all([
     changes.states(),
-    changes.list({ project, since, until: now + 1, limit: mostCounted }),
+    changes.list({ project, since, until: now + 1, limit: maxCounted }),
   ])
   const states = known.filter(one => project === undefined || one.project.path === project)
   const byProject = Map.groupBy(recent, ({ change }) => placeOf(change.instance, change.project.id))

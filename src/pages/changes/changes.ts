@@ -17,10 +17,10 @@ import { spans } from '../layout/trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
 
 /** Rows of each list. */
-const most = 100
+const maxRows = 100
 
 export async function changesPage(parts: Pick<PagesSources, 'changes' | 'views'>, reader: Reader): Promise<Page> {
-  const asked = { ...askedScope(reader.query), limit: most, sort: reader.query.get('sort') }
+  const asked = { ...askedScope(reader.query), limit: maxRows, sort: reader.query.get('sort') }
   const shown = await changesOf(parts, asked, reader.now)
   const { projects, changes, span } = shown
   return {

@@ -38,7 +38,7 @@ export const behindShape = z.object({
 type EnvironmentBehind = Shaped<typeof behindShape>
 
 /** How many environments are searched. */
-const most = 2_000
+const maxSearched = 2_000
 
 /** Undefined if there is no such environment. */
 export async function behindOf(
@@ -48,7 +48,7 @@ export async function behindOf(
   if (countBehind === undefined) {
     return new NotShown('How far an environment is behind is not known here', [needed.platform])
   }
-  const found = (await deployments.current({ limit: most })).find(
+  const found = (await deployments.current({ limit: maxSearched })).find(
     ({ deployment, view }) =>
       deployment.project.id === projectId &&
       view.environment === environment &&

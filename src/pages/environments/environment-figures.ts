@@ -74,7 +74,7 @@ export const environmentsShape = z.object({
 export type Environments = Shaped<typeof environmentsShape>
 
 /** Figures are made from the latest ones, up to this number. */
-const mostCounted = 5_000
+const maxCounted = 5_000
 
 export async function environmentsOf(
   { deployments, incidents: known }: Pick<PagesSources, 'deployments' | 'incidents'>,
@@ -84,7 +84,7 @@ export async function environmentsOf(
   const since = now - spans[span].length
   const [current, made] = await Promise.all([
     deployments.current({ project, limit }),
-    deployments.list({ project, since, until: now + 1, limit: mostCounted }),
+    deployments.list({ project, since, until: now + 1, limit: maxCounted }),
   ])
   const incidents = await incidentsOf({ incidents: known }, { project, since, limit }, made, now)
   const byPlace = Map.groupBy(made, placeOf)

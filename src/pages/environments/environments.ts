@@ -14,15 +14,15 @@ import type { EnvironmentFigures, Environments, ListedDeployment } from './envir
 import type { PagesSources } from '../ports.ts'
 
 /** How many environments and deployments are read. */
-const most = 100
+const maxRows = 100
 /** Rows of the latest deployments. */
-const mostDeployments = 30
+const maxDeployments = 30
 
 export async function environmentsPage(
   parts: Pick<PagesSources, 'deployments' | 'incidents' | 'views' | 'countBehind'>,
   reader: Reader,
 ): Promise<Page> {
-  const asked = { ...askedScope(reader.query), limit: most }
+  const asked = { ...askedScope(reader.query), limit: maxRows }
   const found = await environmentsOf(parts, asked, reader.now)
   const { environments, incidents, deployments } = found
   return {
@@ -174,7 +174,7 @@ function deploymentsTable(deployments: readonly ListedDeployment[], found: Envir
     took: figures('Took', tookOf, duration),
     job: { head: 'Job', cell: one => jobOf(one, reader) },
   }
-  const shown = deployments.slice(0, mostDeployments)
+  const shown = deployments.slice(0, maxDeployments)
   return html`${sortedTable('Latest deployments', columns, shown, reader)}
   ${deployments.length > shown.length && html`<p class="dim">The newest ${shown.length}.</p>`}`
 }

@@ -20,7 +20,7 @@ export const incidentShape = z.object({
 export type IncidentSummary = Shaped<typeof incidentShape>
 
 /** Figures are made from the latest ones, up to this number. */
-const mostCounted = 5_000
+const maxCounted = 5_000
 
 /** `deployments`: those of the same period. */
 export async function incidentsOf(
@@ -30,8 +30,8 @@ export async function incidentsOf(
   now: Millis,
 ): Promise<readonly IncidentSummary[]> {
   const [opened, open] = await Promise.all([
-    incidents.opened({ project, since, until: now + 1, limit: mostCounted }),
-    incidents.open({ project, limit: mostCounted }),
+    incidents.opened({ project, since, until: now + 1, limit: maxCounted }),
+    incidents.open({ project, limit: maxCounted }),
   ])
   const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
   const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]

@@ -31,7 +31,7 @@ export interface AskedJob {
 }
 
 /** Chunks that are read: a job has one with sections for each of its runs, and one or a few with tests. */
-const mostReadings = 20
+const maxReadings = 20
 
 /** Undefined if there is no such job. */
 export async function jobDetail(
@@ -49,8 +49,8 @@ export async function jobDetail(
   const { key } = stored.run
   const [chunks, insides, reports, usuals, history] = await Promise.all([
     parts.views.chunks(key),
-    parts.views.sections(key, mostReadings, jobId),
-    parts.views.tests(key, mostReadings, jobId),
+    parts.views.sections(key, maxReadings, jobId),
+    parts.views.tests(key, maxReadings, jobId),
     parts.usuals.of(card, [job.name]),
     historyOf(parts, card, job),
   ])

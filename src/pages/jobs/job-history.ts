@@ -27,10 +27,10 @@ export const historyShape = z.object({
 /** Newest first. */
 type JobHistory = Shaped<typeof historyShape>
 
-const most = 12
+const maxRuns = 12
 /** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
-const mostPipelines = 50
-const mostJobs = 5_000
+const maxPipelines = 50
+const maxJobs = 5_000
 const atOnce = 10
 
 export async function historyOf(
@@ -53,8 +53,8 @@ export async function historyOf(
       runs.push(...same.map(job => ({ pipelineId: card.pipelineId, ref: card.ref, sha: card.sha, job })))
     }
     after = page.next
-  } while (after !== undefined && runs.length < most && pipelines < mostPipelines && jobs < mostJobs)
-  return { runs: runs.slice(0, most), pipelines }
+  } while (after !== undefined && runs.length < maxRuns && pipelines < maxPipelines && jobs < maxJobs)
+  return { runs: runs.slice(0, maxRuns), pipelines }
 }
 
 /** `here`: the run that the page shows. */

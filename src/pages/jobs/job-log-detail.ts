@@ -16,9 +16,9 @@ interface JobLog {
 }
 
 /** Maximum length of the searched text, in UTF-16 code units. */
-export const longestFind = 200
+export const maxFindLength = 200
 /** How many matching lines are shown. */
-const mostFound = 1_000
+const maxFound = 1_000
 
 /** The log in the JSON API. */
 export const jobLogShape = z.discriminatedUnion('as', [
@@ -93,7 +93,7 @@ interface FoundLines {
 export function findLines(lines: readonly LogLine[], find: string): FoundLines {
   const wanted = find.toLowerCase()
   const found = lines.filter(line => textOf(line).toLowerCase().includes(wanted))
-  return { count: found.length, lines: found.slice(0, mostFound) }
+  return { count: found.length, lines: found.slice(0, maxFound) }
 }
 
 export function textOf({ runs }: LogLine): string {

@@ -2,7 +2,7 @@
 import { card, crumbs, empty, type Page, type Reader } from '../layout/frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
-import { jobLogOf, longestFind, type LogSources } from './job-log-detail.ts'
+import { jobLogOf, maxFindLength, type LogSources } from './job-log-detail.ts'
 import { jobAddress, pipelineLink } from '../pipelines/run-rows.ts'
 import { notShownPage } from '../access/entrance.ts'
 import { NotShown } from '../layout/not-shown.ts'
@@ -21,7 +21,7 @@ export async function jobLogPage(
   if (log === undefined) return undefined
   if (log instanceof NotShown) return notShownPage(log)
   const { pipeline, job, read } = log
-  const find = (reader.query.get('find') ?? '').trim().slice(0, longestFind)
+  const find = (reader.query.get('find') ?? '').trim().slice(0, maxFindLength)
   return {
     title: `Log of ${job.name} #${job.id}`,
     content: html`${heading(pipeline, job, reader)}
@@ -53,7 +53,7 @@ function logContent(read: ReadLog, find: string, { status }: JobCard, reader: Re
   const instance = reader.query.get('instance')
   return html`<form class="filters of-one" method="get" role="search" aria-label="Search in this log">
       ${instance !== null && html`<input type="hidden" name="instance" value="${instance}" />`}
-      <label>Search in this log<input type="search" name="find" value="${find}" maxlength="${longestFind}" /></label>
+      <label>Search in this log<input type="search" name="find" value="${find}" maxlength="${maxFindLength}" /></label>
       <span class="buttons"><button>Search</button></span>
     </form>
     ${find === '' ? wholeLog(read, status === 'failed') : foundLines(read.lines, find)}

@@ -2,7 +2,7 @@
 import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
-import { beside, days, leastRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
+import { beside, days, minRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
 import { card, crumbs, facts, type Page, type Reader } from '../layout/frame.ts'
 import { counted, duration, percent, time, number } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
@@ -159,7 +159,7 @@ export function againstUsual(usual: Usual | undefined, tookMs: number | undefine
   const figures = `median ${duration(p50)}, p95 ${duration(p95)} (${its})`
   if (tookMs === undefined) return `This job did not run. Usual duration: ${figures}.`
   const took = isOver ? `took ${duration(tookMs)}` : `has run for ${duration(tookMs)} so far`
-  if (runs < leastRuns) return `It ${took}. Too few runs to tell what is usual: ${figures}.`
+  if (runs < minRuns) return `It ${took}. Too few runs to tell what is usual: ${figures}.`
   return `${verdict(tookMs, p50, p95, isOver)} It ${took}; ${figures}.`
 }
 

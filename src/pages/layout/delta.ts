@@ -3,9 +3,9 @@ import { duration } from './format.ts'
 import { html, type Content } from './html.ts'
 
 /** Smaller changes are shown as unchanged, because percentiles are exact only to 5 %. */
-const least = 0.05
+const minChange = 0.05
 /** Percentage points. */
-const leastPoints = 0.005
+const minPoints = 0.005
 
 /**
  * Against the previous period. `better`: `less` if a smaller figure is better. `points`: both are shares, and the difference is in
@@ -21,7 +21,7 @@ export function delta(
   const isPoints = unit === 'points'
   if (!isPoints && before === 0) return ''
   const change = isPoints ? now - before : now / before - 1
-  if (Math.abs(change) < (isPoints ? leastPoints : least)) {
+  if (Math.abs(change) < (isPoints ? minPoints : minChange)) {
     return html`<span class="delta" title="Unchanged from the previous period"
       ><span aria-hidden="true">→</span><span class="visually-hidden">unchanged</span></span
     >`
@@ -36,7 +36,7 @@ export function delta(
 }
 
 /** Smaller differences are shown without a colour, because times are known to the second. */
-const leastMs = 1_000
+const minMs = 1_000
 
 /**
  * How much longer or shorter one run took than another. `factor`: differences below this factor of `there` are shown without a colour,
@@ -44,7 +44,7 @@ const leastMs = 1_000
  */
 export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1): Content {
   if (deltaMs === undefined || there === undefined) return html`<span class="figure dim">–</span>`
-  const isSmall = Math.abs(deltaMs) < Math.max(leastMs, there * (factor - 1))
+  const isSmall = Math.abs(deltaMs) < Math.max(minMs, there * (factor - 1))
   const shown = deltaMs === 0 ? '0' : `${deltaMs > 0 ? '+' : '−'}${duration(Math.abs(deltaMs))}`
   return html`<span class="figure delta ${isSmall ? '' : deltaMs > 0 ? 'worse' : 'better'}">${shown}</span>`
 }

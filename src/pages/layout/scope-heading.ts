@@ -12,7 +12,7 @@ export interface Scope {
 }
 
 /** How many projects are suggested in a form. */
-export const mostProjects = 500
+export const maxProjects = 500
 
 /** The scope in a query. Default: 30 days of all projects. */
 export function askedScope(query: URLSearchParams): Scope {
@@ -55,7 +55,7 @@ export async function scopeHeading(
   { views }: Pick<PagesSources, 'views'>,
   { base }: Reader,
 ): Promise<Html> {
-  const projects = await views.projects(mostProjects)
+  const projects = await views.projects(maxProjects)
   const here = base + path
   return html`<div class="page-head">
       <h1>${title}</h1>

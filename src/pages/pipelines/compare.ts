@@ -17,9 +17,9 @@ import type { ComparedRuns, ComparedWith } from './compared-with.ts'
 import type { RunCard } from './run-card.ts'
 
 /** How many parts of the difference are listed; the others are one row. */
-const mostParts = 8
+const maxParts = 8
 /** Rows of the table of jobs. */
-const mostJobs = 1_000
+const maxJobs = 1_000
 
 export function comparePage(compared: ComparedRuns, misread: string | undefined, reader: Reader): Page {
   const { pipeline, other, usual, comparison } = compared
@@ -151,7 +151,7 @@ function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Compari
 
 function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: ComparedRuns): Content {
   if (parts.length === 0) return empty('Their critical paths took equally long, or one of them has none: no job ran.')
-  const shown = parts.slice(0, mostParts)
+  const shown = parts.slice(0, maxParts)
   const rest = deltaMs - shown.reduce((sum, part) => sum + part.deltaMs, 0)
   const rows = shown.map(part => [
     partName(part),
@@ -216,8 +216,8 @@ function jobsTable(compared: ComparedRuns, { jobs }: Comparison, reader: Reader)
     href: sort => `${compareAddress(reader.base, compared.pipeline, compared.with, reader)}&sort=${sort}#jobs`,
     otherwise: (a, b) => rank(a) - rank(b) || Math.abs(b.ranDeltaMs ?? 0) - Math.abs(a.ranDeltaMs ?? 0),
   })
-  return html`${table('Job by job', heads, rows.slice(0, mostJobs).map(cellsOf(columns)))}
-  ${jobs.length > mostJobs && html`<p class="dim">The first ${mostJobs} of ${counted(jobs.length, 'job')}.</p>`}`
+  return html`${table('Job by job', heads, rows.slice(0, maxJobs).map(cellsOf(columns)))}
+  ${jobs.length > maxJobs && html`<p class="dim">The first ${maxJobs} of ${counted(jobs.length, 'job')}.</p>`}`
 }
 
 function tags({ change, here, there }: ComparedJob): Content {

@@ -34,8 +34,8 @@ interface AskedComparison {
 }
 
 /** How many pipelines and jobs are searched, so that a page takes only milliseconds however large they are. */
-const mostPipelines = 50
-const mostJobs = 5_000
+const maxPipelines = 50
+const maxJobs = 5_000
 const atOnce = 5
 
 /** Undefined if there is no such pipeline. */
@@ -89,6 +89,6 @@ async function earlier(
     after = page.next
     // A page of the search counts as one more, so that pages without a match end, too.
     pipelines += 1
-  } while (after !== undefined && pipelines < mostPipelines && seen < mostJobs)
+  } while (after !== undefined && pipelines < maxPipelines && seen < maxJobs)
   return undefined
 }

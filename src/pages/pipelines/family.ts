@@ -19,7 +19,7 @@ export const familyMemberShape = z
 export type FamilyMember = Shaped<typeof familyMemberShape>
 
 /** How many pipelines of a family are shown. */
-const most = 60
+const maxMembers = 60
 
 /** The root with all stored pipelines below it. */
 export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, asked: StoredRun): Promise<FamilyMember> {
@@ -38,7 +38,7 @@ export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, aske
     let left = 0
     for (const child of await parts.views.children(run.run.key)) {
       if (seen.has(child.run.key.pipelineId)) continue
-      if (seen.size >= most) left += 1
+      if (seen.size >= maxMembers) left += 1
       else children.push(await grow(child))
     }
     return { card: runCard(run), triggeredBy: parentOf(run.run)?.jobId, children, left }

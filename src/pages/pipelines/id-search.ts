@@ -13,7 +13,7 @@ const maxSearch = 100
 /** How many pipelines before the event loop gets a turn. Comparing a thousand ids takes about a millisecond; snapshots have to be read. */
 const atOnce = { ids: 5_000, snapshots: 20 }
 /** How many pipelines of a trace are shown. */
-const mostOfFamily = 60
+const maxOfFamily = 60
 
 export interface FoundByIds {
   /** Of a trace: the root pipeline if it is stored, and those that it triggered. */
@@ -85,10 +85,10 @@ async function cardsOf({ runs }: Parts, key: RunKey): Promise<RunCard[]> {
 async function familyBelow(parts: Parts, root: RunKey): Promise<RunCard[]> {
   const cards = await cardsOf(parts, root)
   let generation = [root]
-  for (let depth = 0; depth < maxGenerations && generation.length > 0 && cards.length < mostOfFamily; depth += 1) {
+  for (let depth = 0; depth < maxGenerations && generation.length > 0 && cards.length < maxOfFamily; depth += 1) {
     const children = (await Promise.all(generation.map(async key => parts.views.children(key)))).flat()
     cards.push(...children.map(runCard))
     generation = children.map(({ run }) => run.key)
   }
-  return cards.slice(0, mostOfFamily)
+  return cards.slice(0, maxOfFamily)
 }

@@ -39,9 +39,9 @@ export const pipelineDetailShape = z.object({
 export type PipelineDetail = Shaped<typeof pipelineDetailShape>
 
 /** Jobs whose sections are read for the waterfall. The pages of other jobs have theirs. */
-const mostReadings = 100
+const maxReadings = 100
 /** Jobs whose usual durations are read. The pages of other jobs have theirs. */
-const mostUsuals = 1_000
+const maxUsuals = 1_000
 
 /** Undefined if there is no such pipeline. */
 export async function pipelineDetail(
@@ -53,11 +53,11 @@ export async function pipelineDetail(
   if (stored === undefined) return undefined
   const { key, attempts } = stored.run
   const pipeline = runCard(stored)
-  const names = [...new Set(pipeline.jobs.map(job => job.name))].slice(0, mostUsuals)
+  const names = [...new Set(pipeline.jobs.map(job => job.name))].slice(0, maxUsuals)
   const [family, chunks, insides, exports, usuals] = await Promise.all([
     familyOf(parts, stored),
     parts.views.chunks(key),
-    parts.views.sections(key, mostReadings),
+    parts.views.sections(key, maxReadings),
     parts.views.outboxOf(key),
     parts.usuals.of(pipeline, ['', ...names]),
   ])

@@ -1,5 +1,5 @@
 // The page that lists pipelines, with its filters and pagination.
-import { mostProjects, projectField } from '../layout/scope-heading.ts'
+import { maxProjects, projectField } from '../layout/scope-heading.ts'
 import { z } from 'zod'
 import { card, type Page, type Reader } from '../layout/frame.ts'
 import { choice, sources } from '../layout/choice.ts'
@@ -85,7 +85,7 @@ async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery)
 
 export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page> {
   const filters = filtersOf(reader.query)
-  const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(mostProjects)])
+  const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(maxProjects)])
   const isFiltered = Object.keys(filters).some(name => name !== 'after')
   const { pipelines, next, searchedBackTo } = list
   const whenEmpty = isFiltered
@@ -147,7 +147,7 @@ function misread(filters: Filters, projects: readonly string[]): Content {
       `“${after}” is not a page of this list; this is the first page.`,
     status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
     project !== undefined &&
-      projects.length < mostProjects &&
+      projects.length < maxProjects &&
       !projects.includes(project) &&
       `No project “${project}” is known. Use the full path, e.g. group/project.`,
   ].filter(one => one !== false)

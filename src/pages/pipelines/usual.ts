@@ -40,15 +40,15 @@ export interface Usuals {
 
 export const days = 30
 /** With fewer runs nothing is called unusual. */
-export const leastRuns = 20
+export const minRuns = 20
 /** With fewer runs not even the median is shown. */
-const leastShown = 3
+const minShown = 3
 /** Durations within this factor count as equal, because percentiles are exact only to 5 %. */
 export const slack = 1.1
 /** How long figures are cached, ms. */
 const believedFor = 300_000
 /** How many are cached; the oldest is dropped first. */
-const mostKnown = 20_000
+const maxKnown = 20_000
 
 type Counted = Awaited<ReturnType<TrendViews['ofJobs']>>
 
@@ -71,7 +71,7 @@ export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () =
           known.set(nameOf(job), { figures: found.get(job) ?? [], until: at + believedFor })
         }
         for (const oldest of known.keys()) {
-          if (known.size <= mostKnown) break
+          if (known.size <= maxKnown) break
           known.delete(oldest)
         }
       }
@@ -89,8 +89,8 @@ export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () =
 function usualAmong(figures: Counted, { branchClass: branch, countedAs }: UsualOf): Usual | undefined {
   const ofClass = figures.filter(one => one.branch === branch)
   const ofName = ofClass.filter(one => one.pipelineName === countedAs)
-  if (countedAs !== '' && runsOf(ofName) >= leastRuns) return { ...usualOf(ofName), branch, pipelineName: countedAs }
-  if (runsOf(ofClass) >= leastRuns) return { ...usualOf(ofClass), branch }
+  if (countedAs !== '' && runsOf(ofName) >= minRuns) return { ...usualOf(ofName), branch, pipelineName: countedAs }
+  if (runsOf(ofClass) >= minRuns) return { ...usualOf(ofClass), branch }
   return figures.length === 0 ? undefined : usualOf(figures)
 }
 
@@ -128,12 +128,12 @@ export function whereUsual({ branch, pipelineName }: Usual): string {
 /** Whether a run took longer than nearly all runs (p95). */
 export function isUnusual(tookMs: number | undefined, usual: Usual | undefined): boolean {
   const { runs = 0, p95 } = usual ?? {}
-  return tookMs !== undefined && p95 !== undefined && runs >= leastRuns && tookMs > p95 * slack
+  return tookMs !== undefined && p95 !== undefined && runs >= minRuns && tookMs > p95 * slack
 }
 
 /** The median and p95, to show after a duration; empty with too few runs. */
 export function beside(tookMs: number | undefined, usual: Usual | undefined): Content {
-  if (usual?.p50 === undefined || usual.runs < leastShown) return ''
+  if (usual?.p50 === undefined || usual.runs < minShown) return ''
   const { p50, p95, runs } = usual
   const title = `Median ${duration(p50)}, p95 ${duration(p95)}, of ${number(runs)} runs in ${days} days ${whereUsual(usual)}`
   const isLong = isUnusual(tookMs, usual)
@@ -146,7 +146,7 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
 
 /** The same for the cell of a table. */
 export function usualCell(tookMs: number | undefined, usual: Usual | undefined): Html {
-  if (usual?.p50 === undefined || usual.runs < leastShown) return html`<span class="figure dim">–</span>`
+  if (usual?.p50 === undefined || usual.runs < minShown) return html`<span class="figure dim">–</span>`
   const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`
   return html`<span class="figure" title="${title}"
     >${isUnusual(tookMs, usual) && html`<strong class="long">${times((tookMs ?? 0) / usual.p50)}</strong> `}${duration(usual.p50)}

@@ -11,13 +11,13 @@ import type { PagesSettings, PagesSources } from '../ports.ts'
 import type { TestFigures } from '../../store/ports/test-memory.ts'
 
 /** Rows of each list. */
-const most = 50
+const maxRows = 50
 
 type Sources = Pick<PagesSources, 'tests' | 'views'>
 type Settings = Pick<PagesSettings, 'readsTests'>
 
 export async function flakyTestsPage(parts: Sources, settings: Settings, reader: Reader): Promise<Page> {
-  const asked = askedTests(reader.query, most)
+  const asked = askedTests(reader.query, maxRows)
   const { flaky } = await flakyTests(parts, asked, reader.now)
   const lost = flaky.reduce((sum, { costMs }) => sum + costMs, 0)
   return {
@@ -26,8 +26,8 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
       ${
         flaky.length > 0 &&
         html`<p class="summary">
-          <strong>${counted(flaky.length, 'flaky test')}</strong>${flaky.length >= most && ', or more'}; the jobs that
-          failed with them took <strong>${duration(lost)}</strong>
+          <strong>${counted(flaky.length, 'flaky test')}</strong>${flaky.length >= maxRows && ', or more'}; the jobs
+          that failed with them took <strong>${duration(lost)}</strong>
         </p>`
       }
       ${card(
@@ -44,7 +44,7 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
 }
 
 export async function costlyTestsPage(parts: Sources, settings: Settings, reader: Reader): Promise<Page> {
-  const asked = askedTests(reader.query, most)
+  const asked = askedTests(reader.query, maxRows)
   const { failed, slow } = await costlyTests(parts, asked, reader.now)
   const title = 'Failing and slow tests'
   return {

@@ -62,7 +62,7 @@ export const trendsShape = z.object({
 /** `pipelineNames`: to filter by; `sorted`: the sort orders of the tables. */
 export type Trends = Shaped<typeof trendsShape>
 
-const mostNames = 200
+const maxNames = 200
 
 export async function trendsOf(
   { views, repositories }: Pick<PagesSources, 'views' | 'repositories'>,
@@ -90,7 +90,7 @@ export async function trendsOf(
   const [series, before, names, projects, jobs, worse] = await Promise.all([
     figures.series(subject, query),
     isWholeBefore || figures === views.trends ? figures.series(subject, earlier) : [],
-    views.trends.names({ step, since: query.since, until, projectId }, mostNames),
+    views.trends.names({ step, since: query.since, until, projectId }, maxNames),
     rankedProjects(figures, sorted.projects, query),
     rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
     regressionsOf({ repositories }, { projectId, job, since: query.since }),

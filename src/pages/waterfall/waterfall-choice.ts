@@ -2,11 +2,11 @@
 import type { WaterfallRow } from './waterfall-row.ts'
 
 /** Beyond this many rows only failed jobs are drawn. */
-const mostRows = 1_000
+const maxRows = 1_000
 
 /** The chosen rows in their order, including all failed ones. A stage says how many of its jobs are left out. */
 export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
-  if (rows.length <= mostRows) return rows
+  if (rows.length <= maxRows) return rows
   const stageOf = new Map<WaterfallRow, WaterfallRow>()
   let stage: WaterfallRow | undefined
   for (const row of rows) {
@@ -14,12 +14,12 @@ export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[
     else if (row.kind === 'pipeline') stage = undefined
     else if (stage !== undefined) stageOf.set(row, stage)
   }
-  const drawn = new Set(rows.filter(row => row.kind === 'pipeline').slice(0, mostRows))
+  const drawn = new Set(rows.filter(row => row.kind === 'pipeline').slice(0, maxRows))
   const jobs = rows.filter(row => row.kind === 'job').sort((a, b) => weight(a) - weight(b) || took(b) - took(a))
   for (const job of jobs) {
     const its = stageOf.get(job)
     const more = [job, ...(its === undefined || drawn.has(its) ? [] : [its])]
-    if (isFailure(job) || drawn.size + more.length <= mostRows) for (const row of more) drawn.add(row)
+    if (isFailure(job) || drawn.size + more.length <= maxRows) for (const row of more) drawn.add(row)
   }
   const left = Map.groupBy(
     jobs.filter(job => !drawn.has(job)),

@@ -12,7 +12,7 @@ const whole = 91
 /** If a bar ends before this percentage of its track, the usual duration fits after it, too. */
 const roomFor = 75
 /** Deeper levels are not indented further. */
-const mostIndent = 12
+const maxIndent = 12
 /** With more rows, stages without anything remarkable are collapsed at first. */
 const manyRows = 150
 
@@ -134,7 +134,7 @@ function needsALook({ row, below }: Branch): boolean {
 
 function classesOf({ kind, status, depth, retried, critical, id }: WaterfallRow, { asked }: WaterfallLinks): string {
   const all = [
-    ...['row', kind, toneOf(status), `depth-${Math.min(depth, mostIndent)}`],
+    ...['row', kind, toneOf(status), `depth-${Math.min(depth, maxIndent)}`],
     ...[retried && 'retried', critical && 'critical', kind === 'pipeline' && id === asked && 'asked'],
   ]
   return all.filter(Boolean).join(' ')
