@@ -6,6 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { delivery } from './exercise.ts'
+import { event, rules, t0 } from '../flow/world.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -45,6 +47,26 @@ it('an SQLite file of the first schema: its deployments are counted', async () =
   const store = openSqlite(file, { ...options, now: Date.now })
   expect(await counted(store)).toEqual([7])
   await store.close()
+})
+
+it('an SQLite file with runs that were still to be listed: they are listed', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-steps-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'pipespan.db')
+  const open = (): Store => openSqlite(file, { ...options, now: () => t0 })
+  const store = open()
+  await store.runs.transact(mergeWork([event('failed', { finishedAt: t0 }, [])], 'webhook', rules))
+  const search = async (by: Store): Promise<unknown> => by.views.search({ status: 'failed', text: 'main', limit: 10 })
+  const before = await search(store)
+  expect(before).toMatchObject({ runs: [{}] })
+  await store.close()
+  const old = new DatabaseSync(file)
+  old.exec(`DELETE FROM listed_runs; CREATE TABLE unlisted_runs (run_id INTEGER PRIMARY KEY, version INTEGER NOT NULL);
+    INSERT INTO unlisted_runs SELECT id, 1 FROM runs; PRAGMA user_version = 10`)
+  old.close()
+  const again = open()
+  expect(await search(again)).toEqual(before)
+  await again.close()
 })
 
 it('a PostgreSQL database of the first schema: its deployments are counted', async () => {

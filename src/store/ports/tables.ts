@@ -35,7 +35,6 @@ export const momentary: readonly string[] = [
   'heartbeat',
   'delivery_checkpoint',
   'unread_deliveries',
-  'unlisted_runs',
   'pipespan_schema',
 ]
 

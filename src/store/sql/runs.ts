@@ -21,8 +21,6 @@ import type { WrittenEvent } from './waiting-events.ts'
 /** What a process that serves a store alone has in memory beside its rows. */
 export interface RunMemory {
   readonly recall: Recall
-  /** Lists a run later. */
-  readonly list: (id: number, run: Run, now: number) => void
   /** Within the transaction. */
   readonly wrote: (chunks: readonly (WrittenChunk | WrittenEvent)[]) => void
   /** A row was changed. */
@@ -143,12 +141,10 @@ function* changeSlice(
   const ids = yield* writeRuns(written)
   const changes = written.map(({ known, change }, at) => ({ id: ids[at] ?? 0, known, change }))
   const listed = changes.filter(({ known, change: { run } }) => changesListing(known?.run, run))
-  if (memory === undefined)
-    yield each(
-      insertListings,
-      listed.flatMap(({ id, change }) => listingRow(id, change.run, now)),
-    )
-  else for (const { id, change } of listed) memory.list(id, change.run, now)
+  yield each(
+    insertListings,
+    listed.flatMap(({ id, change }) => listingRow(id, change.run, now)),
+  )
   const chunks = yield* writeJobsAndChunks(written, ids, within)
   memory?.wrote(chunks)
   for (const { id, change } of changes) yield* addLateReads(id, change.lateReads ?? [], now, damaged)

@@ -40,7 +40,7 @@ export const sqliteMigrations: readonly string[] = [
     seen_at INTEGER NOT NULL
   );
 
-  -- Runs that are still to be listed (see listings.ts).
+  -- Runs that are still to be listed (until step 11).
   CREATE TABLE unlisted_runs (
     run_id  INTEGER PRIMARY KEY,
     version INTEGER NOT NULL
@@ -89,5 +89,17 @@ export const sqliteMigrations: readonly string[] = [
   DROP TABLE old_delivery_keys;
   DROP TABLE gathered_delivery_keys;
   DROP TABLE recent_delivery_keys;
+  `,
+  // 11: each run is listed when it is written. Those that waited are listed by what is at hand; more of them is listed when they change.
+  `
+  INSERT INTO listed_runs (run_id, instance, pipeline_id, project_id, project, status, ref, source, created_at, finished_at, text)
+  SELECT id, instance, pipeline_id, project_id, coalesce(project ->> '$.facts.path', ''), coalesce(status, ''),
+         coalesce(pipeline ->> '$.record.facts.ref', ''), coalesce(pipeline ->> '$.record.facts.source', ''),
+         coalesce(pipeline ->> '$.times.createdAt', pipeline ->> '$.times.finishedAt', changed_at),
+         CASE WHEN status IN ('success', 'failed', 'canceled', 'skipped') THEN pipeline ->> '$.times.finishedAt' END,
+         lower(pipeline_id || ' ' || coalesce(project ->> '$.facts.path', '') || ' ' || coalesce(pipeline ->> '$.record.facts.ref', ''))
+  FROM runs WHERE id IN (SELECT run_id FROM unlisted_runs) AND json_valid(pipeline) AND json_valid(project)
+  ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, finished_at = excluded.finished_at;
+  DROP TABLE unlisted_runs;
   `,
 ]

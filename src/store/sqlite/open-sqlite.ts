@@ -8,7 +8,6 @@ import { giveBackLeases } from './given-back.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentChunks } from './recent-chunks.ts'
 import { jobReads } from '../sql/job-reads.ts'
-import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { createLeases } from './leases.ts'
 import {
@@ -123,7 +122,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
   const accepted = own && openDeliveries(db, keys, own, options)
   const waiting = { db, leases: createLeases(), keys, accepted }
   const size = (): number => db.size() + (accepted?.size() ?? 0)
-  const { store, listings } = rooms(waiting, options, size, own && `${own.file}-sending`)
+  const { store } = rooms(waiting, options, size, own && `${own.file}-sending`)
   const erase = (): void => {
     if (own !== undefined) eraseProcessed(own.folder, own.positions)
   }
@@ -153,7 +152,6 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
     },
     intoTables: async () => {
       moveIntoTable(waiting)
-      listings.catchUp()
       erase()
     },
     close: async () => {
@@ -170,7 +168,6 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
 
 interface Rooms {
   readonly store: Omit<SharedStore, 'inbox' | 'close'>
-  readonly listings: Listings
 }
 
 /** The part of the store that is the same for its server and for commands. `sending`: the file of the outbox's note. */
@@ -178,12 +175,11 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
   const { db } = waiting
   const sql = sqliteStatements(db)
   const recent = createRecentChunks(db.elapsed)
-  const listings = sqliteListings(db, recent)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
     // Some milliseconds, so that other work on the thread gets its turn; docs/internals/performance.md has other sizes.
     runsPerTransaction: 32,
-    runs: sqliteRuns({ waiting, recent, listings }),
+    runs: sqliteRuns(waiting, recent),
     outbox: sqliteOutbox(db, recent, sending),
     enrichment: enrichmentQueue(sql),
     jobReads: jobReads(sql),
@@ -196,13 +192,13 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
     incidents: incidents(sql),
     tests: testMemory(sql, options.testMemory),
     damaged: db.damaged,
-    views: sqliteViews(db, trends, listings),
+    views: sqliteViews(db, trends),
     now: async () => db.now(),
     clockWasAhead: async () => db.wasAhead(),
     bringBack: async () => bringBack(db),
     proveWritable: async () => proveWritable(db),
   }
-  return { store, listings }
+  return { store }
 }
 
 function openDeliveries(db: Database, keys: DeliveryKeys, own: OwnFiles, { log }: StoreOptions): AcceptedDeliveries {

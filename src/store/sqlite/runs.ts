@@ -8,17 +8,9 @@ import { number, record } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { sqliteStatements } from './statements.ts'
 import { taken, withinOf } from './steps.ts'
-import type { Listings } from './listings.ts'
 import type { Runs } from '../ports/runs.ts'
 
-/** What a transaction changes besides rows of runs. */
-interface Beside {
-  readonly waiting: Waiting
-  readonly recent: RecentChunks
-  readonly listings: Listings
-}
-
-export function sqliteRuns({ waiting, recent, listings }: Beside): Runs {
+export function sqliteRuns(waiting: Waiting, recent: RecentChunks): Runs {
   const { db, leases } = waiting
   const leased = createLeases()
   return {
@@ -31,7 +23,6 @@ export function sqliteRuns({ waiting, recent, listings }: Beside): Runs {
         const written: RecentChunk[] = []
         const memory: RunMemory = {
           recall: recent.recallOfRun,
-          list: listings.add,
           wrote: chunks => {
             written.push(...chunks)
             // No more than the cache can take, so that a large transaction does not fill the memory.
@@ -40,7 +31,6 @@ export function sqliteRuns({ waiting, recent, listings }: Beside): Runs {
           changed: id => changed.push(id),
         }
         taken(db, changeRuns(work, processed, memory, withinOf(db)))
-        listings.listMany()
         db.afterCommit(() => {
           for (const id of changed) leased.forget(id)
           recent.remember(written)
