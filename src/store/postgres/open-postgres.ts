@@ -17,7 +17,8 @@ import { deployments } from '../sql/deployments.ts'
 import { incidents } from '../sql/incidents.ts'
 import { testMemory } from '../sql/test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
-import { postgresViews } from './views.ts'
+import { postgresTrendTaking } from './trend-taking.ts'
+import { views } from '../read-models/views.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface PostgresOptions extends DatabaseOptions {
@@ -51,7 +52,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     incidents: incidents(sql),
     tests: testMemory(sql, options.testMemory),
     damaged: db.damaged,
-    views: postgresViews(db, maintenance),
+    views: views(sql, postgresTrendTaking(maintenance)),
     underWay: postgresUnderWay(db),
     now: async () => db.now(),
     clockWasAhead: async () => db.wasAhead(),

@@ -77,7 +77,7 @@ export function listingOf(run: Run, now: Millis): Listing | undefined {
   }
 }
 
-export type ListingValues = readonly (string | number | null)[]
+type ListingValues = readonly (string | number | null)[]
 
 export function listingValues(listing: Listing): ListingValues {
   const { instance, pipelineId, projectId, project, status, ref, source, createdAt, finishedAt, parentId, text } =

@@ -20,7 +20,7 @@ const maxName = 255
 
 const content: Column<Deployment> = row => storedDeployment(row.content)
 
-export const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> = {
+const deploymentTable: CountedTable<Deployment, DeploymentFigures, Neighbours> = {
   table: 'deployments',
   name: 'deployment',
   content,

@@ -9,7 +9,7 @@ import type { RunKey } from '../../model/observation.ts'
 import type { Runs } from '../ports/runs.ts'
 import type { Statements } from './statements.ts'
 
-export const selectRun = 'SELECT * FROM runs WHERE instance = ?1 AND pipeline_id = ?2'
+const selectRun = 'SELECT * FROM runs WHERE instance = ?1 AND pipeline_id = ?2'
 
 /** Jobs with ids from `?2` to `?3`, and the chunks that have such jobs. */
 const selectJobs = 'SELECT * FROM jobs WHERE run_id = ?1 AND job_id >= ?2 AND job_id <= ?3 ORDER BY job_id'

@@ -8,7 +8,7 @@ export type Value = string | number | null
 
 export interface Statements {
   /** A SELECT. */
-  all(sql: string, values?: readonly Value[]): Promise<Row[]>
+  readonly all: (sql: string, values?: readonly Value[]) => Promise<Row[]>
   /** A change in its own transaction; returns the number of changed rows. */
   change(sql: string, values?: readonly Value[]): Promise<number>
   /** A change with RETURNING, in its own transaction. */

@@ -42,7 +42,7 @@ import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { broughtBack } from '../sql/too-far-ahead.ts'
-import { sqliteViews } from './views.ts'
+import { views } from '../read-models/views.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
@@ -192,7 +192,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
     incidents: incidents(sql),
     tests: testMemory(sql, options.testMemory),
     damaged: db.damaged,
-    views: sqliteViews(db, trends),
+    views: views(sql, trends),
     now: async () => db.now(),
     clockWasAhead: async () => db.wasAhead(),
     bringBack: async () => bringBack(db),
