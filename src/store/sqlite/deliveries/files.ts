@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { threadId } from 'node:worker_threads'
 import { makePrivateFile, makePrivateFolder } from '../private-place.ts'
@@ -166,10 +166,20 @@ function opened(connection: DatabaseSync, pragmas: string): DatabaseSync {
   }
 }
 
+const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
+
+/** A statement that is compiled once for its connection: that takes longer than to run most of them. */
+export function prepared(connection: DatabaseSync, sql: string): StatementSync {
+  const known = statements.get(connection) ?? new Map<string, StatementSync>()
+  const statement = known.get(sql) ?? connection.prepare(sql)
+  statements.set(connection, known.set(sql, statement))
+  return statement
+}
+
 /** Bytes of the pages in use. */
 export function usedBytes(connection: DatabaseSync): number {
-  const pages = Number(connection.prepare('PRAGMA page_count').get()?.page_count)
-  return (pages - Number(connection.prepare('PRAGMA freelist_count').get()?.freelist_count)) * pageBytes
+  const pages = Number(prepared(connection, 'PRAGMA page_count').get()?.page_count)
+  return (pages - Number(prepared(connection, 'PRAGMA freelist_count').get()?.freelist_count)) * pageBytes
 }
 
 export const eraseUpTo = 'DELETE FROM deliveries WHERE seq <= ?'

@@ -4,7 +4,7 @@ import { DamagedFile, isDamage } from './fault.ts'
 import { endOf, storedDelivery, type StoredDelivery } from './rows.ts'
 import { giveBack } from '../../../lib/give-back.ts'
 import { isProcessed, notProcessed, waitingUpTo } from './checkpoint.ts'
-import { beginNextFile, bytesOfFiles, currentFile, damagedFile, openToRead, usedBytes } from './files.ts'
+import { beginNextFile, bytesOfFiles, currentFile, damagedFile, openToRead, prepared, usedBytes } from './files.ts'
 import { noteStuck } from './stuck.ts'
 import { reasonOf } from '../../../lib/fault.ts'
 import type { Database } from '../database.ts'
@@ -94,7 +94,7 @@ export function acceptedDeliveries(options: ReaderOptions): AcceptedDeliveries {
     while (last.seq < positions.end.seq) {
       const { number, salt, connection, begins } = current()
       const { end } = positions
-      const rows = connection.prepare('SELECT * FROM deliveries WHERE seq > ? AND seq <= ? ORDER BY seq')
+      const rows = prepared(connection, 'SELECT * FROM deliveries WHERE seq > ? AND seq <= ? ORDER BY seq')
       for (const row of rows.iterate(last.seq, end.seq)) {
         const found = intact(storedDelivery(row, salt))
         if (!moveTo({ seq: found.seq - 1, bytes: found.bytesBefore }, begins, mayGiveUp)) return

@@ -86,13 +86,13 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     const upTo = erasable()
     transaction(() => {
       // What an attempt left that was not acknowledged: its numbers are given again.
-      connection.prepare('DELETE FROM deliveries WHERE seq > ?').run(end.seq)
-      const insert = connection.prepare(insertDelivery)
+      files.prepared(connection, 'DELETE FROM deliveries WHERE seq > ?').run(end.seq)
+      const insert = files.prepared(connection, insertDelivery)
       for (const delivery of deliveries) {
         insert.run(...valuesOf({ seq: ++seq, bytesBefore: bytes, receivedAt, delivery }, salt))
         bytes += delivery.body.length
       }
-      if (upTo > erased) connection.prepare(files.eraseUpTo).run(upTo)
+      if (upTo > erased) files.prepared(connection, files.eraseUpTo).run(upTo)
     })
     erased = upTo
     isShrunk = false
