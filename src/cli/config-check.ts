@@ -6,9 +6,7 @@ import { loadConfig, type FaultyConfig, type LoadedConfig } from '../config/load
 import { profiles } from '../app/profile.ts'
 import type { Config } from '../config/options.ts'
 import type { Environment } from '../config/variables.ts'
-import { askQuery } from '../platform/inventory/query.ts'
-import { call, platformClient } from './doctor/platform.ts'
-import { querySpecOf } from '../app/inventory.ts'
+import { configuredClient, runQuery } from './platform.ts'
 import { reasonOf } from '../lib/fault.ts'
 
 export interface ConfigCheckOptions {
@@ -77,7 +75,7 @@ interface OnlineFinding {
 /** Runs each configured query once. */
 async function tryQueries(config: Config): Promise<OnlineFinding[]> {
   if (config.queries.length === 0) return [{ ok: true, what: 'No queries are configured.' }]
-  const client = platformClient(config)
+  const client = configuredClient(config)
   if (client === undefined) {
     return [{ ok: false, what: 'Queries cannot be checked without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.' }]
   }
@@ -85,7 +83,7 @@ async function tryQueries(config: Config): Promise<OnlineFinding[]> {
   try {
     for (const query of config.queries) {
       try {
-        const { points } = await askQuery(querySpecOf(query), client.asking(call))
+        const { points } = await runQuery(query, client)
         const [first] = points
         const values =
           points.length === 1 && first !== undefined ? JSON.stringify(first.value) : `${points.length} points`

@@ -1,5 +1,6 @@
 // `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
-import { checkBudget, checkClock, checkPlatform, platformClient } from './doctor/platform.ts'
+import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
+import { configuredClient } from './platform.ts'
 import { checkAudit } from './doctor/audit.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations } from './doctor/destinations.ts'
@@ -63,7 +64,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
   const destinations = destinationsOf(config)
   const { findings, store } = await checkStore(config)
   show(findings)
-  const client = platformClient(config)
+  const client = configuredClient(config)
   const checks: readonly (readonly [string, () => Promise<Finding[]>])[] = [
     ['daemon', async () => checkDaemon(config)],
     ['platform', async () => checkPlatform(config, client)],

@@ -1,7 +1,8 @@
 // What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secrets of the hooks.
 import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
 import { connectPlatform } from '../app/platform.ts'
-import { selectEvents, type EventSelection } from '../platform/webhook/event-selection.ts'
+import { hookEventsOf } from './platform.ts'
+import type { HookEvents } from '../platform/port/webhook.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { HookSecrets } from './hooks.ts'
 import type { PlatformClient } from '../platform/port.ts'
@@ -13,7 +14,7 @@ export interface HooksSetup {
   readonly url: string | undefined
   readonly secrets: HookSecrets
   /** The events that the daemon exports. */
-  readonly events: EventSelection
+  readonly events: HookEvents
 }
 
 /** Closes the client after the command. Throws Misconfigured. */
@@ -45,7 +46,7 @@ export async function withHooks(
     const { publicUrl } = config
     const url = publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, '')}/webhooks`
     try {
-      return await command({ client, url, secrets: { token, signingToken }, events: selectEvents(config.events) })
+      return await command({ client, url, secrets: { token, signingToken }, events: hookEventsOf(config.events) })
     } finally {
       await client.close()
     }

@@ -3,8 +3,7 @@
 //   no hook with the URL ─► create      events or a secret missing, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
-import { allOf } from '../platform/rest/pages.ts'
-import type { EventSelection } from '../platform/webhook/event-selection.ts'
+import type { HookEvents } from '../platform/port/webhook.ts'
 import type { HookOwner, HookWish, PlatformClient, PlatformHook } from '../platform/port.ts'
 import type { Secret } from '../lib/secret.ts'
 
@@ -20,7 +19,7 @@ export interface HooksEnsureOptions {
   readonly oldUrl?: string | undefined
   readonly secrets: HookSecrets
   /** What its hooks are to send besides pipeline and job events. */
-  readonly events: Pick<EventSelection, 'flags'>
+  readonly events: HookEvents
   /** Also replace existing secrets: the platform does not show them, so they cannot be compared. */
   readonly writeSecret: boolean
   readonly dryRun: boolean
@@ -150,8 +149,8 @@ async function existing(
   client: PlatformClient,
   owner: HookOwner,
   { url, oldUrl }: HooksEnsureOptions,
-): Promise<PlatformHook[]> {
-  const { items: found } = await allOf(client.hooks(owner, call))
+): Promise<readonly PlatformHook[]> {
+  const { items: found } = await client.hooks(owner, call)
   const withUrl = (wanted: string | undefined) => found.filter(hook => wanted !== undefined && isAt(hook, wanted))
   const current = withUrl(url)
   return current.length > 0 ? current : withUrl(oldUrl)
@@ -191,7 +190,7 @@ export function missingFlags({ events }: Pick<PlatformHook, 'events'>, flags: re
   return flags.filter(flag => events[flag] === false).map(flag => flag.replaceAll('_', ' '))
 }
 
-export function flagsOf(events: Pick<EventSelection, 'flags'>, owner: HookOwner): readonly string[] {
+export function flagsOf(events: HookEvents, owner: HookOwner): readonly string[] {
   return events.flags('group' in owner ? 'group' : 'project')
 }
 

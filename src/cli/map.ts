@@ -8,14 +8,12 @@ import { snapshotAttempt } from '../model/snapshot.ts'
 import { jobsOf } from '../model/attempt.ts'
 import { observedRun, type Run } from '../model/run.ts'
 import { eventChunk, type EventChunk } from '../model/event.ts'
-import { createTextRedaction } from '../platform/text-redaction.ts'
-import { everyEvent } from '../platform/webhook/event-selection.ts'
 import { isTerminal } from '../model/status.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
 import { resourceAttributesOf } from '../telemetry/resource.ts'
 import { toEventRecord } from '../telemetry/events.ts'
-import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
-import { profiles, type ProfileName } from '../app/profile.ts'
+import { parsePayload } from './platform.ts'
+import type { ProfileName } from '../app/profile.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
 import { traceContextOf } from '../model/family.ts'
@@ -52,18 +50,7 @@ export async function mapFile(
     )
     return exitCode.failed
   }
-  const profile = profiles[config.platform.profile]
-  const { traceparent, platform } = config
-  const parsed = parseDelivery(
-    { event, body },
-    {
-      profile,
-      traceparent,
-      platformUrl: platform.url,
-      events: everyEvent,
-      redactText: createTextRedaction(config.redact ?? []),
-    },
-  )
+  const parsed = parsePayload({ event, body }, config)
   if (parsed.outcome === 'unparseable') {
     complain(terminal, `${name}: ${parsed.reason}`)
     return exitCode.failed

@@ -71,9 +71,8 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   ]
 
   async function look(owner: HookOwner): Promise<void> {
-    for await (const page of client.hooks(owner, call)) {
-      for (const hook of page.items) if (isOwn(hook, options.publicUrl)) await lookAt(owner, hook)
-    }
+    const { items } = await client.hooks(owner, call)
+    for (const hook of items) if (isOwn(hook, options.publicUrl)) await lookAt(owner, hook)
   }
 
   async function lookAt(owner: HookOwner, { id, alertStatus: state, disabledUntil }: PlatformHook): Promise<void> {

@@ -49,7 +49,7 @@ export interface PlatformClient {
   isAdministrator(options: CallOptions): Promise<boolean>
   /** Whether the token is an owner's: only owners see the group's runner token. */
   ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
-  hooks(owner: HookOwner, options: ListOptions): Pages<PlatformHook>
+  hooks(owner: HookOwner, options: CallOptions): Promise<Listed<PlatformHook>>
   /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
   createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
   editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
@@ -85,6 +85,13 @@ export interface Page<T> {
   readonly servedAt?: Millis | undefined
   /** The list is cut after this page: so many of its items, at least, are not read. */
   readonly left?: number | undefined
+}
+
+/** A list that was read to its end, or to its maximum. */
+export interface Listed<T> {
+  readonly items: readonly T[]
+  /** Items that are not read, at least; 0: the list is whole. */
+  readonly left: number
 }
 
 /** Items of one list that are read. The platform's largest delivery, of 25 MB, lists some 40,000 jobs. */

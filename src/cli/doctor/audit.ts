@@ -52,7 +52,7 @@ async function missingRole(client: PlatformClient, source: AuditSource): Promise
   if ('group' in source) return (await client.ownsGroup(source.group, call)) ? undefined : "an owner's"
   try {
     // Only maintainers may list webhooks.
-    await client.hooks(source, call)[Symbol.asyncIterator]().next()
+    await client.hooks(source, call)
     return undefined
   } catch (error) {
     if (error instanceof PlatformError && error.kind === 'forbidden') return "a maintainer's"

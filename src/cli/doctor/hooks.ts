@@ -2,8 +2,7 @@
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
 import { flagsOf, missingFlags, missingSecrets } from '../hooks.ts'
-import { allOf } from '../../platform/rest/pages.ts'
-import { selectEvents } from '../../platform/webhook/event-selection.ts'
+import { hookEventsOf } from '../platform.ts'
 import type { Config } from '../../config/options.ts'
 import type { HookDelivery, HookOwner, PlatformClient, PlatformHook } from '../../platform/port.ts'
 
@@ -42,7 +41,7 @@ async function checkOwner(
   url: string,
   config: Config,
 ): Promise<Finding[]> {
-  const { items: hooks, left } = await allOf(client.hooks(owner, call))
+  const { items: hooks, left } = await client.hooks(owner, call)
   const own = hooks.filter(hook => hook.url.replace(/\/+$/, '') === url || hook.mayBeAt(url))
   if (own.length === 0) {
     const how = 'group' in owner ? `--group ${name}` : `--project ${name}`
@@ -53,7 +52,7 @@ async function checkOwner(
   const findings: Finding[] = []
   if (left > 0) findings.push(report('warning', `The list of hooks of ${name} does not end: the rest was not read.`))
   for (const hook of own) {
-    const flags = flagsOf(selectEvents(config.events), owner)
+    const flags = flagsOf(hookEventsOf(config.events), owner)
     const wrong = [...stateOf(hook, name, flags), ...secretsOf(hook, name, config)]
     findings.push(...wrong)
     const last = await lastDelivery(client, owner, hook.id)

@@ -1,21 +1,16 @@
 // Checks of the inventory: how each kind was answered last, and which role it requires. The dependency firewall and the policy store are asked now,
 // because only the platform knows whether they are on.
 import { broken, reportOf, type Finding } from './finding.ts'
-import { call } from './platform.ts'
-import { collectors } from '../../platform/inventory/collectors.ts'
-import { dependencyFirewall, isFirewallOn } from '../../platform/inventory/dependency-firewall.ts'
 import { inventoryOf } from '../../app/inventory.ts'
 import { PlatformError } from '../../platform/port.ts'
-import type { RestClient } from '../../platform/rest/client.ts'
+import { askPolicyStore, firewallKind, isFirewallOf, roleFor, type CommandClient } from '../platform.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { segmentOf } from '../../platform/rest/query.ts'
-import { z } from 'zod'
 import type { Config } from '../../config/options.ts'
 import type { InventoryState } from '../../store/ports/inventory-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
-type Client = Pick<RestClient, 'asking'>
+type Client = Pick<CommandClient, 'asking'>
 
 const report = reportOf('inventory')
 /** Projects whose firewall is asked about. */
@@ -38,7 +33,7 @@ export async function checkInventory(
   const found: Finding[] = []
   for (const [kind, some] of Map.groupBy(things, one => one.kind)) {
     const names = some.map(({ of }) => of)
-    if (kind === dependencyFirewall.kind && client !== undefined) found.push(...(await firewalls(names, client)))
+    if (kind === firewallKind && client !== undefined) found.push(...(await firewalls(names, client)))
     else {
       const known = names.map(of => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
       found.push(...stored(kind, known, now))
@@ -59,7 +54,7 @@ function stored(kind: string, known: readonly Known[], now: Millis): Finding[] {
   const unknown = known.length - refused.length - answered.length
   const late = known.flatMap(({ state }) => (state !== undefined && now - state.nextAt > maxLate ? state.nextAt : []))
   const cut = known.filter(({ state }) => (state?.omitted ?? 0) > 0)
-  const role = collectors.find(one => one.kind === kind)?.role
+  const role = roleFor(kind)
   return [
     ...(late.length > 0
       ? [
@@ -100,12 +95,12 @@ async function firewalls(projects: readonly string[], client: Client): Promise<F
   const failed: Finding[] = []
   for (const name of projects.slice(0, maxFirewalls)) {
     try {
-      const path = `/projects/${segmentOf(/^\d+$/.test(name) ? Number(name) : name)}`
-      states[(await isFirewallOn(client.asking(call), path)) ? 'on' : 'off'].push(name)
+      const isOn = await isFirewallOf(/^\d+$/.test(name) ? Number(name) : name, client)
+      states[isOn ? 'on' : 'off'].push(name)
     } catch (error) {
       const finding = broken(report, 'warning', error)
-      const remedy = `${finding.remedy ?? ''} Required: ${dependencyFirewall.role}.`.trim()
-      failed.push({ ...finding, what: `${dependencyFirewall.kind} of ${name}: ${finding.what}`, remedy })
+      const remedy = `${finding.remedy ?? ''} Required: ${roleFor(firewallKind)}.`.trim()
+      failed.push({ ...finding, what: `${firewallKind} of ${name}: ${finding.what}`, remedy })
     }
   }
   const unasked = projects.length - Math.min(projects.length, maxFirewalls)
@@ -122,7 +117,7 @@ async function firewalls(projects: readonly string[], client: Client): Promise<F
 async function policyStore(client: Client | undefined): Promise<Finding[]> {
   if (client === undefined) return []
   try {
-    await client.asking(call).one('/security/policy_store/triggers', z.array(z.unknown()))
+    await askPolicyStore(client)
     return [report('fine', 'The policy store is on; its decisions arrive as audit events (PIPESPAN_AUDIT).')]
   } catch (error) {
     return [report('skipped', whyNoPolicies(error))]

@@ -1,48 +1,20 @@
 // Checks of the platform: whether it can be reached, what the token may do, the clocks, and the API budget.
-import { readFileSync } from 'node:fs'
 import { request } from 'undici'
 import { broken, reportOf, type Finding } from './finding.ts'
-import { connectRules, proxiedDispatcher } from '../../platform/rest/connection.ts'
-import { createMemoryBudget } from '../../platform/rest/kept-budget.ts'
 import { createStoredBudget } from '../../app/stored-budget.ts'
-import { createPlatformClient, type RestClient } from '../../platform/rest/client.ts'
-import { PlatformError, type CallOptions, type HookOwner } from '../../platform/port.ts'
+import { dispatcherOf, timeouts } from '../platform.ts'
+import { PlatformError, type CallOptions, type HookOwner, type PlatformClient } from '../../platform/port.ts'
 import { ownPipelinesOf } from '../../discovery/poll-own-pipelines.ts'
 import { pollScopeOf } from '../../discovery/poll-scope.ts'
 import { fingerprintOf } from '../../tokens/fingerprint.ts'
 import { reasonOf } from '../../lib/fault.ts'
-import { silentLog } from '../../lib/log.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { version } from '../../lib/version.ts'
-import { proxiesOf } from '../../config/destinations.ts'
 import type { Config } from '../../config/options.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
 export const call: CallOptions = { priority: 'enrich' }
-/** For one request, ms: a person waits for the answer. */
-const timeouts = { connect: 5_000, answer: 10_000 }
 /** ms. Signed webhooks are refused beyond five minutes, but logs and traces are hard to compare long before. */
 const clockMayDiffer = 30_000
-
-/** Undefined without a platform and a token. */
-export function platformClient(config: Config): RestClient | undefined {
-  const { url, token, tokenType, caFile, budget } = config.platform
-  if (url === undefined || token.current() === undefined) return undefined
-  return createPlatformClient({
-    url,
-    token: () => token.current()?.reveal(),
-    tokenType,
-    ca: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),
-    dispatcher: proxiedDispatcher(url, proxiesOf(config)),
-    budget: createMemoryBudget({ perMinute: budget }, systemClock),
-    concurrency: 4,
-    userAgent: `Pipespan/${version}`,
-    timeouts,
-    retry: { tries: 1, refusals: 1, first: 1, max: 1 },
-    clock: systemClock,
-    log: silentLog(),
-  })
-}
 
 /** The polled projects and groups, whose hooks and permissions are checked. */
 export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonly name: string }[] {
@@ -54,7 +26,7 @@ export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonl
 }
 
 /** Sends requests that the daemon sends, too: nothing else shows whether the token's scopes suffice. */
-export async function checkPlatform(config: Config, client: RestClient | undefined): Promise<Finding[]> {
+export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
   const report = reportOf('platform')
   if (config.platform.url === undefined) {
     return [report('skipped', 'No platform API is configured (PIPESPAN_PLATFORM_URL).')]
@@ -90,7 +62,7 @@ export async function checkPlatform(config: Config, client: RestClient | undefin
 /** The lists that the poller reads, each with its name. */
 function polledLists(
   config: Config,
-  client: RestClient,
+  client: PlatformClient,
 ): { readonly name: string; readonly pages: AsyncIterable<unknown> }[] {
   const { ownPipelines, memberProjects } = pollScopeOf(config.poll)
   const ofAll = [
@@ -111,10 +83,9 @@ function polledLists(
 /** Compares the platform's `Date` header, which has whole seconds, with the middle of the round trip. */
 export async function checkClock(config: Config): Promise<Finding[]> {
   const report = reportOf('clock')
-  const { url, caFile } = config.platform
+  const { url } = config.platform
   if (url === undefined) return [report('skipped', 'No platform is configured to compare the clock with.')]
-  const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
-  const dispatcher = proxiedDispatcher(url, proxiesOf(config))(connectRules(ca, timeouts.connect))
+  const dispatcher = dispatcherOf(config, url)
   try {
     const sent = Date.now()
     const { headers, body } = await request(`${url.replace(/\/+$/, '')}/api/v4/version`, {

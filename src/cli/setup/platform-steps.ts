@@ -1,28 +1,23 @@
 // The steps at the platform: a read-only service account, its token, and the hooks.
-import { z } from 'zod'
 import { chmod } from 'node:fs/promises'
 import { fileNames, pathIn, secretIn } from './files.ts'
 import { briefly } from '../../lib/redaction.ts'
 import { hooksEnsure } from '../hooks.ts'
-import { maxItems } from '../../platform/port.ts'
 import { Secret } from '../../lib/secret.ts'
-import { segmentOf } from '../../platform/rest/query.ts'
-import { selectEvents } from '../../platform/webhook/event-selection.ts'
-import { wireId, wireText } from '../../platform/rest/wire-field.ts'
+import { ensureServiceAccount, hookEventsOf } from '../platform.ts'
+import type { ResourceId } from '../../platform/port.ts'
 import type { SetupAnswers } from './answers.ts'
 import type { SetupStep, StepContext } from './step.ts'
 
-const account = z.object({ id: wireId, username: wireText })
 /** Fixed, so that a repeated run finds the account of an interrupted one. */
 const username = 'service_account_pipespan'
 
 const call = { priority: 'poll' } as const
 /** The events that the daemon exports by default. */
-const events = selectEvents(['deployment', 'change', 'release', 'feature_flag', 'access_token'])
+const events = hookEventsOf(['deployment', 'change', 'release', 'feature_flag', 'access_token'])
 
 export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers): SetupStep {
   const where = of === 'instance' ? 'of the instance' : `of the group ${of}`
-  const path = of === 'instance' ? '/service_accounts' : `/groups/${segmentOf(of ?? '')}/service_accounts`
   return {
     name: 'service-account',
     does: `Creates the service account ${username} ${where}; it has no access until it is a member of a group or project.`,
@@ -30,17 +25,13 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
     run: async ({ platform, journal }) => {
       if (platform === undefined)
         return { is: 'waiting', said: `Create the service account ${username} ${where}, as an owner.` }
-      const asking = platform.asking(call)
       await journal.note('service-account', 'begun')
-      const madeBefore = journal.of('service-account')?.facts.id
-      const known = (await asking.all(path, account, {}, maxItems)).items.find(
-        one => one.username === username || one.id === madeBefore,
-      )
-      const made = known ?? (await asking.post(path, { name: 'Pipespan', username }, account))
+      const { id } = journal.of('service-account')?.facts ?? {}
+      const made = await ensureServiceAccount(platform, of ?? '', { name: 'Pipespan', username, id })
       await journal.note('service-account', 'done', { id: made.id, username: made.username })
       return {
         is: 'done',
-        said: `${known === undefined ? 'Created' : 'Found'} the service account ${briefly(made.username, 100)} (${made.id}).`,
+        said: `${made.isNew ? 'Created' : 'Found'} the service account ${briefly(made.username, 100)} (${made.id}).`,
       }
     },
   }
@@ -61,10 +52,9 @@ export function platformToken(answers: SetupAnswers): SetupStep {
       if (token === undefined) return { is: 'waiting', said: wish }
       // A person saved it, perhaps readable by others.
       await chmod(file, 0o600)
-      const asking = connect(new Secret(token)).asking(call)
-      for (const group of answers.groups)
-        await asking.one(`/groups/${idOf(group)}`, z.unknown(), { with_projects: false })
-      for (const project of answers.projects) await asking.one(`/projects/${idOf(project)}`, z.unknown())
+      const client = connect(new Secret(token))
+      for (const group of answers.groups) await client.ownsGroup(idOf(group), call)
+      for (const project of answers.projects) await client.project(idOf(project), call)
       await journal.note('platform-token', 'done')
       return { is: 'done', said: `The platform's token is in ${file}.` }
     },
@@ -72,8 +62,8 @@ export function platformToken(answers: SetupAnswers): SetupStep {
 }
 
 /** A project or group in a path of the API: by number or by full path. */
-function idOf(named: string): string {
-  return segmentOf(/^\d+$/.test(named) ? Number(named) : named)
+function idOf(named: string): ResourceId {
+  return /^\d+$/.test(named) ? Number(named) : named
 }
 
 export function hooks(answers: SetupAnswers): SetupStep {

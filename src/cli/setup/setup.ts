@@ -4,17 +4,14 @@ import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
 import { createIngestTokens } from '../../tokens/client.ts'
 import { commandPauses } from '../../tokens/pauses.ts'
-import { createMemoryBudget } from '../../platform/rest/kept-budget.ts'
-import { createPlatformClient, type RestClient } from '../../platform/rest/client.ts'
+import { commandClient, type CommandClient } from '../platform.ts'
 import { exitCode, print, type Terminal } from '../terminal.ts'
 import { Fault } from '../../lib/fault.ts'
 import { diskCodeOf, onDisk, takeFolder } from './folder.ts'
 import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
 import { openJournal } from './journal.ts'
 import { pathIn } from './files.ts'
-import { silentLog } from '../../lib/log.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { version } from '../../lib/version.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { SetupStep, StepContext } from './step.ts'
 
@@ -71,8 +68,8 @@ function planText(steps: readonly SetupStep[], { folder }: SetupAnswers): string
 
 async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal: Terminal): Promise<number> {
   const { ownerToken, apiKey, observabilityUrl } = answers
-  const clients: RestClient[] = []
-  const connect = (token: Secret): RestClient => {
+  const clients: CommandClient[] = []
+  const connect = (token: Secret): CommandClient => {
     const client = platformOf(answers, () => token.reveal())
     clients.push(client)
     return client
@@ -124,12 +121,10 @@ async function outcomeOf(step: SetupStep, context: StepContext) {
   }
 }
 
-function platformOf({ platformUrl }: SetupAnswers, token: () => string) {
-  return createPlatformClient({
-    ...{ url: platformUrl, token, tokenType: 'private', concurrency: 2, userAgent: `Pipespan/${version}` },
+function platformOf({ platformUrl: url }: SetupAnswers, token: () => string): CommandClient {
+  return commandClient(300, {
+    ...{ url, token, tokenType: 'private', concurrency: 2 },
     timeouts: { connect: timeoutMs, answer: timeoutMs },
     retry: { tries: 2, refusals: 2, first: 500, max: 5_000 },
-    budget: createMemoryBudget({ perMinute: 300 }, systemClock),
-    ...{ clock: systemClock, log: silentLog() },
   })
 }

@@ -1,6 +1,6 @@
 // A step of the setup: what it does, how it is undone, and a `run` that may be repeated.
 import type { Secret } from '../../lib/secret.ts'
-import type { RestClient } from '../../platform/rest/client.ts'
+import type { CommandClient } from '../platform.ts'
 import type { IngestTokens } from '../../tokens/ingest-tokens.ts'
 import type { SetupAnswers } from './answers.ts'
 import type { SetupJournal } from './journal.ts'
@@ -24,9 +24,9 @@ export interface StepContext {
   readonly journal: SetupJournal
   readonly terminal: Terminal
   /** A client with the owner's token; undefined without one. */
-  readonly platform: RestClient | undefined
+  readonly platform: CommandClient | undefined
   /** A client with another token, to test it; closed with the setup. */
-  readonly connect: (token: Secret) => RestClient
+  readonly connect: (token: Secret) => CommandClient
   /** Undefined without its address or key. */
   readonly instance: IngestTokens | undefined
 }

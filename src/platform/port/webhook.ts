@@ -29,3 +29,9 @@ export type Parsed =
   | { readonly outcome: 'ignored'; readonly kind: string }
   /** `reason` ends in a remedy, and quotes nothing of the body. */
   | { readonly outcome: 'unparseable'; readonly reason: string }
+
+/** Of the events that are selected. */
+export interface HookEvents {
+  /** The flags that a hook needs in addition to those of pipelines and jobs. A project's hook lacks those of groups. */
+  flags(owner: 'project' | 'group'): readonly string[]
+}

@@ -1,7 +1,7 @@
 // Plain requests to any path of the API, for the inventory: one object, a whole list, a change.
-import { allOf, type Listed } from './pages.ts'
+import { allOf } from './pages.ts'
 import type { z } from 'zod'
-import type { CallOptions } from '../port.ts'
+import type { CallOptions, Listed } from '../port.ts'
 import type { Query } from './query.ts'
 import type { Reader } from './read.ts'
 

@@ -2,6 +2,7 @@
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { answersAbout, type PipelineCalls } from './answers.ts'
+import { allOf } from './pages.ts'
 import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createJobLogReader } from './job-log.ts'
@@ -160,7 +161,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
         ...(of === 'member' ? { membership: true, ...active } : byId),
       })
     },
-    hooks: (owner, call) => pages(hooksPath(owner), restHook, call),
+    hooks: async (owner, call) => allOf(pages(hooksPath(owner), restHook, call)),
     createHook: (owner, wish, call) =>
       change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook(wish, { push_events: false }) }),
     editHook: (owner, hookId, wish, call) =>

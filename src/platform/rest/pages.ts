@@ -1,5 +1,5 @@
 // Pages of a list, followed by the `Link` header (RFC 8288), for offset and keyset pagination. Without that header, see `read.ts`.
-import type { Page } from '../port.ts'
+import type { Listed, Page } from '../port.ts'
 
 /** The target of `rel="next"`, as the platform gave it. */
 export function nextLink(header: string | undefined): string | undefined {
@@ -9,12 +9,6 @@ export function nextLink(header: string | undefined): string | undefined {
     if (names.includes('next')) return target
   }
   return undefined
-}
-
-export interface Listed<T> {
-  readonly items: readonly T[]
-  /** Items that are not read, at least; 0: the list is whole. */
-  readonly left: number
 }
 
 /** The items of a list, up to its maximum. */

@@ -1,6 +1,7 @@
 // Which webhook events become log records: the words of PIPESPAN_EVENTS, and the kinds they stand for.
 import { eventTable, type EventRow } from './event-table.ts'
 import { isPipelineOrJob, type EventKind } from './event-kind.ts'
+import type { HookEvents } from '../port/webhook.ts'
 
 /** Selects events of regressions, which are found by the daemon and not reported by webhooks. */
 export const regressionWord = 'regression'
@@ -8,13 +9,11 @@ export const regressionWord = 'regression'
 /** The words that select events, in the table's order. */
 export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), regressionWord]
 
-export interface EventSelection {
+export interface EventSelection extends HookEvents {
   /** The row of a selected kind; undefined for others. */
   row(kind: EventKind): EventRow | undefined
   /** True for kinds that go into the inbox: pipelines, jobs, and selected ones. */
   takes(kind: EventKind): boolean
-  /** The flags that a hook needs in addition to those of pipelines and jobs. A project's hook lacks those of groups. */
-  flags(owner: 'project' | 'group'): readonly string[]
 }
 
 export function selectEvents(words: readonly string[]): EventSelection {

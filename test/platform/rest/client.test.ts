@@ -109,7 +109,7 @@ describe('hooks', () => {
   it('take a null boolean for false and a missing one for unknown', async () => {
     await using platform = await startPlatform(json([{ id: 1, url: 'https://a.example', token_present: null }]))
     await using test = clientOf(platform.url)
-    const { items } = await allOf(test.client.hooks({ project: 4711 }, poll))
+    const { items } = await test.client.hooks({ project: 4711 }, poll)
     expect(items).toMatchObject([{ tokenPresent: false, pipelineEvents: false, hasTemplate: false }])
     expect(items[0]).not.toHaveProperty('signingTokenPresent')
   })
@@ -132,8 +132,8 @@ describe('hooks', () => {
         mayBeAt: expect.any(Function) as unknown,
       },
     ]
-    await expect(allOf(test.client.hooks({ project: 4711 }, poll))).resolves.toEqual({ items: expected, left: 0 })
-    await expect(allOf(test.client.hooks({ group: 'harbour/tools' }, poll))).resolves.toMatchObject({ items: expected })
+    await expect(test.client.hooks({ project: 4711 }, poll)).resolves.toEqual({ items: expected, left: 0 })
+    await expect(test.client.hooks({ group: 'harbour/tools' }, poll)).resolves.toMatchObject({ items: expected })
     expect(platform.asked.map(({ path }) => path)).toEqual([
       '/api/v4/projects/4711/hooks',
       '/api/v4/groups/harbour%2Ftools/hooks',
