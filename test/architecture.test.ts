@@ -65,6 +65,17 @@ describe('the architecture', () => {
     expect(breaches).toEqual([])
   })
 
+  it('shows of the platform only its port, but to the composition', () => {
+    const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
+    const composing = (file: string): boolean =>
+      ['platform', 'app'].includes(roomOf(file)) || file === path.join('cli', 'platform.ts')
+    const seeing = imports.filter(({ from, to }) => roomOf(to) === 'platform' && !isPort(to) && !composing(from))
+    expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+    // What the port itself loads is loaded by the ingress thread, too.
+    const loaded = imports.filter(({ from, to, typeOnly }) => isPort(from) && !typeOnly && !isPort(to))
+    expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
+  })
+
   it('shows the table of texts by name to nobody but the repositories over it', () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('store', 'sql', 'key-value')))
     const files = ['postgres/key-value.ts', 'sql/repositories.ts', 'sqlite/key-value.ts']
