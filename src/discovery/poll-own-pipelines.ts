@@ -53,8 +53,12 @@ export async function lookAtMine(
       seen.push(...page.items)
     }
   }
-  const created = (items: readonly ListedPipeline[]): number[] => items.flatMap(({ createdAt }) => createdAt ?? [])
-  const active = created(seen.filter(({ status }) => !isTerminal(status) && !isBlocked(status)))
-  const newest = Math.max(Math.min(known?.newest ?? since, context.now()), ...created(seen))
-  await stored.put({ instance, newest, ...(active.length > 0 && { oldestActive: Math.min(...active) }) })
+  let newest = Math.min(known?.newest ?? since, context.now())
+  let oldestActive = Infinity
+  for (const { createdAt, status } of seen) {
+    if (createdAt === undefined) continue
+    newest = Math.max(newest, createdAt)
+    if (!isTerminal(status) && !isBlocked(status)) oldestActive = Math.min(oldestActive, createdAt)
+  }
+  await stored.put({ instance, newest, ...(oldestActive < Infinity && { oldestActive }) })
 }

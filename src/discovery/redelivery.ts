@@ -85,13 +85,15 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     const seconds: number[] = []
     let newest = counted
     for await (const page of client.hookDeliveries(owner, id, call)) {
-      newest = Math.max(newest, ...page.items.map(item => item.id))
+      for (const item of page.items) newest = Math.max(newest, item.id)
       const fresh = page.items.filter(item => item.id > readTo)
       // If the store is full, the position is not saved, and they are read again later.
       if (redelivers && !(await take(owner, fresh.filter(hasFailed)))) return
       const uncounted = fresh.filter(item => item.id > counted)
-      for (const answer of uncounted.map(answerOf)) answers[answer] = (answers[answer] ?? 0) + 1
-      seconds.push(...uncounted.flatMap(({ duration }) => duration ?? []))
+      for (const one of uncounted) {
+        answers[answerOf(one)] = (answers[answerOf(one)] ?? 0) + 1
+        if (one.duration !== undefined) seconds.push(one.duration)
+      }
       // Metrics begin with the first look.
       if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }

@@ -88,7 +88,7 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
       const number = attempt.chunks + index + 1
       chunks.push(chunkOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, group))
     })
-    marked.push(...own.map(job => mark(job, attempt.attempt)))
+    for (const job of own) marked.push(mark(job, attempt.attempt))
     return { ...attempt, chunks: attempt.chunks + groups.length }
   })
   return { run: withJobs({ ...run, attempts }, marked), chunks, jobs: marked }

@@ -1,11 +1,11 @@
 // The rows of a waterfall: a family's pipelines, stages and jobs in order, with their times. Pure.
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
+import { earliest, latest, type Millis } from '../../model/instant.ts'
 import { drawnRows } from './waterfall-choice.ts'
 import { platformNow, statusOf } from '../pipelines/run-card.ts'
 import type { FamilyMember } from '../pipelines/family.ts'
 import type { JobCard, RunCard } from '../pipelines/run-card.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
-import type { Millis } from '../../model/instant.ts'
 
 export interface Waterfall {
   readonly rows: readonly WaterfallRow[]
@@ -20,9 +20,10 @@ export interface Waterfall {
 export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Waterfall {
   const rows: WaterfallRow[] = []
   addPipeline(root, 0, true, rows, now)
-  const times = rows.flatMap(row => [row.queued, row.start, row.end]).filter(at => at !== undefined)
-  const from = times.length === 0 ? now : Math.min(...times)
-  const to = times.length === 0 ? now + 1 : Math.max(from + 1_000, ...times)
+  const times = rows.flatMap(row => [row.queued, row.start, row.end])
+  const first = earliest(times)
+  const from = first ?? now
+  const to = first === undefined ? now + 1 : (latest([first + 1_000, ...times]) ?? now)
   const card = find(root, asked)?.card
   const path = criticalPath(card === undefined ? [] : ranOf(card.jobs, platformNow(card, now)))
   const drawn = drawnRows(rows)
@@ -138,6 +139,5 @@ function spanOf(card: RunCard, now: Millis): Pick<WaterfallRow, 'start' | 'end'>
 
 function around(jobs: readonly JobCard[], now: Millis): Pick<WaterfallRow, 'start' | 'end'> {
   const ran = ranOf(jobs, now)
-  if (ran.length === 0) return {}
-  return { start: Math.min(...ran.map(job => job.start)), end: Math.max(...ran.map(job => job.end)) }
+  return { start: earliest(ran.map(job => job.start)), end: latest(ran.map(job => job.end)) }
 }
