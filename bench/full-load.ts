@@ -22,7 +22,7 @@ export interface FullLoad {
 }
 
 /** What may wait of finished pipelines, for those who have no other wish. It takes a while until so many wait, and to work them off. */
-export function usualBacklog(quick: boolean): number {
+export function defaultBacklog(quick: boolean): number {
   return quick ? 200 : 1_000
 }
 

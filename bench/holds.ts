@@ -23,7 +23,7 @@ import type { Requester } from '../src/platform/rest/request.ts'
 const asked = 50
 const MiB = 2 ** 20
 const redactText = createTextRedaction([])
-const kept = { longestText: 66_000, keptCases: 1_000 }
+const kept = { maxText: 66_000, keptCases: 1_000 }
 
 export const holds: Question = {
   id: 'holds',
@@ -41,7 +41,7 @@ export const holds: Question = {
     for (const read of Object.values(formsOf(true))) await read()
     for (;;) {
       const found: (readonly [name: string, ms: number])[] = []
-      for (const [name, read] of Object.entries(forms)) found.push([name, await longestTurn(read)])
+      for (const [name, read] of Object.entries(forms)) found.push([name, await maxTurn(read)])
       const slowest = Math.max(...found.map(([, ms]) => ms))
       yield { ours: slowest, rival: asked, seen: found.map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`).join(', ') }
     }
@@ -49,7 +49,7 @@ export const holds: Question = {
 }
 
 /** Processor time, ms. */
-async function longestTurn(read: () => Promise<unknown>): Promise<number> {
+async function maxTurn(read: () => Promise<unknown>): Promise<number> {
   const over = new AbortController()
   const { promise: begun, resolve: begin } = Promise.withResolvers<undefined>()
   const reading = begun.then(read).finally(() => over.abort())
@@ -94,7 +94,7 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
     'one own span': async () => createSpanCollector({ start: 0, end: 1 }).read(span(), false),
     'parsed tests': async () => {
       const { test_suites } = testReport.parse(await jsonOf(report))
-      return readTestReport({ test_suites }, 'a', { ...kept, mostCases: 100_000 })
+      return readTestReport({ test_suites }, 'a', { ...kept, maxCases: 100_000 })
     },
     'page of jobs': async () => {
       const url = new URL('https://git.example.com/api/v4/jobs')

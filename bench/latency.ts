@@ -10,7 +10,7 @@ import path from 'node:path'
 import { deliveryKey, token } from './load.ts'
 import { finishedPipeline } from './payload.ts'
 import { finishes } from './hooks.ts'
-import { fullLoad, usualBacklog } from './full-load.ts'
+import { fullLoad, defaultBacklog } from './full-load.ts'
 import { median, type Question } from './question.ts'
 import { Random } from '../src/demo/platform/random.ts'
 import { startDaemon, startServer, temporaryFolder } from './processes.ts'
@@ -51,7 +51,7 @@ async function peak(quick: boolean): Promise<number> {
   await using sink = await startServer('sink.ts')
   await using daemon = await startDaemon({ backend: sink.port })
   const times = quick ? { warmMs: 1_200, forMs: 1_500 } : { warmMs: 5_000, forMs: 15_000 }
-  const common = { daemons: [daemon], sink, hooks: finishes(20), backlog: usualBacklog(quick) }
+  const common = { daemons: [daemon], sink, hooks: finishes(20), backlog: defaultBacklog(quick) }
   return (await fullLoad({ ...common, ...times })).pipelinesPerSecond
 }
 

@@ -33,9 +33,9 @@ export interface Load {
 
 export const token = 'only-for-this-benchmark'
 /** How many connections a busy platform keeps open. */
-const usualConnections = 32
+const defaultConnections = 32
 
-export function load({ ports, connections = usualConnections, next, signal }: LoadOptions): Load {
+export function load({ ports, connections = defaultConnections, next, signal }: LoadOptions): Load {
   const counts = { sent: 0, accepted: 0, finishes: 0, refused: 0 }
   const one = async (port: number): Promise<void> => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })

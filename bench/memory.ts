@@ -1,7 +1,7 @@
 // Resident memory under full load while the backend is away, against the same load with the backend there.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { finishes } from './hooks.ts'
-import { fullLoad, usualBacklog } from './full-load.ts'
+import { fullLoad, defaultBacklog } from './full-load.ts'
 import { load } from './load.ts'
 import { residentBytes, startDaemon, startServer, type RunningDaemon } from './processes.ts'
 import type { Question } from './question.ts'
@@ -32,7 +32,7 @@ export async function withBackend(quick: boolean, forMs: number): Promise<{ high
   await using sink = await startServer('sink.ts')
   await using daemon = await startDaemon({ backend: sink.port })
   using watched = watch(daemon)
-  const common = { daemons: [daemon], sink, hooks: finishes(20), backlog: usualBacklog(quick) }
+  const common = { daemons: [daemon], sink, hooks: finishes(20), backlog: defaultBacklog(quick) }
   const { pipelinesPerSecond } = await fullLoad({ ...common, warmMs: 2_000, forMs: forMs - 2_000 })
   return { highest: watched.highest(), perSecond: pipelinesPerSecond }
 }

@@ -1,6 +1,6 @@
 // Three replicas on one PostgreSQL server against one process on SQLite, all on the same machine.
 import { finishes } from './hooks.ts'
-import { fullLoad, usualBacklog } from './full-load.ts'
+import { fullLoad, defaultBacklog } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
 import { startPostgres } from '../test/store/postgres-server.ts'
 import { interleaved, type Question } from './question.ts'
@@ -43,6 +43,6 @@ async function rateOf(replicas: readonly Record<string, string>[], sink: Running
   // One after the other: the first makes the tables.
   for (const env of replicas) daemons.push(started.use(await startDaemon({ backend: sink.port, env })))
   const times = quick ? { warmMs: 1_000, forMs: 2_500 } : { warmMs: 5_000, forMs: 30_000 }
-  return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: usualBacklog(quick), ...times }))
+  return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: defaultBacklog(quick), ...times }))
     .pipelinesPerSecond
 }

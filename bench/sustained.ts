@@ -1,6 +1,6 @@
 // Pipelines exported per second under full load, every webhook a finished one, against a bare server with the same webhooks.
 import { finishes } from './hooks.ts'
-import { fullLoadRounds, usualBacklog } from './full-load.ts'
+import { fullLoadRounds, defaultBacklog } from './full-load.ts'
 import type { Question } from './question.ts'
 
 export const sustained: Question = {
@@ -12,12 +12,12 @@ export const sustained: Question = {
   times: { full: 3, quick: 1 },
   terms: quick =>
     `Every webhook a finished pipeline of 20 jobs (24.6 KB): parsed, merged, mapped, encoded, gzipped and answered by a ` +
-    `local receiver; ${quick ? 4 : 60} s, never more than ${usualBacklog(quick).toLocaleString('en')} accepted and not yet exported; settle delay 0, no ` +
+    `local receiver; ${quick ? 4 : 60} s, never more than ${defaultBacklog(quick).toLocaleString('en')} accepted and not yet exported; settle delay 0, no ` +
     'enrichment, traces.',
   rounds: quick =>
     fullLoadRounds(quick, {
       hooks: () => finishes(20),
-      backlog: usualBacklog(quick),
+      backlog: defaultBacklog(quick),
       roundOf: ({ pipelinesPerSecond }) => ({ ours: pipelinesPerSecond }),
     }),
 }

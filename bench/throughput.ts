@@ -1,7 +1,7 @@
 // Whether a store that has been used for long slows the daemon down: full load with a million runs in it, and with a thousand.
 import { filledEnv, filledStore, sharedStore, type FilledStore } from './full-store.ts'
 import { finishes } from './hooks.ts'
-import { fullLoad, usualBacklog } from './full-load.ts'
+import { fullLoad, defaultBacklog } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
 import { interleaved, type Question } from './question.ts'
 
@@ -32,7 +32,7 @@ export const throughput: Question = {
 async function rateOf(store: FilledStore, sink: Running, quick: boolean): Promise<number> {
   await using daemon = await startDaemon({ backend: sink.port, folder: store.folder, env: filledEnv })
   const { pipelinesPerSecond } = await fullLoad({
-    ...{ daemons: [daemon], sink, hooks: finishes(20, store.newPipelines()), backlog: usualBacklog(quick) },
+    ...{ daemons: [daemon], sink, hooks: finishes(20, store.newPipelines()), backlog: defaultBacklog(quick) },
     ...(quick ? { warmMs: 1_000, forMs: 2_500 } : { warmMs: 5_000, forMs: 25_000 }),
   })
   await daemon.stop()

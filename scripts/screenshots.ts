@@ -25,7 +25,7 @@ const root = path.join(import.meta.dirname, '..')
 const folder = path.join(root, 'docs', 'images')
 /** Pipelines that have finished before the first picture. */
 const enough = 40
-const patience = 180_000
+const timeoutMs = 180_000
 
 if (chromiumPath === undefined) throw new Error('There is no Chromium: set CHROMIUM_PATH, or install it.')
 mkdirSync(folder, { recursive: true })
@@ -85,7 +85,7 @@ async function shootFirst(): Promise<void> {
   const daemon = new DaemonProcess({ main: path.join(root, 'src', 'main.ts'), args: ['serve'], env })
   const browser = await launch()
   try {
-    await daemon.ready(`${admin}/readyz`, patience)
+    await daemon.ready(`${admin}/readyz`, timeoutMs)
     const { stdout } = spawnSync(process.execPath, [path.join(root, 'docs/examples/just-now.js')], { encoding: 'utf8' })
     const headers = {
       'content-type': 'application/json',
@@ -110,7 +110,7 @@ async function shootFirst(): Promise<void> {
 
 /** The address of a whole family, once enough else has happened. */
 async function worthShowing(pages: string): Promise<string> {
-  const deadline = Date.now() + patience
+  const deadline = Date.now() + timeoutMs
   for (;;) {
     const { pipelines } = (await json(`${pages}/api/pipelines?limit=100`)) as { pipelines: Listed[] }
     const finished = pipelines.filter(({ finishedAt }) => finishedAt !== undefined)

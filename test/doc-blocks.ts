@@ -14,7 +14,7 @@ export interface DocBlock {
   readonly page: string
   readonly line: number
   readonly script: string
-  readonly marker: { readonly kind: string; readonly says: string } | undefined
+  readonly marker: { readonly kind: string; readonly description: string } | undefined
 }
 
 const pages = ['*.md', 'docs/**/*.md', 'deploy/**/*.md']
@@ -33,8 +33,8 @@ function blocksOf(page: string): DocBlock[] {
     const end = lines.findIndex((line, index) => index > at && line.trim() === '```')
     if (shells.has(language)) {
       const script = lines.slice(at + 1, end).map(line => line.slice(indent.length))
-      const [, kind, says = ''] = /^\s*<!-- (\w+)(?:: (.*?))? -->$/.exec(lines[at - 1] ?? '') ?? []
-      const marker = kind === undefined ? undefined : { kind, says }
+      const [, kind, description = ''] = /^\s*<!-- (\w+)(?:: (.*?))? -->$/.exec(lines[at - 1] ?? '') ?? []
+      const marker = kind === undefined ? undefined : { kind, description }
       blocks.push({ page, line: at + 1, script: script.join('\n'), marker })
     }
     at = end

@@ -14,8 +14,8 @@ describe('the commands of the documentation', () => {
     ({ marker }) => {
       expect(['run', 'walk', 'recipe', 'tested', 'outside']).toContain(marker?.kind)
       if (marker?.kind === 'tested')
-        expect(existsSync(path.join(repository, marker.says.replace(/ \(.*$/, '')))).toBe(true)
-      if (marker?.kind === 'outside') expect(marker.says).not.toBe('')
+        expect(existsSync(path.join(repository, marker.description.replace(/ \(.*$/, '')))).toBe(true)
+      if (marker?.kind === 'outside') expect(marker.description).not.toBe('')
     },
   )
 

@@ -94,10 +94,10 @@ describe('the recipes', () => {
   const recipes = docBlocks().filter(({ marker }) => marker?.kind === 'recipe')
 
   it('are for every backend that has a stand-in', () => {
-    expect(recipes.map(({ marker }) => marker?.says).toSorted()).toEqual(Object.keys(vendors).toSorted())
+    expect(recipes.map(({ marker }) => marker?.description).toSorted()).toEqual(Object.keys(vendors).toSorted())
   })
 
-  it.each(recipes.map(({ marker, script }) => ({ name: marker?.says ?? '', script })))(
+  it.each(recipes.map(({ marker, script }) => ({ name: marker?.description ?? '', script })))(
     'for $name send what it takes, as the doctor finds',
     async ({ name, script }) => {
       const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-recipe-'))

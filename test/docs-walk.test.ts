@@ -33,7 +33,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
   }
   try {
     for (const { marker, script: asRead } of steps) {
-      const name = marker?.says ?? ''
+      const name = marker?.description ?? ''
       const script = asRead
         .replaceAll('localhost:8080', `localhost:${port}`)
         .replaceAll('http://localhost:4318', receiver.url)
@@ -63,7 +63,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
 it('the getting-started page leads from nothing to a trace in a backend', async () => {
   using folder = docFolder()
   const [clone, ...others] = steps
-  expect(clone?.marker?.says).toBe('clone')
+  expect(clone?.marker?.description).toBe('clone')
   const printed = await walk(others, folder.path, folder.env)
   expect(printed.get('configuration')).toMatch(/^[0-9a-f]{48}\nThe configuration is valid\.\n$/)
   // The picture in words is what the command prints.

@@ -13,7 +13,7 @@ export function eventsReference(): string {
     '## Which event becomes what',
     table(
       ['`PIPESPAN_EVENTS`', '`event_name`', 'webhook', 'identified by', 'description'],
-      eventTable.map(row => [code(row.word), code(row.name), webhookOf(row), identityOf(row), row.says]),
+      eventTable.map(row => [code(row.word), code(row.name), webhookOf(row), identityOf(row), row.description]),
     ),
     confidential,
     ...eventTable.flatMap(row => [`## ${row.word}`, attributesTable('field of the payload', row.attributes)]),

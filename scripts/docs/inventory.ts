@@ -12,7 +12,7 @@ export function inventoryReference(): string {
   const rows = collectors.map(one => [
     code(`inventory.${one.kind}`),
     one.of,
-    one.says,
+    one.description,
     one.asks.map(code).join('<br>'),
     intervalOf(one.every),
     one.requests,

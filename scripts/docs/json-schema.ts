@@ -16,7 +16,7 @@ function schemaOf(group: Group): JsonSchema {
   const properties = Object.entries(group).flatMap(([name, entry]): [string, JsonSchema][] => {
     const key = yamlKey(name)
     if (entry instanceof Each) {
-      return [[key, { description: entry.says, type: 'array', items: schemaOf(entry.item) }]]
+      return [[key, { description: entry.description, type: 'array', items: schemaOf(entry.item) }]]
     }
     if (!(entry instanceof Option)) return [[key, schemaOf(entry)]]
     if (entry.spec.variableOnly === true) return []
@@ -40,7 +40,7 @@ function schemaOfOption({ kind, spec }: Option): JsonSchema {
   const parsed = text === undefined ? undefined : kind.parse(text)
   const isSwitch = parsed !== undefined && 'value' in parsed && typeof parsed.value === 'boolean'
   return {
-    description: spec.says,
+    description: spec.description,
     ...kind.schema,
     ...(text === undefined ? {} : { default: isSwitch ? text === 'true' : text }),
     ...(example === undefined ? {} : { examples: [example] }),

@@ -82,12 +82,12 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     ownMetrics,
     table(
       ['metric', 'type', 'unit', 'attributes', 'description'],
-      own.map(({ name, type, unit, attributes, description: says }) => [
+      own.map(({ name, type, unit, attributes, description: description }) => [
         code(name),
         typeName(type),
         code(unit),
         attributes.map(code).join(', '),
-        says,
+        description,
       ]),
     ),
   ].join('\n\n')}\n`

@@ -55,9 +55,9 @@ function eachSection(key: string, each: Each): string[] {
   const header = '| key | value | default | meaning |\n|---|---|---|---|'
   const rows = rowsOf(each.item).map(({ path, option }) => {
     const fallback = option.spec.required === true ? 'required' : defaultOf(option)
-    return `| ${keysOf(path, option)} | ${option.kind.noun} | ${fallback} | ${option.spec.says} |`
+    return `| ${keysOf(path, option)} | ${option.kind.noun} | ${fallback} | ${option.spec.description} |`
   })
-  return [`### ${key}\n`, `${each.says} In YAML only, a list of mappings:\n`, header, ...rows, '']
+  return [`### ${key}\n`, `${each.description} In YAML only, a list of mappings:\n`, header, ...rows, '']
 }
 
 function tableOf(rows: readonly Row[], profiles: Profiles): string {
@@ -65,7 +65,7 @@ function tableOf(rows: readonly Row[], profiles: Profiles): string {
     const { kind, spec } = option
     const key = spec.variableOnly === true ? '' : keysOf(path, option)
     const example = spec.example === undefined ? '' : ` Example: \`${spec.example}\`.`
-    return `| ${key} | ${variableCell(option, profiles)} | ${kind.noun} | ${defaultOf(option)} | ${spec.says}${example} |`
+    return `| ${key} | ${variableCell(option, profiles)} | ${kind.noun} | ${defaultOf(option)} | ${spec.description}${example} |`
   })
   return ['| key | variable | value | default | meaning |', '|---|---|---|---|---|', ...lines, ''].join('\n')
 }

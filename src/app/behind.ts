@@ -17,7 +17,7 @@ export function countBehindOf(
   clock: Clock,
 ): PagesSources['countBehind'] {
   if (client === undefined) return undefined
-  const count = createCountBehind({ client, clock, mostPerMinute: Math.max(1, Math.floor(platform.budget * share)) })
+  const count = createCountBehind({ client, clock, maxPerMinute: Math.max(1, Math.floor(platform.budget * share)) })
   return async ({ instance, ...of }) =>
     instance === client.instance
       ? count(of)

@@ -2,7 +2,7 @@
 import { createEvents, type DaemonEvents } from './events.ts'
 import { createSteps, type Steps } from './steps.ts'
 import { openOwnStore } from '../store/open-store.ts'
-import { patience } from '../store/store-location.ts'
+import { timeoutMs } from '../store/store-location.ts'
 import { deliveryPositions } from '../store/sqlite/deliveries/positions.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { takeIngressThread, type Ingress } from './ingress-thread-handle.ts'
@@ -41,7 +41,7 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
   })
   try {
     const { url, maxSize } = config.store
-    const store = await openOwnStore(url, { maxSize, positions, log, patience: patience.daemon })
+    const store = await openOwnStore(url, { maxSize, positions, log, timeoutMs: timeoutMs.daemon })
     steps.add({
       part: store,
       why: 'all writes are done: release the store for the next daemon',

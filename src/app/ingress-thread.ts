@@ -106,7 +106,7 @@ function serveIngress(port: MessagePort): void {
     const peers = createProvenPeers()
     const memory = memoryLimit()
     const { routes } = createWebhookIngress({
-      inbox: { abreast: store.abreast, put: async deliveries => timed(() => store.put(deliveries)) },
+      inbox: { concurrency: store.concurrency, put: async deliveries => timed(() => store.put(deliveries)) },
       secrets: () => secrets,
       requireSignature: settings.requireSignature,
       reads: createDeliveryHeaders(vendors[settings.profile], selectEvents(settings.events)),

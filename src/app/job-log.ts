@@ -20,7 +20,7 @@ export function jobLogOf(
   if (!pages.logs || client === undefined) return undefined
   const show = createShowLog({
     ...{ client, clock, redactText: createTextRedaction(redact ?? []), readMax: job.logsReadMax },
-    mostPerMinute: Math.max(1, Math.floor(platform.budget * share)),
+    maxPerMinute: Math.max(1, Math.floor(platform.budget * share)),
   })
   return async ({ instance, ...owner }) =>
     instance === client.instance

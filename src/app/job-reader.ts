@@ -53,7 +53,7 @@ export function startJobReader(
   const jobTests = createTestReading({
     ...{ capabilities, runs, memory: tests, spans: config.testsSpans },
     tests: createTestReports({
-      ...{ client, redactText, longestText: config.attributes.valueLengthLimit },
+      ...{ client, redactText, maxText: config.attributes.valueLengthLimit },
       keptCases: config.testsSpans === 'cases' ? maxTestSpans : 0,
     }),
     sections: ({ key }, job) =>
@@ -79,7 +79,7 @@ export function startJobReader(
   const readSpans =
     paths.length === 0
       ? undefined
-      : createReadSpans({ client, paths, redactText, longestText: config.attributes.valueLengthLimit })
+      : createReadSpans({ client, paths, redactText, maxText: config.attributes.valueLengthLimit })
   const jobSpans = createSpanReading({
     ...{ readSpans, spanIds: derivedSpanIds, runs },
     onFault: (message, facts) => warn('spans', `spans of a job cannot be read: ${message}`, facts),

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../lib/fault.ts'
 import { createEnricher, type Enricher } from '../enrichment/enricher.ts'
-import { createMemoryBudget } from '../platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../platform/rest/kept-budget.ts'
 import { createStoredBudget } from './stored-budget.ts'
 import { createPlatformClient, type RestClient } from '../platform/rest/client.ts'
 import type { PlatformError } from '../platform/port.ts'
@@ -57,7 +57,7 @@ export function connectPlatform(
   }
   const unwatched =
     store === undefined
-      ? createMemoryBudget(rules, clock)
+      ? createInMemoryBudget(rules, clock)
       : createStoredBudget({ budgets: store.repositories.budgets, rules, account, clock })
   const budget = watch?.budget(unwatched) ?? unwatched
   const client = createPlatformClient({

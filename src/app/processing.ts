@@ -50,10 +50,10 @@ export function jobReadRulesOf({ job, tests, reports }: Config): JobReadRules {
 }
 
 /** Events wait no longer than this for the job that they belong to, ms. */
-const longestWait = 600_000
+const maxWait = 600_000
 
 function waitOf({ enrichDeadline }: Config): number {
-  return Math.min(longestWait, enrichDeadline)
+  return Math.min(maxWait, enrichDeadline)
 }
 
 /** How events that are about no pipeline are exported. */

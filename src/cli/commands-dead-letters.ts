@@ -37,12 +37,12 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
       ),
     'pipespan dead-letters show 4',
   )
-  for (const [name, says] of [
+  for (const [name, description] of [
     ['retry', 'send them again'],
     ['drop', 'drop them for good'],
   ] as const) {
     example(
-      withIds(dead.command(name).description(says)).action(
+      withIds(dead.command(name).description(description)).action(
         answer(async (ids: number[], options: { all: boolean }) =>
           withStore(terminal, file(), async store => {
             const { deadLettersRetry, deadLettersDrop } = await import('./dead-letters.ts')

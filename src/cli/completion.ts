@@ -7,7 +7,7 @@ export type Shell = (typeof shells)[number]
 
 interface Word {
   readonly text: string
-  readonly says: string
+  readonly description: string
 }
 
 /** What may follow one command. `path` is the command, such as `tokens list`; empty for the program itself. */
@@ -34,12 +34,14 @@ function placesOf(command: Command, path: string, general: readonly Option[]): P
   const own = help.visibleCommands(command).filter(one => one.name() !== 'help')
   const options = [...help.visibleOptions(command), ...general]
   const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
-    argChoices.map(text => ({ text, says: description })),
+    argChoices.map(text => ({ text, description: description })),
   )
   const place: Place = {
     path,
-    commands: [...own.map(one => ({ text: one.name(), says: one.description() })), ...choices],
-    options: options.flatMap(({ long, description }) => (long == null ? [] : [{ text: long, says: description }])),
+    commands: [...own.map(one => ({ text: one.name(), description: one.description() })), ...choices],
+    options: options.flatMap(({ long, description }) =>
+      long == null ? [] : [{ text: long, description: description }],
+    ),
     values: options.flatMap(valuesOf),
     takesFile: command.registeredArguments.some(one => isFile(one.name())),
   }
@@ -97,7 +99,7 @@ complete -F _${name} ${name}
 
 function zsh(name: string, places: readonly Place[]): string {
   const listed = (words: readonly Word[]): string =>
-    words.map(({ text, says }) => quoted(`${text}:${says}`, `'\\''`)).join(' ')
+    words.map(({ text, description }) => quoted(`${text}:${description}`, `'\\''`)).join(' ')
   const cases = places.map(
     ({ path, commands, options, values, takesFile }) => `    '${path}')
       commands=(${listed(commands)}) options=(${listed(options)}) file=${takesFile ? 'yes' : ''}
@@ -126,16 +128,16 @@ compdef _${name} ${name}
 }
 
 function fish(name: string, places: readonly Place[]): string {
-  const says = (text: string): string => quoted(text, `\\'`)
+  const description = (text: string): string => quoted(text, `\\'`)
   const lines = places.flatMap(({ path, commands, options, values, takesFile }) => {
     const here = `complete -c ${name} -n 'test (__${name}_path) = "${path}"'`
     return [
-      ...commands.map(one => `${here} -a ${one.text} -d ${says(one.says)}`),
+      ...commands.map(one => `${here} -a ${one.text} -d ${description(one.description)}`),
       ...options.map(one => {
         const value = values.find(({ option }) => option === one.text)
         const given =
           value === undefined ? '' : value.words.length === 0 ? ' -r -F' : ` -x -a '${value.words.join(' ')}'`
-        return `${here} -l ${one.text.slice(2)} -d ${says(one.says)}${given}`
+        return `${here} -l ${one.text.slice(2)} -d ${description(one.description)}${given}`
       }),
       ...(takesFile ? [`${here} -F`] : []),
     ]

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { askQuery } from '../platform/inventory/query.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
 import { connectRules, proxiedDispatcher } from '../platform/rest/connection.ts'
-import { createMemoryBudget } from '../platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../platform/rest/kept-budget.ts'
 import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../platform/rest/client.ts'
 import { createTextRedaction } from '../platform/text-redaction.ts'
 import { dependencyFirewall, isFirewallOn } from '../platform/inventory/dependency-firewall.ts'
@@ -32,7 +32,7 @@ type Connection = Pick<PlatformClientOptions, 'url' | 'token' | 'tokenType'> & P
 export function commandClient(perMinute: number, connection: Connection): CommandClient {
   return createPlatformClient({
     ...{ concurrency: 4, userAgent: `Pipespan/${version}`, clock: systemClock, log: silentLog() },
-    budget: createMemoryBudget({ perMinute }, systemClock),
+    budget: createInMemoryBudget({ perMinute }, systemClock),
     ...connection,
   })
 }

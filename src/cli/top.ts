@@ -22,7 +22,7 @@ export interface TopOptions {
 class Unanswered extends Fault {}
 
 /** ms. */
-const patience = 5_000
+const timeoutMs = 5_000
 /** Bytes; larger than any overview. */
 const longest = 8 * 1024 * 1024
 
@@ -32,7 +32,7 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
   const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
   const token = config.admin.token.current()
   const headers = token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }
-  const dispatcher = new Agent({ headersTimeout: patience, bodyTimeout: patience, connect: { timeout: patience } })
+  const dispatcher = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
   const ask = async (): Promise<LiveState> => overviewAt(from, headers, dispatcher)
   try {
     if (options.json) {
@@ -122,7 +122,7 @@ async function overviewAt(from: string, headers: Record<string, string>, dispatc
   const answer = await answerOf(`${from}/api/overview`, headers, dispatcher)
   const read = overviewShape.safeParse(jsonOf(answer?.text))
   if (answer?.status === 200 && read.success) return read.data
-  const answerer = await whoAnswers(from, { dispatcher, headersTimeout: patience, bodyTimeout: patience })
+  const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   if (answerer.is === 'nobody') {
     const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'
     throw new Unanswered(`No daemon answers at ${from}: ${answerer.reason}.`, remedy)

@@ -15,26 +15,26 @@ export const observabilityOptions = {
     variable: { ofProfile: 'export' },
     spellings: ['PIPESPAN_OBSERVABILITY_EXPORT'],
     default: 'traces,metrics,logs',
-    says: 'Enabled signals.',
+    description: 'Enabled signals.',
   }),
   token: secretSetting(secret, {
     variable: { ofProfile: 'token' },
     spellings: ['PIPESPAN_OBSERVABILITY_TOKEN'],
-    says: 'Bearer token of the `default` destination; replaces an `Authorization` header.',
+    description: 'Bearer token of the `default` destination; replaces an `Authorization` header.',
   }),
   url: setting(httpUrl, {
     variable: 'PIPESPAN_OBSERVABILITY_URL',
-    says: 'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
+    description: 'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
     example: 'https://observability.example.com',
   }),
   apiKey: secretSetting(secret, {
     variable: 'PIPESPAN_OBSERVABILITY_API_KEY',
-    says: 'Its API key, with the role Editor or Administrator.',
+    description: 'Its API key, with the role Editor or Administrator.',
   }),
   caFile: setting(certificateFile, {
     variable: 'PIPESPAN_OBSERVABILITY_CA_FILE',
     unset: "Node's built-in certificate authorities",
-    says: 'PEM file with the CA certificates for its certificate.',
+    description: 'PEM file with the CA certificates for its certificate.',
   }),
 }
 
@@ -42,21 +42,21 @@ export const destinations = new Each(
   {
     name: setting(destinationName, {
       required: true,
-      says: 'Unique name in logs and in the store; not `default`.',
+      description: 'Unique name in logs and in the store; not `default`.',
     }),
     endpoint: setting(httpUrl, {
       required: true,
-      says: 'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
+      description: 'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
     }),
-    headers: secretSetting(headers, { says: 'Headers of every request.' }),
-    token: secretSetting(secret, { says: 'Bearer token.' }),
+    headers: secretSetting(headers, { description: 'Headers of every request.' }),
+    token: secretSetting(secret, { description: 'Bearer token.' }),
     temporality: setting(temporality, {
       unset: '`otlp.metrics.temporality_preference`',
-      says: 'Temporality of metrics.',
+      description: 'Temporality of metrics.',
     }),
     signals: setting(someOf(signals), {
       unset: '`observability.export`',
-      says: 'Signals to send, from the enabled ones.',
+      description: 'Signals to send, from the enabled ones.',
     }),
   },
   'OTLP backends in addition to the one in `otlp`, which is named `default`. A backend that is down does not delay the others.',

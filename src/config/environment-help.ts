@@ -24,8 +24,8 @@ function isGeneral({ path }: Row): boolean {
 function linesOf({ option }: Row, profile: ProfileVariables): string[] {
   const [name] = variablesOf(option, profile).slice(-1)
   if (name === undefined) return []
-  const { default: standard, unset, says } = option.spec
+  const { default: standard, unset, description } = option.spec
   const holds = standard ?? unset
-  const text = `${says}${holds === undefined ? '' : ` Default: ${holds}.`}`.replaceAll('`', '')
+  const text = `${description}${holds === undefined ? '' : ` Default: ${holds}.`}`.replaceAll('`', '')
   return [`  ${name}${option.kind.secret ? ' *' : ''}`, `      ${text}`]
 }

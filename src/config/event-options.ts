@@ -29,38 +29,42 @@ export function eventOptions(profiles: Profiles) {
     events: setting(wordsOf(words, 'event'), {
       variable: 'PIPESPAN_EVENTS',
       default: 'deployment,change,release,feature_flag,access_token',
-      says: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
+      description: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
       example: 'deployment,change,push',
     }),
     leadTime: setting(oneOf(['commit', 'authored', 'merge']), {
       variable: 'PIPESPAN_LEAD_TIME',
       default: 'commit',
-      says: 'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
+      description:
+        'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
     }),
     vcsMetrics: setting(boolean, {
       variable: 'PIPESPAN_VCS_METRICS',
       default: 'false',
-      says: 'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',
+      description:
+        'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',
     }),
     eventsNameAttribute: setting(boolean, {
       variable: 'PIPESPAN_EVENTS_NAME_ATTRIBUTE',
       default: 'false',
-      says: "Also write an event's name to the attribute `event.name`, for backends that ignore the log record's event name field.",
+      description:
+        "Also write an event's name to the attribute `event.name`, for backends that ignore the log record's event name field.",
     }),
     audit: setting(auditSources, {
       variable: 'PIPESPAN_AUDIT',
-      says: "Sources of audit events, which become log records: `instance` (needs an administrator's token), or groups (IDs or full paths; needs an owner's token) and projects (`project:` and the ID or full path; needs a maintainer's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
+      description:
+        "Sources of audit events, which become log records: `instance` (needs an administrator's token), or groups (IDs or full paths; needs an owner's token) and projects (`project:` and the ID or full path; needs a maintainer's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
       example: 'team,project:other/shop',
     }),
     auditAddress: setting(boolean, {
       variable: 'PIPESPAN_AUDIT_ADDRESS',
       default: 'false',
-      says: 'Also export the IP address of the user as `client.address`.',
+      description: 'Also export the IP address of the user as `client.address`.',
     }),
     auditLookback: setting(duration, {
       variable: 'PIPESPAN_AUDIT_LOOKBACK',
       default: '24h',
-      says: 'How far back audit events are read at first; use `pipespan backfill --audit` for more.',
+      description: 'How far back audit events are read at first; use `pipespan backfill --audit` for more.',
     }),
   }
 }

@@ -12,11 +12,11 @@ export function inventoryOptions(profiles: Profiles): Lists {
     Object.values(profiles).flatMap(({ inventory }) => inventory.map(one => [one.kind, one] as const)),
   )
   return Object.fromEntries(
-    [...kinds.values()].map(({ kind, of, says, every, requests, role }) => [
+    [...kinds.values()].map(({ kind, of, description, every, requests, role }) => [
       kind,
       setting(list, {
         variable: `PIPESPAN_INVENTORY_${kind.toUpperCase()}`,
-        says: `${says} List of ${of}: IDs or full paths. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
+        description: `${description} List of ${of}: IDs or full paths. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
         example: of === 'groups' ? 'team' : 'team/shop,4711',
       }),
     ]),
@@ -25,22 +25,23 @@ export function inventoryOptions(profiles: Profiles): Lists {
 
 export const queryOptions = new Each(
   {
-    metric: setting(metricName, { required: true, says: 'Name of the gauge.' }),
+    metric: setting(metricName, { required: true, description: 'Name of the gauge.' }),
     query: setting(text, {
       required: true,
-      says: "The query, in the platform's query language (GLQL): with its scope and fields 10,000 bytes at most.",
+      description:
+        "The query, in the platform's query language (GLQL): with its scope and fields 10,000 bytes at most.",
     }),
-    project: setting(text, { says: 'Full path of the project to query.' }),
-    group: setting(text, { says: 'Full path of the group to query; cannot be combined with `project`.' }),
+    project: setting(text, { description: 'Full path of the project to query.' }),
+    group: setting(text, { description: 'Full path of the group to query; cannot be combined with `project`.' }),
     value: setting(text, {
       default: 'count',
-      says: '`count`: the number of results. Otherwise a numeric field: one point per row of the result.',
+      description: '`count`: the number of results. Otherwise a numeric field: one point per row of the result.',
     }),
     fields: setting(list, {
-      says: 'Additional fields of each row, exported as attributes `platform.query.NAME`.',
+      description: 'Additional fields of each row, exported as attributes `platform.query.NAME`.',
     }),
-    attributes: setting(attributes, { says: 'Attributes of every point.' }),
-    every: setting(duration, { default: '5m', says: 'Interval, at least 60s. One request each time.' }),
+    attributes: setting(attributes, { description: 'Attributes of every point.' }),
+    every: setting(duration, { default: '5m', description: 'Interval, at least 60s. One request each time.' }),
   },
   'Platform queries (GLQL) exported as gauges. The interval doubles after each failure, up to a day; `pipespan config check --online` runs each once.',
 )

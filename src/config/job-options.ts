@@ -10,36 +10,40 @@ export const jobOptions = {
   sections: setting(someJobs, {
     variable: 'PIPESPAN_JOB_SECTIONS',
     default: 'none',
-    says: 'Jobs whose log sections become spans: `none`, `failed`, `slow` (above the 95th percentile of the job), `all`. One request per job, shared with `logs`.',
+    description:
+      'Jobs whose log sections become spans: `none`, `failed`, `slow` (above the 95th percentile of the job), `all`. One request per job, shared with `logs`.',
     example: 'failed,slow',
   }),
   logs: setting(someJobs, {
     variable: 'PIPESPAN_JOB_LOGS',
     default: 'none',
-    says: 'Jobs whose log lines become log records, redacted; same values. Consider who can read them in the backend.',
+    description:
+      'Jobs whose log lines become log records, redacted; same values. Consider who can read them in the backend.',
     example: 'failed',
   }),
   projects: setting(patterns, {
     variable: 'PIPESPAN_JOB_PROJECTS',
     unset: 'all exported projects',
-    says: 'Projects whose job logs and reports are read: patterns of full paths.',
+    description: 'Projects whose job logs and reports are read: patterns of full paths.',
     example: 'team/*',
   }),
   spans: setting(artifactPaths, {
     variable: 'PIPESPAN_JOB_SPANS',
     unset: 'none',
-    says: "Artifact paths where a job may write its own spans as OTLP/JSON: one export request (`.otlp.json`) or one per line (`.otlp.jsonl`). They are added to the pipeline's trace, under the job. One request per path for each job with artifacts.",
+    description:
+      "Artifact paths where a job may write its own spans as OTLP/JSON: one export request (`.otlp.json`) or one per line (`.otlp.jsonl`). They are added to the pipeline's trace, under the job. One request per path for each job with artifacts.",
     example: 'telemetry/spans.otlp.json',
   }),
   logsReadMax: setting(byteSize, {
     variable: 'PIPESPAN_JOB_LOGS_READ_MAX',
     default: '128MiB',
-    says: 'Maximum size that is read of one log.',
+    description: 'Maximum size that is read of one log.',
   }),
   logsMaxBytes: setting(byteSize, {
     variable: 'PIPESPAN_JOB_LOGS_MAX_BYTES',
     default: '1MiB',
-    says: 'Maximum size that is exported of one log as log records: one sixteenth from its beginning, the rest from its end.',
+    description:
+      'Maximum size that is exported of one log as log records: one sixteenth from its beginning, the rest from its end.',
   }),
 }
 
@@ -48,28 +52,32 @@ export const reportOptions = {
   tests: setting(boolean, {
     variable: 'PIPESPAN_TESTS',
     default: 'false',
-    says: 'Read JUnit test reports: totals, a record for each failure, flaky tests. One request for each job with such a report.',
+    description:
+      'Read JUnit test reports: totals, a record for each failure, flaky tests. One request for each job with such a report.',
   }),
   testsSpans: setting(oneOf(['none', 'suites', 'cases']), {
     variable: 'PIPESPAN_TESTS_SPANS',
     default: 'none',
-    says: 'Export spans of test suites, or also of test cases; at most 1,000 per job. No extra requests.',
+    description: 'Export spans of test suites, or also of test cases; at most 1,000 per job. No extra requests.',
   }),
   reports: setting(noneOr(['metrics', 'dotenv', 'coverage', 'findings']), {
     variable: 'PIPESPAN_REPORTS',
     default: 'none',
-    says: 'Other job reports to read: `metrics` (OpenMetrics text) become gauges, `dotenv` a log record with the keys in `dotenv_keys`, `coverage` (Cobertura, JaCoCo) a gauge of totals, `findings` (code quality, SARIF, security scans) a counter. One request per report.',
+    description:
+      'Other job reports to read: `metrics` (OpenMetrics text) become gauges, `dotenv` a log record with the keys in `dotenv_keys`, `coverage` (Cobertura, JaCoCo) a gauge of totals, `findings` (code quality, SARIF, security scans) a counter. One request per report.',
     example: 'metrics,coverage',
   }),
   dotenvKeys: setting(patterns, {
     variable: 'PIPESPAN_DOTENV_KEYS',
-    says: 'Keys of dotenv reports to export: name patterns. All other keys are dropped, because values are often secrets.',
+    description:
+      'Keys of dotenv reports to export: name patterns. All other keys are dropped, because values are often secrets.',
     example: 'VERSION,IMAGE_*',
   }),
 }
 
 export const redact = setting(regularExpressions, {
   variable: 'PIPESPAN_REDACT',
-  says: 'Regular expressions to redact in job logs, reports and event texts, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
+  description:
+    'Regular expressions to redact in job logs, reports and event texts, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
   example: 'ACME-[0-9a-f]{32}',
 })

@@ -9,36 +9,36 @@ export const listeningOptions = {
   listen: setting(listenAddress, {
     variable: 'PIPESPAN_LISTEN',
     default: '127.0.0.1:8080',
-    says: 'Address for webhooks and health checks. `[::]:8080` listens on all addresses, IPv4 and IPv6.',
+    description: 'Address for webhooks and health checks. `[::]:8080` listens on all addresses, IPv4 and IPv6.',
     example: '[::]:8080',
   }),
   tls: {
     certFile: setting(certificateFile, {
       variable: 'PIPESPAN_TLS_CERT_FILE',
-      says: 'PEM file of the certificate chain; with its key, `listen` serves HTTPS.',
+      description: 'PEM file of the certificate chain; with its key, `listen` serves HTTPS.',
     }),
     keyFile: setting(keyFile, {
       variable: 'PIPESPAN_TLS_KEY_FILE',
-      says: "PEM file of the certificate's private key.",
+      description: "PEM file of the certificate's private key.",
     }),
   },
   admin: {
     listen: setting(listenAddress, {
       variable: 'PIPESPAN_ADMIN_LISTEN',
       default: '127.0.0.1:8081',
-      says: 'Address for the pages, their JSON API, health checks and `/metrics`.',
+      description: 'Address for the pages, their JSON API, health checks and `/metrics`.',
     }),
     token: adminToken,
   },
   basePath: setting(basePath, {
     variable: 'PIPESPAN_BASE_PATH',
     default: '/',
-    says: 'Base path under which a reverse proxy publishes the daemon.',
+    description: 'Base path under which a reverse proxy publishes the daemon.',
     example: '/pipespan',
   }),
   trustProxy: setting(boolean, {
     variable: 'PIPESPAN_TRUST_PROXY',
     default: 'false',
-    says: 'Trust `X-Forwarded-…` headers; only behind a reverse proxy that sets them.',
+    description: 'Trust `X-Forwarded-…` headers; only behind a reverse proxy that sets them.',
   }),
 }

@@ -30,27 +30,29 @@ export const metricOptions = {
   interval: setting(duration, {
     variable: 'PIPESPAN_METRICS_INTERVAL',
     default: '60s',
-    says: 'How often cumulative metrics are sent.',
+    description: 'How often cumulative metrics are sent.',
   }),
   refs: setting(patterns, {
     variable: 'PIPESPAN_METRICS_REFS',
     unset: 'every ref; merge requests as one',
-    says: 'Refs that keep their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
+    description:
+      'Refs that keep their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
     example: 'main,release/*',
   }),
   histogramBounds: setting(bounds, {
     variable: 'PIPESPAN_METRICS_HISTOGRAM_BOUNDS',
     default: '1,5,10,30,60,300,600,1800,3600',
-    says: 'Upper bounds of duration buckets in seconds. New bounds start new totals.',
+    description: 'Upper bounds of duration buckets in seconds. New bounds start new totals.',
   }),
   maxSeries: setting(integer({ min: 2, max: 1_000_000 }), {
     variable: 'PIPESPAN_METRICS_MAX_SERIES',
     default: '2000',
-    says: 'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
+    description:
+      'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
   }),
   open: setting(boolean, {
     variable: 'PIPESPAN_METRICS_OPEN',
     default: 'false',
-    says: 'Serve `/metrics` on the admin listener without the admin token and under any host name.',
+    description: 'Serve `/metrics` on the admin listener without the admin token and under any host name.',
   }),
 }

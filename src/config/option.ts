@@ -26,7 +26,7 @@ export interface InventoryKind {
   readonly kind: string
   /** What is listed: `projects`, `groups`. */
   readonly of: string
-  readonly says: string
+  readonly description: string
   /** ms. */
   readonly every: number
   readonly requests: string
@@ -45,7 +45,7 @@ export interface OptionSpec {
   /** What applies without a value, if that is not simply `none`. */
   readonly unset?: string
   /** What it does: a sentence. */
-  readonly says: string
+  readonly description: string
   readonly example?: string
   /** Every item of the list must have it. */
   readonly required?: boolean
@@ -69,11 +69,11 @@ export class Option<V = unknown> {
 /** A YAML list of mappings, each with the same settings. */
 export class Each<G extends Group = Group> {
   readonly item: G
-  readonly says: string
+  readonly description: string
 
-  constructor(item: G, says: string) {
+  constructor(item: G, description: string) {
     this.item = item
-    this.says = says
+    this.description = description
   }
 }
 

@@ -23,22 +23,22 @@ const costOptions = {
   unit: setting(text, {
     variable: 'PIPESPAN_COSTS_UNIT',
     default: 'min',
-    says: 'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
+    description: 'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
     example: 'EUR',
   }),
   rules: new Each(
     {
       name: setting(rateName, {
         required: true,
-        says: 'Name of the rate in metrics; several rules may share a name.',
+        description: 'Name of the rate in metrics; several rules may share a name.',
       }),
       match: {
-        tags: setting(list, { says: 'Tags of the runner, or requested by the job; all must match.' }),
-        type: setting(oneOf(['instance_type', 'group_type', 'project_type']), { says: 'Runner type.' }),
-        project: setting(patterns, { says: 'Patterns of the full project path.' }),
+        tags: setting(list, { description: 'Tags of the runner, or requested by the job; all must match.' }),
+        type: setting(oneOf(['instance_type', 'group_type', 'project_type']), { description: 'Runner type.' }),
+        project: setting(patterns, { description: 'Patterns of the full project path.' }),
       },
-      perMinute: setting(decimal, { default: '1', says: 'Price per minute.' }),
-      factor: setting(decimal, { default: '1', says: 'Factor for its minutes.' }),
+      perMinute: setting(decimal, { default: '1', description: 'Price per minute.' }),
+      factor: setting(decimal, { default: '1', description: 'Factor for its minutes.' }),
     },
     'The price table: cost = minutes × per_minute × factor, by the first rule whose conditions all match; a rule without `match` matches every job. Jobs that no rule matches are counted as `unpriced`. Without rules no costs are computed.',
   ),
@@ -49,22 +49,23 @@ const regressionOptions = {
   enabled: setting(boolean, {
     variable: 'PIPESPAN_REGRESSIONS_ENABLED',
     default: 'true',
-    says: 'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
+    description:
+      'Find pipelines, jobs and sections of jobs that became slower or less reliable, in the background, with at most one percent of a processor: see docs/regressions.md. With `regression` in PIPESPAN_EVENTS they are also exported as events. Without the pages (PIPESPAN_PAGES=false) they are only searched for if they are exported.',
   }),
   slower: setting(integer({ min: 5, max: 1000 }), {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER',
     default: '25',
-    says: 'How much slower than usual a run must be to count as slow, in percent.',
+    description: 'How much slower than usual a run must be to count as slow, in percent.',
   }),
   slowerBy: setting(duration, {
     variable: 'PIPESPAN_REGRESSIONS_SLOWER_BY',
     default: '30s',
-    says: 'How much longer than usual a run must take to count as slow, in addition to the percentage.',
+    description: 'How much longer than usual a run must take to count as slow, in addition to the percentage.',
   }),
   failing: setting(integer({ min: 5, max: 90 }), {
     variable: 'PIPESPAN_REGRESSIONS_FAILING',
     default: '20',
-    says: 'By how many percentage points the failure rate must rise to be flagged.',
+    description: 'By how many percentage points the failure rate must rise to be flagged.',
   }),
 }
 
@@ -75,7 +76,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       config: setting(path, {
         variable: 'PIPESPAN_CONFIG',
         variableOnly: true,
-        says: 'YAML file with further settings.',
+        description: 'YAML file with further settings.',
         example: '/etc/pipespan/pipespan.yaml',
       }),
     },
@@ -86,29 +87,32 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         url: setting(storeUrl, {
           variable: 'PIPESPAN_STORE_URL',
           default: 'sqlite:./data/pipespan.db',
-          says: 'Where deliveries, runs and pending exports are stored.',
+          description: 'Where deliveries, runs and pending exports are stored.',
         }),
         maxSize: setting(byteSize, {
           variable: 'PIPESPAN_STORE_MAX_SIZE',
           default: '10GiB',
-          says: 'Maximum size of the store; when it is reached, webhooks are answered with 503.',
+          description: 'Maximum size of the store; when it is reached, webhooks are answered with 503.',
         }),
       },
       retention: setting(duration, {
         variable: 'PIPESPAN_RETENTION',
         default: '7d',
-        says: 'How long pipelines are kept after their last change and export; also dead letters and quarantined deliveries.',
+        description:
+          'How long pipelines are kept after their last change and export; also dead letters and quarantined deliveries.',
       }),
       remember: setting(duration, {
         variable: 'PIPESPAN_REMEMBER',
         default: '400d',
-        says: 'How long the export record of a pruned pipeline is kept, so that a late retry creates no duplicates.',
+        description:
+          'How long the export record of a pruned pipeline is kept, so that a late retry creates no duplicates.',
       }),
       trends: {
         keep: setting(duration, {
           variable: 'PIPESPAN_TRENDS_KEEP',
           default: '400d',
-          says: 'How long daily statistics of projects, pipelines and jobs are kept, even after their pipelines have been pruned.',
+          description:
+            'How long daily statistics of projects, pipelines and jobs are kept, even after their pipelines have been pruned.',
         }),
       },
     },
@@ -116,16 +120,17 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       webhook: {
         token: secretSetting(secretList, {
           variable: 'PIPESPAN_WEBHOOK_TOKEN',
-          says: 'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
+          description: 'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
         }),
         signingToken: secretSetting(signingTokens, {
           variable: 'PIPESPAN_WEBHOOK_SIGNING_TOKEN',
-          says: 'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
+          description:
+            'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
         }),
         requireSignature: setting(boolean, {
           variable: 'PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE',
           default: 'false',
-          says: 'Refuse deliveries without a signature.',
+          description: 'Refuse deliveries without a signature.',
         }),
       },
     },
@@ -134,7 +139,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         profile: setting(oneOf(Object.keys(profiles) as P[]), {
           variable: 'PIPESPAN_PLATFORM_PROFILE',
           default: 'generic',
-          says: 'Vendor profile: header prefix, attribute namespace and variable names.',
+          description: 'Vendor profile: header prefix, attribute namespace and variable names.',
         }),
         ...platformOptions,
       },
@@ -145,22 +150,23 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       settle: setting(duration, {
         variable: 'PIPESPAN_SETTLE',
         default: '5s',
-        says: 'How long a finished pipeline may still change before it is exported.',
+        description: 'How long a finished pipeline may still change before it is exported.',
       }),
       blockedAfter: setting(duration, {
         variable: 'PIPESPAN_BLOCKED_AFTER',
         default: '1h',
-        says: 'A pipeline blocked by a manual job or a schedule for this long is exported in its current state.',
+        description: 'A pipeline blocked by a manual job or a schedule for this long is exported in its current state.',
       }),
       silentAfter: setting(duration, {
         variable: 'PIPESPAN_SILENT_AFTER',
         default: '2m',
-        says: "A running pipeline without events for this long, and for longer than nearly all pipelines of its project take, is looked up in the platform's API, because the webhook for its end may be lost.",
+        description:
+          "A running pipeline without events for this long, and for longer than nearly all pipelines of its project take, is looked up in the platform's API, because the webhook for its end may be lost.",
       }),
       staleAfter: setting(duration, {
         variable: 'PIPESPAN_STALE_AFTER',
         default: '7d',
-        says: 'A pipeline without events for this long is exported in its current state.',
+        description: 'A pipeline without events for this long is exported in its current state.',
       }),
     },
     'What is exported': { ...selectionOptions, ...eventOptions(profiles) },
@@ -169,31 +175,33 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       traceIds: setting(oneOf(['instance', 'platform']), {
         variable: 'PIPESPAN_TRACE_IDS',
         default: 'instance',
-        says: "How trace and span IDs are generated: `instance` (unique across platform instances), or `platform` (compatible with the platform's own).",
+        description:
+          "How trace and span IDs are generated: `instance` (unique across platform instances), or `platform` (compatible with the platform's own).",
       }),
       traceparent: setting(boolean, {
         variable: 'PIPESPAN_TRACEPARENT',
         default: 'false',
-        says: 'Use a `TRACEPARENT` pipeline variable: the pipeline joins that trace.',
+        description: 'Use a `TRACEPARENT` pipeline variable: the pipeline joins that trace.',
       }),
       traces: {
         spanName: setting(oneOf(['legacy', 'conventions']), {
           variable: 'PIPESPAN_TRACES_SPAN_NAME',
           default: 'legacy',
-          says: 'Name of the pipeline span: `pipeline: {name}`, or `RUN {name}` as in the semantic conventions.',
+          description: 'Name of the pipeline span: `pipeline: {name}`, or `RUN {name}` as in the semantic conventions.',
         }),
       },
       service: {
         name: setting(text, {
           variable: 'OTEL_SERVICE_NAME',
           unset: "`service.name` of `resource.attributes`, else the project's name",
-          says: 'The resource attribute `service.name`.',
+          description: 'The resource attribute `service.name`.',
         }),
       },
       resource: {
         attributes: setting(attributes, {
           variable: 'OTEL_RESOURCE_ATTRIBUTES',
-          says: 'More resource attributes: `key=value` pairs, percent-encoded; in YAML a mapping of plain values.',
+          description:
+            'More resource attributes: `key=value` pairs, percent-encoded; in YAML a mapping of plain values.',
           example: 'deployment.environment=staging,team=build',
         }),
       },
@@ -211,18 +219,18 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       httpsProxy: setting(proxyUrl, {
         variable: 'HTTPS_PROXY',
         spellings: ['https_proxy'],
-        says: 'Proxy for requests to https URLs.',
+        description: 'Proxy for requests to https URLs.',
         example: 'http://proxy.example.com:3128',
       }),
       httpProxy: setting(proxyUrl, {
         variable: 'HTTP_PROXY',
         spellings: ['http_proxy'],
-        says: 'Proxy for requests to http URLs.',
+        description: 'Proxy for requests to http URLs.',
       }),
       noProxy: setting(list, {
         variable: 'NO_PROXY',
         spellings: ['no_proxy'],
-        says: 'Hosts to reach without a proxy.',
+        description: 'Hosts to reach without a proxy.',
         example: 'localhost,.internal.example.com',
       }),
     },
@@ -232,12 +240,12 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         level: setting(oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
           variable: 'PIPESPAN_LOG_LEVEL',
           default: 'info',
-          says: 'Minimum level of log messages, written to standard error.',
+          description: 'Minimum level of log messages, written to standard error.',
         }),
         format: setting(oneOf(['json', 'pretty']), {
           variable: 'PIPESPAN_LOG_FORMAT',
           unset: '`json`; `pretty` on a terminal',
-          says: 'Log format.',
+          description: 'Log format.',
         }),
       },
     },

@@ -31,41 +31,42 @@ export const otlpOptions = {
   endpoint: setting(httpUrl, {
     variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     unset: '`http://localhost:4318`; with `destinations`: no `default` destination',
-    says: 'Base URL of the OTLP backend; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
+    description: 'Base URL of the OTLP backend; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
     example: 'https://otlp.example.com',
   }),
   protocol: setting(protocol, {
     variable: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     default: 'http/protobuf',
-    says: 'The OTLP transport; only one is supported.',
+    description: 'The OTLP transport; only one is supported.',
   }),
   headers: secretSetting(headers, {
     variable: 'OTEL_EXPORTER_OTLP_HEADERS',
-    says: 'Headers of every request: `key=value` pairs, values percent-encoded; in YAML a mapping of plain values.',
+    description:
+      'Headers of every request: `key=value` pairs, values percent-encoded; in YAML a mapping of plain values.',
     example: 'x-api-key=abc%20def',
   }),
   timeout: setting(timeout, {
     variable: 'OTEL_EXPORTER_OTLP_TIMEOUT',
     default: '10s',
-    says: 'Timeout of one request; a plain number is milliseconds.',
+    description: 'Timeout of one request; a plain number is milliseconds.',
   }),
   compression: setting(oneOf(['gzip', 'none']), {
     variable: 'OTEL_EXPORTER_OTLP_COMPRESSION',
     default: 'gzip',
-    says: 'Compression of the requests.',
+    description: 'Compression of the requests.',
   }),
   certificate: setting(certificateFile, {
     variable: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
     unset: "Node's built-in certificate authorities",
-    says: 'PEM file with the CA certificates for the backend’s certificate.',
+    description: 'PEM file with the CA certificates for the backend’s certificate.',
   }),
   clientKey: setting(keyFile, {
     variable: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
-    says: 'PEM file of the private key for mutual TLS.',
+    description: 'PEM file of the private key for mutual TLS.',
   }),
   clientCertificate: setting(certificateFile, {
     variable: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
-    says: 'PEM file of the certificate chain for mutual TLS.',
+    description: 'PEM file of the certificate chain for mutual TLS.',
   }),
   traces: signalOptions('traces'),
   metrics: {
@@ -73,7 +74,8 @@ export const otlpOptions = {
     temporalityPreference: setting(temporality, {
       variable: 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
       default: 'cumulative',
-      says: 'Temporality of metrics: `cumulative` totals, or `delta` points per pipeline. `lowmemory` means `delta`.',
+      description:
+        'Temporality of metrics: `cumulative` totals, or `delta` points per pipeline. `lowmemory` means `delta`.',
     }),
   },
   logs: signalOptions('logs'),
@@ -88,31 +90,39 @@ function signalOptions(signal: Signal) {
     endpoint: setting(httpUrl, {
       variable: variable('ENDPOINT'),
       unset: '`otlp.endpoint` plus the path',
-      says: `Full URL for ${signal}, used unchanged.`,
+      description: `Full URL for ${signal}, used unchanged.`,
       example: `https://otlp.example.com/v1/${signal}`,
     }),
-    protocol: setting(protocol, { variable: variable('PROTOCOL'), unset: unset('protocol'), says: own('protocol') }),
-    headers: secretSetting(headers, { variable: variable('HEADERS'), unset: unset('headers'), says: own('headers') }),
-    timeout: setting(timeout, { variable: variable('TIMEOUT'), unset: unset('timeout'), says: own('timeout') }),
+    protocol: setting(protocol, {
+      variable: variable('PROTOCOL'),
+      unset: unset('protocol'),
+      description: own('protocol'),
+    }),
+    headers: secretSetting(headers, {
+      variable: variable('HEADERS'),
+      unset: unset('headers'),
+      description: own('headers'),
+    }),
+    timeout: setting(timeout, { variable: variable('TIMEOUT'), unset: unset('timeout'), description: own('timeout') }),
     compression: setting(oneOf(['gzip', 'none']), {
       variable: variable('COMPRESSION'),
       unset: unset('compression'),
-      says: own('compression'),
+      description: own('compression'),
     }),
     certificate: setting(certificateFile, {
       variable: variable('CERTIFICATE'),
       unset: unset('certificate'),
-      says: own('certificate'),
+      description: own('certificate'),
     }),
     clientKey: setting(keyFile, {
       variable: variable('CLIENT_KEY'),
       unset: unset('client_key'),
-      says: own('client_key'),
+      description: own('client_key'),
     }),
     clientCertificate: setting(certificateFile, {
       variable: variable('CLIENT_CERTIFICATE'),
       unset: unset('client_certificate'),
-      says: own('client_certificate'),
+      description: own('client_certificate'),
     }),
   }
 }

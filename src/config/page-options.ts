@@ -7,22 +7,22 @@ import { secretSetting, setting } from './option.ts'
 import type { Secret } from '../lib/secret.ts'
 
 /** A shorter one could be guessed. */
-const shortestAdminToken = 16
+const minAdminTokenLength = 16
 
 const adminTokenKind: Kind<Secret> = {
   ...secret,
   noun: 'an admin token',
   parse: raw => {
     const parsed = secret.parse(raw)
-    if (!('value' in parsed) || parsed.value.reveal().length >= shortestAdminToken) return parsed
-    const remedy = `Use at least ${shortestAdminToken} random characters, for instance from \`openssl rand -hex 24\`.`
+    if (!('value' in parsed) || parsed.value.reveal().length >= minAdminTokenLength) return parsed
+    const remedy = `Use at least ${minAdminTokenLength} random characters, for instance from \`openssl rand -hex 24\`.`
     return { wrong: { what: 'The admin token is too short.', remedy } }
   },
 }
 
 export const adminToken = secretSetting(adminTokenKind, {
   variable: 'PIPESPAN_ADMIN_TOKEN',
-  says:
+  description:
     'Token for the pages (log in with it, or send it as a bearer token) and `/metrics`: at least 16 characters. ' +
     'Required unless the admin listener is on loopback.',
 })
@@ -39,7 +39,7 @@ const traceLinkKind: Kind<string> = scalar({
 
 export const traceLink = setting(traceLinkKind, {
   variable: 'PIPESPAN_TRACE_LINK',
-  says: 'Trace URL of your backend, linked from the page of a pipeline. `{traceId}` is replaced by the ID.',
+  description: 'Trace URL of your backend, linked from the page of a pipeline. `{traceId}` is replaced by the ID.',
   example: 'https://tempo.example.com/trace/{traceId}',
 })
 
@@ -47,16 +47,18 @@ export const pageOptions = {
   enabled: setting(boolean, {
     variable: 'PIPESPAN_PAGES',
     default: 'true',
-    says: 'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
+    description:
+      'Serve the pages and their JSON API. `false`: a sidecar that neither loads nor computes what only they show; health checks, `/metrics` and `pipespan doctor` stay.',
   }),
   logs: setting(boolean, {
     variable: 'PIPESPAN_PAGES_LOGS',
     default: 'false',
-    says: "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
+    description:
+      "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
   }),
   hide: setting(patterns, {
     variable: 'PIPESPAN_PAGES_HIDE',
-    says: 'Projects hidden from the pages, their JSON API and `/metrics`; they are still exported.',
+    description: 'Projects hidden from the pages, their JSON API and `/metrics`; they are still exported.',
     example: 'secret/**',
   }),
 }

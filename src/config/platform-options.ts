@@ -10,81 +10,84 @@ export const platformOptions = {
   url: setting(httpUrl, {
     variable: 'PIPESPAN_PLATFORM_URL',
     unset: 'taken from each delivery',
-    says: 'Base URL of the platform.',
+    description: 'Base URL of the platform.',
     example: 'https://git.example.com',
   }),
   token: secretSetting(secret, {
     variable: 'PIPESPAN_PLATFORM_TOKEN',
-    says: 'Token with the scope read_api: fetches details that webhooks leave out, and allows polling.',
+    description: 'Token with the scope read_api: fetches details that webhooks leave out, and allows polling.',
   }),
   tokenType: setting(oneOf(['private', 'bearer', 'job']), {
     variable: 'PIPESPAN_PLATFORM_TOKEN_TYPE',
     default: 'private',
-    says: 'Type of the token: sent as `PRIVATE-TOKEN`, as an OAuth bearer token, or as `JOB-TOKEN`.',
+    description: 'Type of the token: sent as `PRIVATE-TOKEN`, as an OAuth bearer token, or as `JOB-TOKEN`.',
   }),
   caFile: setting(certificateFile, {
     variable: 'PIPESPAN_PLATFORM_CA_FILE',
-    says: 'PEM file of an additional trusted certificate authority.',
+    description: 'PEM file of an additional trusted certificate authority.',
   }),
   budget: setting(integer({ min: 1, max: 100_000 }), {
     variable: 'PIPESPAN_PLATFORM_BUDGET',
     default: '300',
-    says: 'Requests per minute, shared by all replicas and commands that use the token.',
+    description: 'Requests per minute, shared by all replicas and commands that use the token.',
   }),
 }
 
 export const enrichDeadline = setting(duration, {
   variable: 'PIPESPAN_ENRICH_DEADLINE',
   default: '2m',
-  says: "Maximum delay of a finished pipeline's export while the platform does not answer.",
+  description: "Maximum delay of a finished pipeline's export while the platform does not answer.",
 })
 
 export const pollingOptions = {
   poll: {
     projects: setting(list, {
       variable: 'PIPESPAN_POLL_PROJECTS',
-      says: 'Projects to poll for pipelines: IDs or full paths.',
+      description: 'Projects to poll for pipelines: IDs or full paths.',
       example: 'team/shop,4711',
     }),
     groups: setting(list, {
       variable: 'PIPESPAN_POLL_GROUPS',
-      says: 'Groups to poll, including subgroups: IDs or full paths.',
+      description: 'Groups to poll, including subgroups: IDs or full paths.',
       example: 'team',
     }),
     mine: setting(boolean, {
       variable: 'PIPESPAN_POLL_MINE',
       default: 'false',
-      says: "Poll for pipelines that the token's user started, in all projects.",
+      description: "Poll for pipelines that the token's user started, in all projects.",
     }),
     crossProject: setting(boolean, {
       variable: 'PIPESPAN_POLL_CROSS_PROJECT',
       default: 'true',
-      says: 'Where the settings above name nothing to poll, and there is a token: poll what it may see, which is the pipelines that its user started, in all projects, and the projects that its user is a member of. Per round 3 requests and 2 for each project that was active, at most six tenths of PIPESPAN_PLATFORM_BUDGET.',
+      description:
+        'Where the settings above name nothing to poll, and there is a token: poll what it may see, which is the pipelines that its user started, in all projects, and the projects that its user is a member of. Per round 3 requests and 2 for each project that was active, at most six tenths of PIPESPAN_PLATFORM_BUDGET.',
     }),
     interval: setting(duration, {
       variable: 'PIPESPAN_POLL_INTERVAL',
       default: '60s',
-      says: 'Polling interval, at least 1s.',
+      description: 'Polling interval, at least 1s.',
     }),
     lookback: setting(duration, {
       variable: 'PIPESPAN_POLL_LOOKBACK',
       default: '24h',
-      says: 'How far back a project is polled at first.',
+      description: 'How far back a project is polled at first.',
     }),
   },
   redelivery: setting(boolean, {
     variable: 'PIPESPAN_REDELIVERY',
     default: 'false',
-    says: "Fetch failed deliveries from the platform's delivery log of the polled projects' and groups' webhooks.",
+    description:
+      "Fetch failed deliveries from the platform's delivery log of the polled projects' and groups' webhooks.",
   }),
   watchHooks: setting(boolean, {
     variable: 'PIPESPAN_WATCH_HOOKS',
     default: 'false',
-    says: "Watch this daemon's webhooks in the polled projects and groups, and export their state and delivery durations: every 5 minutes 1 request for each project or group and 1 for each webhook, at the lowest priority. The token must be allowed to read webhooks. Included in PIPESPAN_REDELIVERY.",
+    description:
+      "Watch this daemon's webhooks in the polled projects and groups, and export their state and delivery durations: every 5 minutes 1 request for each project or group and 1 for each webhook, at the lowest priority. The token must be allowed to read webhooks. Included in PIPESPAN_REDELIVERY.",
   }),
   publicUrl: setting(httpUrl, {
     variable: 'PIPESPAN_PUBLIC_URL',
-    says: 'Public URL of this daemon, as the platform reaches it; used to recognize its own webhooks.',
+    description: 'Public URL of this daemon, as the platform reaches it; used to recognize its own webhooks.',
     example: 'https://pipespan.example.com',
   }),
 }

@@ -26,7 +26,7 @@ export interface ReaderOptions {
 }
 
 /** A longer list of known keys does not help. */
-const mostListed = 20
+const maxListed = 20
 
 /** A value as it was given, or the path of the file that has it. */
 type Given = { readonly source: Source } & ({ readonly raw: Raw } | { readonly secretFile: string })
@@ -84,7 +84,7 @@ export class Reader {
       if (known.includes(name)) continue
       const meant = nearest(name, known)
       const all =
-        known.length > mostListed
+        known.length > maxListed
           ? 'See config/REFERENCE.md for all of them.'
           : `Known settings here: ${known.join(', ')}.`
       const remedy = meant === undefined ? all : `Did you mean ${prefix}${meant}?`

@@ -8,48 +8,49 @@ export const selectionOptions = {
     include: setting(patterns, {
       variable: 'PIPESPAN_PROJECTS_INCLUDE',
       unset: 'all',
-      says: 'Projects to export: patterns of full paths.',
+      description: 'Projects to export: patterns of full paths.',
       example: 'team/*,shop/**',
     }),
     exclude: setting(patterns, {
       variable: 'PIPESPAN_PROJECTS_EXCLUDE',
-      says: 'Projects to exclude; overrides `include`.',
+      description: 'Projects to exclude; overrides `include`.',
     }),
   },
   refs: {
     include: setting(patterns, {
       variable: 'PIPESPAN_REFS_INCLUDE',
       unset: 'all',
-      says: 'Branches and tags to export.',
+      description: 'Branches and tags to export.',
       example: 'main,release/*',
     }),
     exclude: setting(patterns, {
       variable: 'PIPESPAN_REFS_EXCLUDE',
-      says: 'Branches and tags to exclude; overrides `include`.',
+      description: 'Branches and tags to exclude; overrides `include`.',
     }),
   },
   sources: {
     exclude: setting(patterns, {
       variable: 'PIPESPAN_SOURCES_EXCLUDE',
-      says: 'Pipeline sources to exclude.',
+      description: 'Pipeline sources to exclude.',
       example: 'schedule,external',
     }),
   },
   attributes: {
     drop: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_DROP',
-      says: 'Attributes to drop from every signal: names or patterns.',
+      description: 'Attributes to drop from every signal: names or patterns.',
       example: 'pipeline.user.*',
     }),
     hash: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_HASH',
-      says: 'Attributes to hash in every signal: names or patterns.',
+      description: 'Attributes to hash in every signal: names or patterns.',
       example: '*.commit.message',
     }),
     valueLengthLimit: setting(integer({ min: 1, max: 1_000_000 }), {
       variable: 'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
       default: '4096',
-      says: 'Maximum length of an attribute text in every signal, in UTF-16 code units; longer texts are truncated.',
+      description:
+        'Maximum length of an attribute text in every signal, in UTF-16 code units; longer texts are truncated.',
     }),
   },
 }

@@ -11,17 +11,17 @@ export const sdkOptions = {
   disabled: setting(boolean, {
     variable: 'OTEL_SDK_DISABLED',
     default: 'false',
-    says: "Export no telemetry of the daemon's own, whatever `self.telemetry` says.",
+    description: "Export no telemetry of the daemon's own, whatever `self.telemetry` says.",
   }),
   metricExportInterval: setting(timeout, {
     variable: 'OTEL_METRIC_EXPORT_INTERVAL',
     default: '60s',
-    says: 'How often its metrics are sent; a plain number is milliseconds.',
+    description: 'How often its metrics are sent; a plain number is milliseconds.',
   }),
   metricExportTimeout: setting(timeout, {
     variable: 'OTEL_METRIC_EXPORT_TIMEOUT',
     unset: '30s, or the interval if that is shorter',
-    says: 'Timeout of one export of its metrics.',
+    description: 'Timeout of one export of its metrics.',
   }),
   tracesSampler: setting(
     oneOf([
@@ -35,64 +35,64 @@ export const sdkOptions = {
     {
       variable: 'OTEL_TRACES_SAMPLER',
       unset: '`parentbased_always_on`',
-      says: 'Which of its traces are sent.',
+      description: 'Which of its traces are sent.',
     },
   ),
   tracesSamplerArg: setting(ratio, {
     variable: 'OTEL_TRACES_SAMPLER_ARG',
     unset: '1',
-    says: 'The share of its traces that a `traceidratio` sampler keeps.',
+    description: 'The share of its traces that a `traceidratio` sampler keeps.',
   }),
   bspScheduleDelay: setting(timeout, {
     variable: 'OTEL_BSP_SCHEDULE_DELAY',
     unset: '5s',
-    says: 'How long its spans wait for a batch.',
+    description: 'How long its spans wait for a batch.',
   }),
   bspExportTimeout: setting(timeout, {
     variable: 'OTEL_BSP_EXPORT_TIMEOUT',
     unset: '30s',
-    says: 'Timeout of one export of its spans.',
+    description: 'Timeout of one export of its spans.',
   }),
   bspMaxQueueSize: setting(count, {
     variable: 'OTEL_BSP_MAX_QUEUE_SIZE',
     unset: '2048',
-    says: 'How many of its spans may wait; further ones are dropped.',
+    description: 'How many of its spans may wait; further ones are dropped.',
   }),
   bspMaxExportBatchSize: setting(count, {
     variable: 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
     unset: '512',
-    says: 'How many of its spans are sent at once.',
+    description: 'How many of its spans are sent at once.',
   }),
   attributeCountLimit: setting(limit, {
     variable: 'OTEL_ATTRIBUTE_COUNT_LIMIT',
     spellings: ['OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT'],
     unset: '128',
-    says: 'Maximum number of attributes of one of its spans.',
+    description: 'Maximum number of attributes of one of its spans.',
   }),
   attributeValueLengthLimit: setting(limit, {
     variable: 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT',
     unset: 'unlimited',
-    says: 'Maximum length of a value of these attributes.',
+    description: 'Maximum length of a value of these attributes.',
   }),
   spanEventCountLimit: setting(limit, {
     variable: 'OTEL_SPAN_EVENT_COUNT_LIMIT',
     unset: '128',
-    says: 'Maximum number of events of one of its spans.',
+    description: 'Maximum number of events of one of its spans.',
   }),
   spanLinkCountLimit: setting(limit, {
     variable: 'OTEL_SPAN_LINK_COUNT_LIMIT',
     unset: '128',
-    says: 'Maximum number of links of one of its spans.',
+    description: 'Maximum number of links of one of its spans.',
   }),
   eventAttributeCountLimit: setting(limit, {
     variable: 'OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT',
     unset: '128',
-    says: 'Maximum number of attributes of such an event.',
+    description: 'Maximum number of attributes of such an event.',
   }),
   linkAttributeCountLimit: setting(limit, {
     variable: 'OTEL_LINK_ATTRIBUTE_COUNT_LIMIT',
     unset: '128',
-    says: 'Maximum number of attributes of such a link.',
+    description: 'Maximum number of attributes of such a link.',
   }),
 }
 
@@ -100,12 +100,13 @@ export const selfOptions = {
   telemetry: setting(boolean, {
     variable: 'PIPESPAN_SELF_TELEMETRY',
     default: 'false',
-    says: "Export the daemon's own metrics and traces, with `service.name` `pipespan`.",
+    description: "Export the daemon's own metrics and traces, with `service.name` `pipespan`.",
   }),
   otlpEndpoint: setting(httpUrl, {
     variable: 'PIPESPAN_SELF_OTLP_ENDPOINT',
     unset: 'the endpoints, headers and token of `otlp`',
-    says: "Base URL of the OTLP backend for the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. No headers or token of `otlp` are sent there.",
+    description:
+      "Base URL of the OTLP backend for the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. No headers or token of `otlp` are sent there.",
     example: 'http://localhost:4318',
   }),
   sdk: sdkOptions,

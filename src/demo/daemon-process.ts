@@ -18,7 +18,7 @@ export type Readiness = 'ready' | 'died' | 'too-late'
 /** How many lines of its output are remembered. */
 const keptLines = 20
 /** How long it may take to stop, ms. */
-const patience = 25_000
+const timeoutMs = 25_000
 
 export class DaemonProcess {
   /** Resolves when it has ended, for whatever reason. */
@@ -69,7 +69,7 @@ export class DaemonProcess {
   /** Sends SIGTERM, and SIGKILL if it does not end in time. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
-    const insist = setTimeout(() => this.#child.kill('SIGKILL'), patience)
+    const insist = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs)
     await this.exited
     clearTimeout(insist)
   }

@@ -1,6 +1,6 @@
 // Reads the audit events of a time range in the past, source by source, the oldest first. A backfill that was interrupted continues. Events that the
 // daemon has read are skipped, and the daemon's cursor then includes this range: a second backfill of it finds nothing.
-import { lastMinutes, longestWindow, readWindow } from './audit-window.ts'
+import { lastMinutes, maxWindow, readWindow } from './audit-window.ts'
 import { nameOfSource, type AuditReading } from './audit-reading.ts'
 import { errorOfEndless, maxBackfillPages, maxPages } from './list-limits.ts'
 import { PlatformError, type CallOptions } from '../platform/port.ts'
@@ -89,7 +89,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
     const until = Math.min(state.until, cursor?.since ?? Infinity)
     let window: AuditWindow | undefined = state.reading ?? { since: state.since, recent: [] }
     while (window.since < until) {
-      const end = Math.min(until, window.since + longestWindow)
+      const end = Math.min(until, window.since + maxWindow)
       const marks = new Set(window.recent.map(([id]) => id))
       const done: AuditWindow | undefined = await readWindow(
         { until: end, ...window },

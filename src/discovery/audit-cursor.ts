@@ -1,5 +1,5 @@
 // Computes where to continue reading a source's audit events. Pure.
-import { lastMinutes, longestWindow, newestOf, overlap } from './audit-window.ts'
+import { lastMinutes, maxWindow, newestOf, overlap } from './audit-window.ts'
 import type { AuditCursor, AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -13,7 +13,7 @@ export function firstCursor(instance: string, source: string, since: Millis): Au
 /** The next stretch to read: up to now, or 30 days if there is more. */
 export function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
   const from = Math.max(since, at - overlap)
-  return { since: from, ...(now - from > longestWindow && { until: from + longestWindow }), recent: [] }
+  return { since: from, ...(now - from > maxWindow && { until: from + maxWindow }), recent: [] }
 }
 
 /**

@@ -7,11 +7,11 @@ import type { AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { Millis } from '../model/instant.ts'
 
 /** The longest stretch to ask for at once, ms: the platform's limit is 30 days; the rest is for rounding to whole seconds. */
-export const longestWindow = 30 * 24 * 3_600_000 - 2_000
+export const maxWindow = 30 * 24 * 3_600_000 - 2_000
 /** How late an event may appear in the list, ms. */
 export const overlap = 300_000
 /** Most ids of the last minutes' events that are remembered. Others are recognised by their keys in the store, for a week. */
-const mostRecent = 5_000
+const maxRecent = 5_000
 export interface WindowProgress {
   /** Whether the event with this id was read before. */
   readonly isKnown: (id: number) => boolean
@@ -86,7 +86,7 @@ function later(one: AuditMark, other: AuditMark): boolean {
 export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefined): AuditMark[] {
   const from = (until ?? newestOf(marks)?.[1] ?? 0) - overlap
   const byId = new Map(marks.filter(([, at]) => at >= from).map(mark => [mark[0], mark]))
-  return [...byId.values()].sort((a, b) => b[1] - a[1]).slice(0, mostRecent)
+  return [...byId.values()].sort((a, b) => b[1] - a[1]).slice(0, maxRecent)
 }
 
 function leadsNowhere(): PlatformError {

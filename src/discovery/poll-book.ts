@@ -17,9 +17,9 @@ export interface PollBook {
 
 const day = 24 * 3_600_000
 /** A pipeline under way that has not changed for so long no longer makes its project urgent, ms. */
-const longestActive = 3 * day
+const maxActiveAge = 3 * day
 /** Most pipelines under way that are remembered, the latest. */
-const mostActive = 500
+const maxActive = 500
 
 /** Reads what an earlier process or another replica has stored. */
 export async function openBook(stored: Repositories['polledProjects'], instance: string): Promise<PollBook> {
@@ -53,6 +53,6 @@ export function withItems(before: BookEntry, items: readonly ListedPipeline[]): 
     if (isTerminal(status) || isBlocked(status)) active.delete(id)
     else active.set(id, updatedAt)
   }
-  const alive = [...active].filter(([, at]) => at > ranAt - longestActive).slice(-mostActive)
+  const alive = [...active].filter(([, at]) => at > ranAt - maxActiveAge).slice(-maxActive)
   return { ...before, ranAt, active: alive }
 }

@@ -10,26 +10,26 @@ export interface PollHints {
 }
 
 /** Projects that are read in one round. */
-const mostTaken = 20
-const mostWaiting = 1_000
+const maxTaken = 20
+const maxWaiting = 1_000
 /** Projects that webhooks named, remembered so that each is read once. */
-const mostSeen = 10_000
+const maxSeen = 10_000
 
 export function createPollHints(): PollHints {
   const waiting = new Set<number>()
   const seen = new Set<number>()
   const add = (projectId: number): void => {
-    if (waiting.size < mostWaiting) waiting.add(projectId)
+    if (waiting.size < maxWaiting) waiting.add(projectId)
   }
   return {
     add,
     remember: projectId => {
-      if (seen.has(projectId) || seen.size >= mostSeen) return
+      if (seen.has(projectId) || seen.size >= maxSeen) return
       seen.add(projectId)
       add(projectId)
     },
     take: () => {
-      const taken = [...waiting].slice(0, mostTaken)
+      const taken = [...waiting].slice(0, maxTaken)
       for (const projectId of taken) waiting.delete(projectId)
       return taken
     },

@@ -4,7 +4,7 @@ import { delayingJobs, isAtEnd } from '../model/attempt.ts'
 import { withParent } from '../model/family.ts'
 import { observedRun } from '../model/run.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
-import { leastSilence } from '../processing/silence.ts'
+import { minSilence } from '../processing/silence.ts'
 import { maxItems, PlatformError } from '../platform/port.ts'
 import type { Fetched } from './fetch-run.ts'
 import type { Found } from './parents.ts'
@@ -160,7 +160,7 @@ function enrichmentAfter(
   priority: EnrichmentPriority,
   missing: Fetched['missing'],
   now: Millis,
-  { silentAfter = leastSilence }: MergeRules,
+  { silentAfter = minSilence }: MergeRules,
 ): EnrichmentChange {
   const { run, timing } = whole
   const status = run.pipeline?.record.facts.status ?? ''

@@ -32,9 +32,9 @@ type Refusals = Repositories['refusedEndpoints']
 
 const whole = 0
 /** After so many refusals in a row the whole project counts as refused. */
-const mostInARow = 3
+const maxInARow = 3
 /** After so many refused projects the endpoint counts as refused for all. */
-const mostProjects = 5
+const maxProjects = 5
 
 export function createCapabilities(refusals: Refusals, instance: string): Capabilities {
   const keyOf = ({ what }: Asked, project: number) => ({ instance, what, project })
@@ -55,7 +55,7 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
       const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
       if (speaksFor === 'job') return
       const project = speaksFor === 'all' ? whole : asked.project
-      const most = speaksFor === 'row' ? mostInARow : 1
+      const most = speaksFor === 'row' ? maxInARow : 1
       await refusals.change(keyOf(asked, project), (known, now) => {
         const times = (known?.times ?? 0) + 1
         const document = documentOf(asked, error, { ...keyOf(asked, project), times })
@@ -69,7 +69,7 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
     const now = await refusals.now()
     const all = await refusals.all()
     const alike = all.filter(one => one.instance === instance && one.what === asked.what && one.project !== whole)
-    if (alike.filter(one => isInForce(one, now)).length < mostProjects) return
+    if (alike.filter(one => isInForce(one, now)).length < maxProjects) return
     await refusals.put({ ...documentOf(asked, error, { ...keyOf(asked, whole), times: 1 }), since: now })
   }
 }

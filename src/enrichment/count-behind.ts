@@ -5,9 +5,9 @@ import type { Clock } from '../lib/clock.ts'
 export interface CountBehindOptions {
   readonly client: Pick<PlatformClient, 'commits'>
   /** Limit within any minute: the rest of the API budget is for other requests. */
-  readonly mostPerMinute: number
+  readonly maxPerMinute: number
   /** How long a reader waits at most, ms. */
-  readonly patience?: number | undefined
+  readonly timeoutMs?: number | undefined
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -28,20 +28,20 @@ const minute = 60_000
 
 export function createCountBehind({
   client,
-  mostPerMinute,
-  patience = 10_000,
+  maxPerMinute,
+  timeoutMs = 10_000,
   clock,
 }: CountBehindOptions): CountBehind {
   let begun: readonly number[] = []
   return async ({ projectId, revision, branch }) => {
     const now = clock.now()
     begun = begun.filter(at => Math.abs(now - at) < minute)
-    if (begun.length >= mostPerMinute) {
-      const what = `${mostPerMinute} comparisons were made within a minute; the rest of the API budget is reserved for pipelines.`
+    if (begun.length >= maxPerMinute) {
+      const what = `${maxPerMinute} comparisons were made within a minute; the rest of the API budget is reserved for pipelines.`
       return refused(what, 'Reload this page in a minute.')
     }
     begun = [...begun, now]
-    const signal = AbortSignal.timeout(patience)
+    const signal = AbortSignal.timeout(timeoutMs)
     try {
       for await (const { items, next, left } of client.commits(
         projectId,
@@ -53,7 +53,7 @@ export function createCountBehind({
     } catch (error) {
       if (error instanceof PlatformError) return refused(error.message, '')
       if (!signal.aborted) throw error
-      const what = `The platform did not answer within ${patience / 1_000} s, or the API budget is used up.`
+      const what = `The platform did not answer within ${timeoutMs / 1_000} s, or the API budget is used up.`
       return refused(what, 'Try again later, or compare the two on the platform.')
     }
   }

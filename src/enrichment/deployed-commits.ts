@@ -23,7 +23,7 @@ export interface CommitsReading {
 }
 
 /** Most pages of 100 commits. */
-const mostPages = 5
+const maxPages = 5
 
 export function createCommitsReading(
   client: Pick<PlatformClient, 'commits'>,
@@ -49,7 +49,7 @@ export function createCommitsReading(
             if (time !== undefined) times.push(time)
           }
           pages += 1
-          if (pages === mostPages) break
+          if (pages === maxPages) break
         }
         await capabilities.answered(asked)
         return { as: 'read', commits: { definition, times } }

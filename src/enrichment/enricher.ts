@@ -77,7 +77,7 @@ const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
   backfill: 'backfill',
 }
 /** The longest that an export waits for the API budget, from when the pipeline's end was observed, ms. */
-const longestWait = 15 * 60_000
+const maxWait = 15 * 60_000
 /** How much deadlines are extended at a time, ms. */
 const extendEvery = { least: 500, most: 5_000 }
 const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
@@ -193,7 +193,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     for (const priority of ['silent', 'backfill'] as const) {
       const { due } = await queue.count(priority)
       if (due > 0 && (await budget.isShort(requestPriorities[priority])))
-        await queue.postpone(priority, passed, longestWait)
+        await queue.postpone(priority, passed, maxWait)
     }
   }
 

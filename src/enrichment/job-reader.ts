@@ -57,10 +57,10 @@ const places = 4
 /** So that logs that trickle do not keep others waiting. Together they are fewer than the requests of one priority: others get through. */
 const slow = { afterMs: 5_000, extra: 3 }
 /** Failed tries of one log or report; with growing pauses they take about five hours. */
-const mostTries = 8
+const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 /** What has waited longer is dropped: the API budget is too small for what is configured. */
-const longestWait = 24 * 3_600_000
+const maxWait = 24 * 3_600_000
 
 export function createJobReader(options: JobReaderOptions): JobReader {
   const { queue, runs, readings, errors, clock, log } = options
@@ -76,7 +76,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     const { chunk, jobId, what } = read
     const job = chunk.jobs.find(({ id }) => id === jobId)
     if (job === undefined || chunk.key.instance !== options.instance) return queue.drop(read)
-    if (read.takenAt - read.pendingSince > longestWait) {
+    if (read.takenAt - read.pendingSince > maxWait) {
       counters.expired += 1
       warn('expired', 'job logs and reports waited too long for the API budget and were dropped', { what })
       return queue.drop(read)
@@ -129,7 +129,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
   }
 
   async function again(read: JobRead): Promise<void> {
-    if (read.tries + 1 < mostTries) return queue.defer(read, backoff(read.tries + 1, pauses), true)
+    if (read.tries + 1 < maxTries) return queue.defer(read, backoff(read.tries + 1, pauses), true)
     counters.expired += 1
     return queue.drop(read)
   }

@@ -5,7 +5,7 @@
 import { remember } from '../lib/bounded-map.ts'
 import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
 import { PlatformError, type AskedPipeline, type CallOptions, type PlatformClient } from '../platform/port.ts'
-import { mergeWork, type MergeRules } from '../processing/merge-observations.ts'
+import { mergeObservations, type MergeRules } from '../processing/merge-observations.ts'
 import type { EnrichmentQueue, Trigger } from '../store/ports/enrichment-queue.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
@@ -36,7 +36,7 @@ export interface Parents {
 }
 
 /** Runs under way whose bridges are fetched in one search. */
-const mostAsked = 10
+const maxAsked = 10
 const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
 /** Most runs that are remembered in `askedAt`; the oldest is forgotten first. */
 const capacity = 2_000
@@ -88,7 +88,7 @@ export function createParents(options: ParentsOptions): Parents {
     const sameProject = facts?.source === 'parent_pipeline' ? run.project.facts.id : undefined
     const candidates =
       named?.projectId === undefined
-        ? await queue.candidates(run.key, sameProject, mostAsked)
+        ? await queue.candidates(run.key, sameProject, maxAsked)
         : [{ key: { ...run.key, pipelineId: named.pipelineId }, projectId: named.projectId }]
     for (const { key, projectId } of candidates) {
       if ((askedAt.get(nameOf(key)) ?? -1) > seenAt) continue
@@ -145,7 +145,7 @@ export function createParents(options: ParentsOptions): Parents {
   }
 
   async function merge(observation: Observation): Promise<void> {
-    await runs.transact(mergeWork([observation], undefined, rules))
+    await runs.transact(mergeObservations([observation], undefined, rules))
   }
 
   return { find }

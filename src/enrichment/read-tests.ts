@@ -51,7 +51,7 @@ export interface TestReading {
 }
 
 /** Records of flaky tests of one job. */
-const mostFlaky = 100
+const maxFlaky = 100
 /** Spans of the tests of one job. */
 export const maxTestSpans = 1_000
 /** The log of the same job is read at the same time: its sections say when the tests ran, ms. */
@@ -87,7 +87,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     const placed = spans === 'none' ? [] : testSpans(suites, job, sections?.findLast(tests.isScript), maxTestSpans)
     const suiteSeconds = suites.flatMap(({ seconds }) => seconds ?? [])
     const summary = { totals, dropped, suiteSeconds, ...(fault && { fault }) }
-    const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
+    const parts = splitTests(summary, { failures, spans: placed, flaky: flaky.slice(0, maxFlaky) })
     return { as: 'read', insides: parts.map(tests => ({ job: insideJobOf(job), tests })) }
   }
 

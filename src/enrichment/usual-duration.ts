@@ -10,11 +10,11 @@ export type IsSlow = (chunk: Chunk, job: JobSnapshot) => Promise<boolean>
 const window = 30 * day
 const share = 0.95
 /** With fewer runs nothing counts as unusual. */
-const leastRuns = 20
+const minRuns = 20
 /** How long a computed value is reused, ms. */
 const believedFor = 600_000
 /** Jobs remembered; the oldest goes first. */
-const mostKnown = 10_000
+const maxKnown = 10_000
 
 export function createSlowness(trends: Pick<TrendViews, 'series'>, now: () => Millis): IsSlow {
   const known = new Map<string, { readonly ms: number; readonly until: Millis }>()
@@ -28,8 +28,8 @@ export function createSlowness(trends: Pick<TrendViews, 'series'>, now: () => Mi
       const rows = await trends.series(subject, { step: day, since: at - window, until: at + day })
       const runs = rows.reduce((sum, row) => sum + row.runs, 0)
       const bins = rows.reduce<Bins>((sum, { durations }) => plusBins(sum, durations), {})
-      usual = { ms: runs < leastRuns ? Infinity : (percentileOf(bins, share) ?? Infinity), until: at + believedFor }
-      remember(known, of, usual, mostKnown)
+      usual = { ms: runs < minRuns ? Infinity : (percentileOf(bins, share) ?? Infinity), until: at + believedFor }
+      remember(known, of, usual, maxKnown)
     }
     return end - start > usual.ms
   }

@@ -30,7 +30,7 @@ export interface BatchContext {
   /** Pauses of a suspect. */
   readonly pauses: BackoffOptions
   /** The longest that a send may take, ms. */
-  readonly longestSend: number
+  readonly maxSend: number
   /** Called when the store fails to settle: the queue leases nothing until the returned function is called. */
   readonly pauseLeasing: () => () => void
   /** The queue stops: no other request begins. */
@@ -52,12 +52,12 @@ export interface LeasedBatch {
 /** After so many tries an entry is a suspect. */
 const suspectAfter = 5
 /** If so many suspects in a row fail, the backend is to blame rather than the suspects. */
-const mostFailedSuspects = 3
+const maxFailedSuspects = 3
 /** The reason of a dead letter that no backend has seen. */
 const damage = 'the stored data is damaged: nothing can be sent'
 
 /** Least tries of a settlement, even if the lease expires meanwhile. */
-const leastTries = 3
+const minTries = 3
 
 export class BatchSender {
   readonly #context: BatchContext
@@ -158,7 +158,7 @@ export class BatchSender {
     }
     // Retry-After is meant for all; without it only several suspects in a row stop the queue.
     this.#failedSuspects += 1
-    const stops = this.#failedSuspects >= mostFailedSuspects || verdict.retryAfterMs !== undefined
+    const stops = this.#failedSuspects >= maxFailedSuspects || verdict.retryAfterMs !== undefined
     const queuePause = stops ? breaker.unavailable(verdict, began) : 0
     const { id, tries, chunk } = suspect.entry
     const pause = Math.max(queuePause, backoff(tries - suspectAfter + 1, pauses))
@@ -190,11 +190,11 @@ export class BatchSender {
   }
 
   #mayGoOn(): boolean {
-    const { breaker, clock, longestSend, isStopping } = this.#context
+    const { breaker, clock, maxSend, isStopping } = this.#context
     const { leaseEnd, leaseEndOfDay, isProbe } = this.#batch
     const now = elapsed(clock)
     if (this.#lost || isStopping()) return false
-    if (now + longestSend > leaseEnd || clock.now() + longestSend > leaseEndOfDay) return false
+    if (now + maxSend > leaseEnd || clock.now() + maxSend > leaseEndOfDay) return false
     return breaker.maySend(isProbe)
   }
 
@@ -242,7 +242,7 @@ export class BatchSender {
         return lost
       } catch (error) {
         resumeLeasing ??= pauseLeasing()
-        const isOver = elapsed(clock) >= leaseEnd && tries >= leastTries
+        const isOver = elapsed(clock) >= leaseEnd && tries >= minTries
         if (isOver && (isStopping() || !(error instanceof StoreError))) {
           resumeLeasing()
           throw error

@@ -91,7 +91,7 @@ export interface CircuitBreakerOptions {
 /** While the credentials are refused, the token is read again this often, ms. */
 const lookAgain = 500
 /** The pause even after `Retry-After: 0`, ms. */
-const shortestPause = 100
+const minPause = 100
 /** Items of a probe after an outage. */
 const smallBatch = 8
 /** Items of a probe after content was refused: halving the batch may cost two requests for each item. */
@@ -252,10 +252,10 @@ class Circuit {
       if (before !== 'unacceptable') this.cause = cause
     }
     const pause = failure.retryAfterMs ?? backoff(this.#trips, cause === 'unavailable' ? pauses : probes)
-    this.#until = Math.max(this.#until, now + Math.max(pause, shortestPause))
+    this.#until = Math.max(this.#until, now + Math.max(pause, minPause))
     if (this.cause === before) return
-    const { level, says } = tripped[cause]
-    log[level]({ ...this.#facts, cause, reason: sentenceOf(failure) }, `circuit breaker open: ${says}`)
+    const { level, description } = tripped[cause]
+    log[level]({ ...this.#facts, cause, reason: sentenceOf(failure) }, `circuit breaker open: ${description}`)
   }
 
   close(began: number): void {
@@ -272,18 +272,18 @@ class Circuit {
 const tripped = {
   unauthorized: {
     level: 'error',
-    says:
+    description:
       'the destination rejects the credentials; its exports stay pending, nothing is dropped. ' +
       'Configure a valid token (a changed token file is used at once) or correct its OTLP headers.',
   },
   unacceptable: {
     level: 'error',
-    says:
+    description:
       'the destination has refused every export since the start; its exports stay pending, nothing is dropped. ' +
       'Check that the endpoint is an OTLP/HTTP URL for this signal and that the backend accepts protobuf.',
   },
   unavailable: {
     level: 'warn',
-    says: 'the backend does not accept exports at the moment; they stay pending in the store.',
+    description: 'the backend does not accept exports at the moment; they stay pending in the store.',
   },
 } as const

@@ -2,7 +2,7 @@
 // that killed several processes in a row is not tried again.
 import PQueue from 'p-queue'
 import { encodedItem, type Encode, type EncodedItem, type EncodeError } from './encoded-item.ts'
-import { mostDeaths, type UnderWayNote } from '../store/ports/under-way.ts'
+import { maxDeaths, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { OutboxEntry } from '../store/ports/outbox.ts'
 
 /** In their order, except for suspects, which come last. */
@@ -12,7 +12,7 @@ export type EncodeNoted = (
 ) => Promise<readonly (EncodedItem | EncodeError)[]>
 
 /** How long encoding may block the event loop, ms. */
-const longestTurn = 10
+const maxTurn = 10
 
 /** Shared by all queues: only one batch is encoded at a time, so that the note shows which one killed the process. */
 export function createEncodeNoted(note: UnderWayNote): EncodeNoted {
@@ -25,7 +25,7 @@ export function createEncodeNoted(note: UnderWayNote): EncodeNoted {
       const free = suspects.size === 0 ? entries : entries.filter(entry => !suspects.has(nameOf(entry)))
       let since = performance.now()
       for (const entry of free) {
-        if (performance.now() - since > longestTurn) {
+        if (performance.now() - since > maxTurn) {
           await new Promise(resolve => setImmediate(resolve))
           since = performance.now()
         }
@@ -41,9 +41,9 @@ export function createEncodeNoted(note: UnderWayNote): EncodeNoted {
 
   async function suspect(entry: OutboxEntry, encode: Encode): Promise<EncodedItem | EncodeError> {
     const name = nameOf(entry)
-    if ((await note.beginAlone(name)) >= mostDeaths) {
+    if ((await note.beginAlone(name)) >= maxDeaths) {
       await note.forget(name)
-      const reason = `${mostDeaths} times in a row the daemon's process died while it encoded this`
+      const reason = `${maxDeaths} times in a row the daemon's process died while it encoded this`
       return { entry, reason }
     }
     try {

@@ -75,9 +75,9 @@ export interface RunningQueue {
 }
 
 /** The store is asked at least this often, ms, as leases expire and other processes add entries (`dead-letters retry`). */
-const longestRest = 1_000
+const maxRest = 1_000
 /** And at most this often. */
-const shortestRest = 100
+const minRest = 100
 /** How long settling may take after requests were cut, ms. */
 const grace = 2_000
 
@@ -87,8 +87,8 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
   /** A send may take two time-outs, and a lease has room for two sends. */
-  const longestSend = 2 * timeoutMs + 5_000
-  const leaseMs = 2 * longestSend + 20_000
+  const maxSend = 2 * timeoutMs + 5_000
+  const leaseMs = 2 * maxSend + 20_000
   let stopping = false
   /** Batches that the store fails to settle. When their leases expire, their entries would be leased and sent again, so nothing is leased meanwhile. */
   let unsettled = 0
@@ -97,7 +97,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const { batchBytes, pauses } = limits
   const isStopping = (): boolean => stopping
   const context: BatchContext = {
-    ...{ outbox, encode, encodeNoted, sender, breaker, stats, batchBytes, pauses, longestSend, isStopping, clock, log },
+    ...{ outbox, encode, encodeNoted, sender, breaker, stats, batchBytes, pauses, maxSend, isStopping, clock, log },
     pauseLeasing: () => {
       unsettled += 1
       return () => (unsettled -= 1)
@@ -124,15 +124,15 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
 
   /** Leases one batch and begins to send it, if it may; answers how long there is nothing to do, ms. */
   async function turn(): Promise<number> {
-    if (unsettled > 0) return shortestRest
-    if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return longestRest
+    if (unsettled > 0) return minRest
+    if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return maxRest
     const admission = await breaker.admit()
     if (admission.may === 'wait') {
       const { trippedSince } = breaker
       if (trippedSince === undefined || (await tries?.isAsked(trippedSince)) !== true)
-        return Math.min(admission.ms, longestRest)
+        return Math.min(admission.ms, maxRest)
       log.info('somebody asked another replica to try now: the circuit breaker lets a probe through')
-      return breaker.tryNow() ? 0 : shortestRest
+      return breaker.tryNow() ? 0 : minRest
     }
     const isProbe = admission.may === 'probe'
     const size = Math.min(admission.items, limits.batchItems)
@@ -149,7 +149,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
       send({ lease, leaseEnd, leaseEndOfDay, isProbe })
       return 0
     }
-    return Math.min(longestRest, Math.max(shortestRest, (await outbox.dueIn(queue)) ?? longestRest))
+    return Math.min(maxRest, Math.max(minRest, (await outbox.dueIn(queue)) ?? maxRest))
   }
 
   function send(batch: LeasedBatch): void {

@@ -3,7 +3,7 @@ import type { Changes } from '../store/ports/changes.ts'
 import type { KnownChanges } from '../telemetry/metrics/change-gauges.ts'
 
 /** The age of so many open changes of a project is exported, the oldest. */
-const mostOpen = 10_000
+const maxOpen = 10_000
 
 /** `changes`: undefined if they are not exported. */
 export async function knownChanges(
@@ -13,7 +13,7 @@ export async function knownChanges(
   const known: KnownChanges[] = []
   for (const { instance, ...one } of (await changes?.states()) ?? []) {
     const key = { instance, projectId: one.project.id }
-    known.push({ ...one, key, profile, open: (await changes?.open(key, mostOpen)) ?? [] })
+    known.push({ ...one, key, profile, open: (await changes?.open(key, maxOpen)) ?? [] })
   }
   return known
 }

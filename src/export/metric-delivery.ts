@@ -31,7 +31,7 @@ export interface EncodedProject {
 /** Bytes of one request before compression. */
 const batchBytes = 4 * 1024 * 1024
 /** After so many refused projects a flush ends. */
-const mostRefused = 16
+const maxRefused = 16
 
 export class MetricDelivery {
   readonly #target: FlushTarget
@@ -83,7 +83,7 @@ export class MetricDelivery {
       this.#refused += 1
       this.#target.stats.count('later', 1)
       this.#become('unacceptable', sent, only.project)
-      return this.#target.hasAccepted && this.#refused < mostRefused
+      return this.#target.hasAccepted && this.#refused < maxRefused
     }
     const middle = Math.ceil(projects.length / 2)
     return (await this.#deliver(projects.slice(0, middle))) && (await this.#deliver(projects.slice(middle)))

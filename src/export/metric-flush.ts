@@ -57,7 +57,7 @@ export interface MetricFlush extends Loop {
 
 const leaseName = 'metric-flush'
 /** The least pause, so that flushing does not keep the store busy, ms. */
-const shortestInterval = 100
+const minInterval = 100
 /** Projects read at a time. */
 const pageSize = 50
 /** How long requests may take to end after they were cut, ms. */
@@ -125,7 +125,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     log,
     turn: async () => {
       await flush()
-      return Math.max(shortestInterval, interval)
+      return Math.max(minInterval, interval)
     },
   })
 

@@ -51,11 +51,11 @@ interface Claimed {
 const ranks: Readonly<Record<Standing, number>> = { stranger: 0, known: 1, 'with token': 2, proven: 3 }
 
 /** Two of the largest bodies, or hundreds of the usual size. */
-const mostInFlight = 64 * 1024 * 1024
+const maxInFlight = 64 * 1024 * 1024
 
 /** Bytes of all bodies in flight within a container's memory limit (bytes): an eighth of it, 64 MiB at most. Without a limit: 64 MiB. */
 export function bodyBytesWithin(memory: number | undefined): number {
-  return Math.min(mostInFlight, Math.floor((memory ?? Infinity) / 8))
+  return Math.min(maxInFlight, Math.floor((memory ?? Infinity) / 8))
 }
 
 export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): BodyBudget {

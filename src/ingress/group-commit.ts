@@ -4,8 +4,8 @@ import { after, type Timer } from '../lib/timer.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { Delivery, Inbox, InboxWriter, PutOutcome } from '../store/ports/inbox.ts'
 
-/** `abreast`: how many puts may be under way at a time; 1 by default. */
-export type PutBatchInbox = Pick<Inbox, 'put'> & Partial<Pick<InboxWriter, 'abreast'>>
+/** `concurrency`: how many puts may be under way at a time; 1 by default. */
+export type PutBatchInbox = Pick<Inbox, 'put'> & Partial<Pick<InboxWriter, 'concurrency'>>
 
 export interface PutBatchOptions {
   /** Deliveries of one transaction at most. */
@@ -13,7 +13,7 @@ export interface PutBatchOptions {
   /** Bytes of bodies in one transaction at most; a single larger one goes alone. */
   readonly maxBytes: number
   /** How long a sender waits for its answer at most, ms; 7 s by default. */
-  readonly patience?: number | undefined
+  readonly timeoutMs?: number | undefined
   /** Called after each transaction that accepted something. Must not throw. */
   readonly onAccepted: () => void
 }
@@ -36,9 +36,9 @@ interface Waiting {
 /** A transaction begins after so many turns of the event loop without a new delivery. */
 const quietTurns = 3
 /** How long a transaction waits for more deliveries at most, ms: about as long as it takes itself. */
-const longestGathering = 5
+const maxGathering = 5
 /** The platform gives up after 10 s, some of which the request took, ms. */
-const usualPatience = 7_000
+const defaultTimeoutMs = 7_000
 /** How often waiting deliveries are checked for their patience, ms. */
 const lookEvery = 250
 /** A transaction that takes longer does not hold up the next one, if several may be under way, ms. */
@@ -46,8 +46,8 @@ const slow = 500
 
 /** Deliveries that arrive in quick succession, or while a transaction is under way, share one. */
 export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): PutBatch {
-  const { abreast = 1 } = inbox
-  const { patience = usualPatience } = options
+  const { concurrency = 1 } = inbox
+  const { timeoutMs = defaultTimeoutMs } = options
   const waiting: Waiting[] = []
   const underWay = new Set<Promise<void>>()
   /** Unanswered deliveries, the oldest first. */
@@ -69,7 +69,7 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
 
   /** The event loop accepts one connection in a turn, and senders open one for each delivery. So each turn brings few, even if hundreds are waiting. */
   async function gather(): Promise<void> {
-    const end = performance.now() + longestGathering
+    const end = performance.now() + maxGathering
     let quiet = 0
     while (quiet < quietTurns && waiting.length < options.maxItems && performance.now() < end) {
       const before = waiting.length
@@ -82,13 +82,13 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
   async function begin(batch: readonly Waiting[]): Promise<void> {
     if (batch.length === 0) return
     const done: Promise<void> = commit(batch).finally(() => underWay.delete(done))
-    if (abreast === 1) return done
+    if (concurrency === 1) return done
     underWay.add(done)
     let timer: Timer | undefined
     const late = new Promise<void>(resolve => (timer = after(slow, resolve, () => resolve())))
     await Promise.race([done, late])
     timer?.stop()
-    while (underWay.size >= abreast) await Promise.race(underWay)
+    while (underWay.size >= concurrency) await Promise.race(underWay)
   }
 
   /** One timer for all: most are answered within milliseconds. */
@@ -106,13 +106,13 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
   function giveUp(): void {
     const now = performance.now()
     for (const one of open) {
-      if (now - one.since < patience) return
+      if (now - one.since < timeoutMs) return
       const at = waiting.indexOf(one)
       if (at >= 0) waiting.splice(at, 1)
       open.delete(one)
       one.reject(
         new StoreError(
-          `The store has not answered within ${patience / 1000} s.`,
+          `The store has not answered within ${timeoutMs / 1000} s.`,
           'Check that the database is reachable.',
         ),
       )

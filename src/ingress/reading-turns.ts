@@ -31,9 +31,9 @@ export type ReadingTurns = (standing: Standing, length: number | undefined, read
 
 /** For bodies up to `bytes`: how many are read at a time, and begun in one turn of the event loop. The smallest ones are not counted while they are read. */
 const sizes = [
-  { bytes: 256 * 1024, abreast: 4 },
-  { bytes: 1024 * 1024, abreast: 2 },
-  { bytes: Infinity, abreast: 1 },
+  { bytes: 256 * 1024, concurrency: 4 },
+  { bytes: 1024 * 1024, concurrency: 2 },
+  { bytes: Infinity, concurrency: 1 },
 ]
 /** A body of which nothing arrives for so many turns of the event loop is interrupted. */
 const idle = 2
@@ -42,7 +42,7 @@ const enough = { turns: 4, ms: 10, bytes: 16_384 }
 
 /** `now`: milliseconds of a monotonic clock. */
 export function createReadingTurns(now: () => number): ReadingTurns {
-  const linesOf = (): Line[] => sizes.map(({ abreast }) => createLine(abreast, now))
+  const linesOf = (): Line[] => sizes.map(({ concurrency }) => createLine(concurrency, now))
   const lines = { stranger: linesOf(), known: linesOf(), 'with token': linesOf() }
   return (standing, length = Infinity, reader) => {
     if (standing === 'proven') return atOnce(reader)
@@ -65,7 +65,7 @@ interface Place {
   idle: number
 }
 
-function createLine(abreast: number, now: () => number): Line {
+function createLine(concurrency: number, now: () => number): Line {
   const reading = new Set<Place>()
   const waiting = new Set<Place>()
   /** Begun in this turn of the event loop. */
@@ -91,7 +91,7 @@ function createLine(abreast: number, now: () => number): Line {
     begun = 0
     if (waiting.size > 0) for (const place of reading) judge(place)
     for (const place of waiting) {
-      if (reading.size >= abreast) break
+      if (reading.size >= concurrency) break
       waiting.delete(place)
       begin(place)
     }
@@ -112,7 +112,7 @@ function createLine(abreast: number, now: () => number): Line {
     const place: Place = { reader, since: 0, turns: 0, bytes: 0, idle: 0 }
     return {
       ask: () => {
-        if (reading.size < abreast && begun < abreast && waiting.size === 0) {
+        if (reading.size < concurrency && begun < concurrency && waiting.size === 0) {
           begin(place)
           return
         }

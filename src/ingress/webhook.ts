@@ -42,7 +42,7 @@ export interface WebhookIngress {
 }
 
 /** The platform sends 25 MB at most. Parsing that takes the main thread 320 ms at most, once; this thread accepts others meanwhile. */
-const largestBody = 25 * 1024 * 1024
+const defaultMaxBody = 25 * 1024 * 1024
 /** Written within milliseconds, so that senders do not notice the wait for their group. */
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024 }
 /** Longer headers are ignored, UTF-16 units. */
@@ -63,7 +63,7 @@ const notOfInterest: Answer = { status: 200, message: 'Events of this kind are i
 
 export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
   const { log, now, reads } = options
-  const maxBody = options.maxBody ?? largestBody
+  const maxBody = options.maxBody ?? defaultMaxBody
   const total = Math.max(maxBody, options.maxInFlight ?? bodyBytesWithin(undefined))
   // One largest body must fit into the share of unproven ones.
   const monotonic = (): number => performance.now()

@@ -27,10 +27,10 @@ export interface InventoryOptions {
 }
 
 /** Between two looks at what is due, ms. */
-const longestRest = 30_000
-const shortestRest = 1_000
+const maxRest = 30_000
+const minRest = 1_000
 /** If so many projects are refused permanently, the others are asked the next day too. */
-const mostRefused = 5
+const maxRefused = 5
 /** A later next time was written under a clock that was ahead, ms. */
 const furthest = 2 * knownFor
 
@@ -50,13 +50,13 @@ export function createInventory(options: InventoryOptions): Inventory {
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
 
   async function turn(): Promise<number> {
-    if (things.length === 0 || !(await lease.isMine())) return longestRest
+    if (things.length === 0 || !(await lease.isMine())) return maxRest
     await forgetOthers()
     for (const thing of things) {
       const [state, now] = await Promise.all([states.get(keyOf(thing)), states.now()])
       if (!isDue(state, now) && !mayBeMended(thing, state)) continue
-      if (closing.signal.aborted || !(await lease.isMine())) return longestRest
-      if ((await round(thing, state, now)) === 'stop') return longestRest
+      if (closing.signal.aborted || !(await lease.isMine())) return maxRest
+      if ((await round(thing, state, now)) === 'stop') return maxRest
     }
     return rest()
   }
@@ -69,7 +69,7 @@ export function createInventory(options: InventoryOptions): Inventory {
   async function rest(): Promise<number> {
     const [all, now] = await Promise.all([states.all(), states.now()])
     const next = Math.min(...all.map(({ nextAt }) => nextAt - now))
-    return Math.min(longestRest, Math.max(shortestRest, next))
+    return Math.min(maxRest, Math.max(minRest, next))
   }
 
   /** Removes what is no longer configured, so that it is neither sent nor shown. */
@@ -157,7 +157,7 @@ export function createInventory(options: InventoryOptions): Inventory {
 
   async function areMany({ kind }: Thing): Promise<boolean> {
     const all = await states.all()
-    return all.filter(one => one.instance === instance && one.kind === kind && one.refusal?.lasts).length >= mostRefused
+    return all.filter(one => one.instance === instance && one.kind === kind && one.refusal?.lasts).length >= maxRefused
   }
 
   /** The platform does not offer it at all, so the other projects need not be tried. */

@@ -6,14 +6,14 @@ const day = 24 * 60 * minute
 /** After the first failure that may be temporary. */
 const firstPause = 5 * minute
 /** The longest pause after failures that may be temporary. */
-const longestPause = 60 * minute
+const maxPause = 60 * minute
 
 /** `failures`: rounds without an answer, this one included. */
 export function pauseAfter(error: PlatformError, failures: number, every: number, isBlockable: boolean): number {
   if (isLasting(error)) return Math.max(day, every)
   const doubled = 2 ** Math.min(20, failures - 1)
   if (isBlockable) return Math.min(Math.max(every, firstPause) * doubled * 2, day)
-  return Math.min(Math.min(every, firstPause) * doubled, Math.max(every, longestPause))
+  return Math.min(Math.min(every, firstPause) * doubled, Math.max(every, maxPause))
 }
 
 /** True for errors that last until a role, a tier or a setting is changed. */

@@ -12,9 +12,9 @@ export interface SectionTime {
 }
 
 /** Sections of one run that are counted, the longest ones. */
-const mostOfRun = 8
+const maxOfRun = 8
 /** UTF-16 units, as scripts choose the names. */
-const longestName = 128
+const maxNameLength = 128
 
 export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'sections'>): SectionTime[] {
   if (job.status !== 'success' && job.status !== 'failed') return []
@@ -24,12 +24,12 @@ export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'se
   const parents = new Map(sections.map(({ ordinal, parent }) => [ordinal, parent]))
   const sums = new Map<string, SectionTime>()
   for (const section of counted) {
-    const name = section.name.slice(0, longestName)
+    const name = section.name.slice(0, maxNameLength)
     const known = sums.get(name)
     const tookMs = Math.max(0, Math.round(section.end - section.start)) + (known?.tookMs ?? 0)
     sums.set(name, { name, tookMs, failed: hasFailed, depth: known?.depth ?? depthOf(section, parents) })
   }
-  return [...sums.values()].sort((a, b) => b.tookMs - a.tookMs).slice(0, mostOfRun)
+  return [...sums.values()].sort((a, b) => b.tookMs - a.tookMs).slice(0, maxOfRun)
 }
 
 /** Ordinals are in the order of starts, so an enclosing section has a smaller one. */

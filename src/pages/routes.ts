@@ -9,7 +9,7 @@ import { apiRoutes } from './api/api.ts'
 import { createAccess, isOurs, type Access } from './access/access.ts'
 import { createHourWatch } from './overview/last-hour.ts'
 import { createLive, type Live } from './live.ts'
-import { bareDocument, document, type Page, type Reader } from './layout/frame.ts'
+import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
 import { notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
 import { html } from './layout/html.ts'
 import { registerApi } from './api/api-routes.ts'
@@ -130,23 +130,23 @@ interface SiteParts {
 }
 
 function registerSite(app: FastifyInstance, { parts, access, live, site, base, readsAudit }: SiteParts): void {
-  const readerOf = (request: FastifyRequest, address: string): Reader => {
+  const readerOf = (request: FastifyRequest, address: string): RequestContext => {
     const admission = admissionOf(request)
     const [, query = ''] = address.split(/\?(.*)/s)
     const session = admission.by === 'session'
     const audit = readsAudit && access.secured()
     return { base, address, query: new URLSearchParams(query), now: parts.now(), form: admission.form, session, audit }
   }
-  const pageAt = async (reader: Reader): Promise<Page | undefined> => {
-    const found = addressed(site, reader.address.split('?', 1)[0] ?? '/')
-    const instance = reader.query.get('instance') ?? undefined
-    return found?.address.page(reader, { ...found.ids, instance } as never)
+  const pageAt = async (context: RequestContext): Promise<Page | undefined> => {
+    const found = addressed(site, context.address.split('?', 1)[0] ?? '/')
+    const instance = context.query.get('instance') ?? undefined
+    return found?.address.page(context, { ...found.ids, instance } as never)
   }
   for (const { path } of site) {
     app.get(path, { config: forPeople }, async (request, reply) => {
-      const reader = readerOf(request, addressOf(request, base))
-      const page = (await pageAt(reader)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
-      return show(reply, document(page, reader), page.status ?? 200)
+      const context = readerOf(request, addressOf(request, base))
+      const page = (await pageAt(context)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
+      return show(reply, document(page, context), page.status ?? 200)
     })
   }
   app.get('/live', async (request, reply) => {
@@ -167,9 +167,9 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
   })
   app.post('/exports/do', async (request, reply) => {
     const form = formOf(request)
-    const reader = readerOf(request, '/exports')
+    const context = readerOf(request, '/exports')
     if (!isOurs(request, admissionOf(request), form.get('form') ?? undefined)) {
-      return show(reply, document(refusedPage(), reader), 403)
+      return show(reply, document(refusedPage(), context), 403)
     }
     if (form.get('do') === 'now') {
       const { due, probes } = await parts.tryNow()
@@ -177,7 +177,7 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
       return reply.redirect(`${base}/exports?${done.toString()}`, 303)
     }
     const action = actionOf(form)
-    if (action === undefined) return show(reply, document(notFoundPage('There is no such action.'), reader), 404)
+    if (action === undefined) return show(reply, document(notFoundPage('There is no such action.'), context), 404)
     const count = await perform(parts, action)
     const done = new URLSearchParams({ done: action.verb, count: String(count) })
     return reply.redirect(`${base}/exports?${done.toString()}`, 303)

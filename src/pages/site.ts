@@ -30,7 +30,7 @@ import { askedTimeline, timelineOf } from './changes/timeline-figures.ts'
 import { timelinePage } from './changes/timeline.ts'
 import { trendsPage } from './trends/trends.ts'
 import { wholeNumber, type Ids } from './layout/address.ts'
-import type { Page, Reader } from './layout/frame.ts'
+import type { Page, RequestContext } from './layout/frame.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
 
 export interface Address {
@@ -44,7 +44,7 @@ export interface Address {
 }
 
 /** `asked`: the ids in the path, and which of several platforms is meant. */
-type Render<Asked> = (reader: Reader, asked: Asked) => Promise<Page | undefined>
+type Render<Asked> = (context: RequestContext, asked: Asked) => Promise<Page | undefined>
 
 function at<Path extends string>(
   path: Path,
@@ -57,80 +57,80 @@ function at<Path extends string>(
 
 export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
   return [
-    at('/', async reader => {
+    at('/', async context => {
       const asked = { span: '24h', kinds: [], limit: 50, pipelines: 0 } as const
       const [overview, timeline] = await Promise.all([
-        overviewOf(parts, reader.now),
-        timelineOf(parts, settings, asked, reader.now),
+        overviewOf(parts, context.now),
+        timelineOf(parts, settings, asked, context.now),
       ])
-      return overviewPage(overview, timeline, reader)
+      return overviewPage(overview, timeline, context)
     }),
-    at('/pipelines', async reader => pipelinesPage(parts, reader)),
-    at('/pipelines/:projectId/:pipelineId', async (reader, asked) => {
+    at('/pipelines', async context => pipelinesPage(parts, context)),
+    at('/pipelines/:projectId/:pipelineId', async (context, asked) => {
       const detail = await pipelineDetail(parts, settings, asked)
-      return detail && pipelinePage(detail, parts, reader)
+      return detail && pipelinePage(detail, parts, context)
     }),
-    at('/pipelines/:projectId/:pipelineId/compare', async (reader, asked) => {
-      const text = reader.query.get('with') ?? 'before'
+    at('/pipelines/:projectId/:pipelineId/compare', async (context, asked) => {
+      const text = context.query.get('with') ?? 'before'
       const wanted = comparedWith(text)
       const misread =
         wanted === undefined
           ? `“${text}” is nothing to compare with: write before, green, usual or the number of a pipeline.`
           : undefined
       const found = await comparedRuns(parts, { ...asked, with: wanted ?? 'before' })
-      return found && comparePage(found, misread, reader)
+      return found && comparePage(found, misread, context)
     }),
-    at('/pipelines/:projectId/:pipelineId/jobs/:jobId', async (reader, asked) => {
+    at('/pipelines/:projectId/:pipelineId/jobs/:jobId', async (context, asked) => {
       const detail = await jobDetail(parts, settings, asked)
       const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
-      return detail && jobPage(detail, { ...settings, showsLog, legacyName: parts.legacyName }, reader)
+      return detail && jobPage(detail, { ...settings, showsLog, legacyName: parts.legacyName }, context)
     }),
     at(
       '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
-      async (reader, asked) => jobLogPage(parts, settings, asked, reader),
+      async (context, asked) => jobLogPage(parts, settings, asked, context),
       true,
     ),
-    at('/trends', async reader => {
-      const trends = await trendsOf(parts, askedTrends(reader.query), reader.now)
+    at('/trends', async context => {
+      const trends = await trendsOf(parts, askedTrends(context.query), context.now)
       const { project, job, span } = trends
-      if (project === undefined || job !== undefined) return trendsPage(trends, undefined, reader)
+      if (project === undefined || job !== undefined) return trendsPage(trends, undefined, context)
       const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
-      return trendsPage(trends, await timelineOf(parts, settings, asked, reader.now), reader)
+      return trendsPage(trends, await timelineOf(parts, settings, asked, context.now), context)
     }),
-    at('/trends/regressions', async reader => regressionsPage(parts, settings, reader)),
-    at('/cost', async reader => {
-      const { query } = reader
+    at('/trends/regressions', async context => regressionsPage(parts, settings, context)),
+    at('/cost', async context => {
+      const { query } = context
       const asked = { span: spanOf(query.get('span')), projectId: wholeNumber(query.get('project') ?? '') }
-      return costPage(await costsView(parts, settings, asked), reader)
+      return costPage(await costsView(parts, settings, asked), context)
     }),
-    at('/tests', async reader => flakyTestsPage(parts, settings, reader)),
-    at('/tests/costly', async reader => costlyTestsPage(parts, settings, reader)),
-    at('/changes', async reader => changesPage(parts, reader)),
-    at('/environments', async reader => environmentsPage(parts, reader)),
+    at('/tests', async context => flakyTestsPage(parts, settings, context)),
+    at('/tests/costly', async context => costlyTestsPage(parts, settings, context)),
+    at('/changes', async context => changesPage(parts, context)),
+    at('/environments', async context => environmentsPage(parts, context)),
     at(
       '/environments/behind/:projectId',
-      async (reader, asked) => {
-        const environment = reader.query.get('environment')
-        return environment === null ? undefined : behindPage(parts, { ...asked, environment }, reader)
+      async (context, asked) => {
+        const environment = context.query.get('environment')
+        return environment === null ? undefined : behindPage(parts, { ...asked, environment }, context)
       },
       true,
     ),
-    at('/timeline', async reader => {
-      const timeline = await timelineOf(parts, settings, askedTimeline(reader.query), reader.now)
-      return timelinePage(timeline, settings, await parts.views.projects(maxProjects), reader)
+    at('/timeline', async context => {
+      const timeline = await timelineOf(parts, settings, askedTimeline(context.query), context.now)
+      return timelinePage(timeline, settings, await parts.views.projects(maxProjects), context)
     }),
-    at('/sources', async reader => sourcesPage(await sourcesView(parts), reader)),
-    at('/exports', async reader => exportsPage(await exportsView(parts, reader.query.get('sort')), reader)),
-    at('/exports/confirm', async reader => {
-      const action = actionOf(reader.query)
-      return action && confirmPage(action, reader)
+    at('/sources', async context => sourcesPage(await sourcesView(parts), context)),
+    at('/exports', async context => exportsPage(await exportsView(parts, context.query.get('sort')), context)),
+    at('/exports/confirm', async context => {
+      const action = actionOf(context.query)
+      return action && confirmPage(action, context)
     }),
-    at('/exports/:id', async (reader, { id }) => deadLetterPage(parts, id, reader)),
-    at('/audit', async reader => {
-      const view = await auditView(parts, settings, reader.query.get('after') ?? undefined)
-      return view instanceof NotShown ? notShownPage(view) : auditPage(view, reader)
+    at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
+    at('/audit', async context => {
+      const view = await auditView(parts, settings, context.query.get('after') ?? undefined)
+      return view instanceof NotShown ? notShownPage(view) : auditPage(view, context)
     }),
-    at('/tokens', async reader => tokensPage(await tokensView(parts, reader.query.get('sort')), reader)),
+    at('/tokens', async context => tokensPage(await tokensView(parts, context.query.get('sort')), context)),
   ]
 }
 

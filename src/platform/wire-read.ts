@@ -7,13 +7,13 @@ import { shaped } from './webhook/wire-shape.ts'
 export type Read<T> = (value: unknown) => T | undefined
 
 /** Longer names, refs and the like are cut, UTF-16 units. */
-export const longestText = 1_024
+export const maxText = 1_024
 /** Longer commit messages are cut. */
-export const longestMessage = 65_536
+export const maxMessage = 65_536
 /** Longer URLs are dropped: cut, they would lead elsewhere. */
 const maxUrlLength = 4_096
 /** Most stages, tags and the like of one list. */
-export const longestList = 1_000
+export const maxList = 1_000
 /** Some 30,000 years: longer durations are errors and do not fit into milliseconds. */
 const maxSeconds = 1e12
 
@@ -24,12 +24,12 @@ export const readId: Read<number> = value => {
 }
 
 /** Text that is not blank, without characters that databases or encoders refuse. */
-export const readText: Read<string> = value => textUpTo(longestText, value)
+export const readText: Read<string> = value => textUpTo(maxText, value)
 
 /** Text that is redacted before it is cut. */
-export const readLongText: Read<string> = value => textUpTo(longestText + maxSecret, value)
+export const readLongText: Read<string> = value => textUpTo(maxText + maxSecret, value)
 
-export const readMessage: Read<string> = value => textUpTo(longestMessage, value)
+export const readMessage: Read<string> = value => textUpTo(maxMessage, value)
 
 /** An http(s) URL. Others are dropped, as URLs become links on pages. */
 export const readUrl: Read<string> = value =>
@@ -68,7 +68,7 @@ export const readTime: Read<number> = parseWireTime
 export const readTexts: Read<readonly string[]> = shaped(value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
-  for (const item of value.length > longestList ? value.slice(0, longestList) : value) {
+  for (const item of value.length > maxList ? value.slice(0, maxList) : value) {
     const text = readText(item)
     if (text !== undefined) texts.push(text)
   }

@@ -12,11 +12,11 @@ const latestYear = 2261
 /** A time without a zone is UTC. Undefined for anything else: no string, an impossible date (30 February), a year before 1971 or after 2261. */
 export function parseWireTime(text: unknown): Millis | undefined {
   if (typeof text !== 'string') return undefined
-  return usualTime(text) ?? anyTime(text)
+  return commonForm(text) ?? anyTime(text)
 }
 
 /** Quick, for the dozens of times in each webhook, all like `2016-08-12 15:23:28 UTC`: ten times faster than the regular expression. */
-function usualTime(text: string): Millis | undefined {
+function commonForm(text: string): Millis | undefined {
   if (text.length !== 23 || !text.endsWith(' UTC')) return undefined
   if (text[4] !== '-' || text[7] !== '-' || text[10] !== ' ' || text[13] !== ':' || text[16] !== ':') return undefined
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)

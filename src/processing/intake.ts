@@ -10,7 +10,7 @@ import {
   type ProcessOptions,
   type Decoded,
 } from './process-deliveries.ts'
-import { mostDeaths } from '../store/ports/under-way.ts'
+import { maxDeaths } from '../store/ports/under-way.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { InboxItem } from '../store/ports/inbox.ts'
 import type { Parsed } from '../platform/port/webhook.ts'
@@ -107,11 +107,11 @@ async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions):
       isResting = true
       continue
     }
-    if ((item.deaths ?? 0) >= mostDeaths) {
+    if ((item.deaths ?? 0) >= maxDeaths) {
       await quarantine(
         leased,
         item,
-        `${mostDeaths} times in a row the daemon's process died while it read this delivery. ${remedy}`,
+        `${maxDeaths} times in a row the daemon's process died while it read this delivery. ${remedy}`,
       )
       continue
     }

@@ -4,7 +4,7 @@ import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { changeOfRun, type Change } from '../model/change.ts'
 import { isAtEnd, supplementsOf } from '../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../model/status.ts'
-import { leastSilence } from './silence.ts'
+import { minSilence } from './silence.ts'
 import type { EnrichmentChange, DetailLevel } from '../store/ports/enrichment-queue.ts'
 import { originOf, type Job } from '../model/job.ts'
 import type { LateJobRead } from '../store/ports/job-reads.ts'
@@ -32,7 +32,7 @@ export interface MergeRules {
 const onlyJobsAfter = 60_000
 
 /** One piece of work for each run, with all its observations merged. */
-export function mergeWork(
+export function mergeObservations(
   observations: readonly Observation[],
   source: SourceName | undefined,
   rules: MergeRules,
@@ -119,7 +119,7 @@ function enrichmentAfter(
   jobs: readonly Job[],
   known: StoredRun | undefined,
   now: Millis,
-  { enrichDeadline, silentAfter = leastSilence, lateReads }: MergeRules,
+  { enrichDeadline, silentAfter = minSilence, lateReads }: MergeRules,
 ): EnrichmentChange | undefined {
   if (enrichDeadline === undefined) return undefined
   if (lateReads !== undefined && leavesUnknown(run, jobs)) return enrichAt('details', now)

@@ -11,7 +11,7 @@ export interface Postponed<Id> {
 }
 
 /** The most leases to skip before another try, which is a few minutes. */
-const longestWait = 16
+const maxWait = 16
 /** If there are more, all are forgotten and tried as usual. */
 const most = 10_000
 
@@ -27,7 +27,7 @@ export function createPostponed<Id>(): Postponed<Id> {
     },
     postpone: id => {
       const before = known.get(id)
-      const rest = before === undefined ? 0 : Math.min(longestWait, Math.max(1, before.rest * 2))
+      const rest = before === undefined ? 0 : Math.min(maxWait, Math.max(1, before.rest * 2))
       if (before === undefined && known.size >= most) known.clear()
       known.set(id, { rest, left: rest })
     },

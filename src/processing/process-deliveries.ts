@@ -1,6 +1,6 @@
 // Writes what decoded deliveries report into the store, as runs or events: many in one transaction, and one by one if that fails, to find the one to
 // blame.
-import { mergeWork, type MergeRules } from './merge-observations.ts'
+import { mergeObservations, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
@@ -117,11 +117,11 @@ export async function processAll(batch: LeasedBatch, deliveries: readonly Decode
 /** Most deliveries of a transaction for each run that it may change. */
 const perRun = 4
 /** A transaction takes more deliveries than runs while they are smaller than this, bytes. */
-const usualSize = 24 * 1024
+const defaultSize = 24 * 1024
 
 /** Bytes of the deliveries of one transaction that changes so many runs. */
 export function bytesTogether(runs: number): number {
-  return runs * usualSize
+  return runs * defaultSize
 }
 
 /** How many deliveries go into the next transaction: of as many runs as it may change, and several of each run if they are small. */
@@ -143,7 +143,10 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   const { counters, snapshotter, lease, rules } = batch
   const of = (source: InboxItem['source']): Observation[] =>
     deliveries.filter(({ item }) => item.source === source).flatMap(({ observation }) => observation ?? [])
-  const work = [...mergeWork(of('webhook'), 'webhook', rules), ...mergeWork(of('redelivery'), 'redelivery', rules)]
+  const work = [
+    ...mergeObservations(of('webhook'), 'webhook', rules),
+    ...mergeObservations(of('redelivery'), 'redelivery', rules),
+  ]
   const ids = deliveries.map(({ item }) => item.id)
   const did: SnapshotStep[][] = work.map(() => [])
   const all = work.map((one, at) => snapshotter.atOnce(one, did[at] ?? []))

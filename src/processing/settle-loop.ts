@@ -6,7 +6,7 @@ import { elapsed, type Clock } from '../lib/clock.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { settleRuns } from './settle-runs.ts'
 import type { Snapshotter } from './take-snapshots.ts'
-import { mostDeaths, nothingNoted, runName as nameOf, type UnderWayNote } from '../store/ports/under-way.ts'
+import { maxDeaths, nothingNoted, runName as nameOf, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { Log } from '../lib/log.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { RunKey } from '../model/observation.ts'
@@ -37,7 +37,7 @@ export interface SettleLoop extends Loop {
 const leaseMs = 15_000
 const remedy = 'Give the daemon more memory or upgrade it; it is retried then.'
 /** The longest pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
-const longestPause = 1_000
+const maxPause = 1_000
 
 interface Failure {
   readonly key: RunKey
@@ -67,7 +67,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
 
   async function settleSuspect(key: RunKey): Promise<void> {
     const name = nameOf(key)
-    if ((await note.beginAlone(name)) < mostDeaths) {
+    if ((await note.beginAlone(name)) < maxDeaths) {
       try {
         await settleRuns([key], runs, snapshotter)
       } finally {
@@ -78,7 +78,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     if (setAside.has(name)) return
     setAside.add(name)
     counters.postponed += 1
-    const reason = `${mostDeaths} times in a row the daemon's process died while it settled this run. ${remedy}`
+    const reason = `${maxDeaths} times in a row the daemon's process died while it settled this run. ${remedy}`
     log.error({ ...key, reason }, 'a run is skipped until the daemon has changed')
   }
 
@@ -141,7 +141,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     log,
     turn: async () => {
       if (await settleDue()) return 0
-      return Math.min(longestPause, Math.max(1, (await runs.dueIn()) ?? longestPause))
+      return Math.min(maxPause, Math.max(1, (await runs.dueIn()) ?? maxPause))
     },
   })
   return {

@@ -21,7 +21,7 @@ export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotte
 }
 
 /** Most jobs of one transaction, as they are held in memory; a larger run goes alone. */
-const mostJobs = 5_000
+const maxJobs = 5_000
 
 async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
   let left = due
@@ -67,7 +67,7 @@ class DueRun {
     this.isLeft = false
     if (known === undefined) return undefined
     const before = jobsSoFar()
-    this.isLeft = before > 0 && before + known.run.jobs.size > mostJobs
+    this.isLeft = before > 0 && before + known.run.jobs.size > maxJobs
     if (this.isLeft) return undefined
     this.jobs = known.run.jobs.size
     const decision = this.#snapshotter.decide(known, this.#others, now)

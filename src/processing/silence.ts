@@ -24,18 +24,18 @@ export interface Silence {
 const minute = 60_000
 const day = 86_400_000
 /** The default of `silentAfter`, ms. */
-export const leastSilence = 2 * minute
+export const minSilence = 2 * minute
 /** A lost end is found within this time, however long the project's pipelines take. */
-const mostSilence = 6 * 60 * minute
+const maxSilence = 6 * 60 * minute
 /** Multiple of the least time for a project without exported pipelines. */
 const unknownTimes = 5
 const share = 0.95
 /** Durations of so many days count, and are computed again after `knownFor`. */
 const days = 14
 const knownFor = 10 * minute
-const mostKnown = 10_000
+const maxKnown = 10_000
 
-export function createSilence({ trends, silentAfter = leastSilence, staleAfter, now }: SilenceOptions): Silence {
+export function createSilence({ trends, silentAfter = minSilence, staleAfter, now }: SilenceOptions): Silence {
   const known = new Map<string, { readonly usual: number; readonly until: number }>()
 
   async function usualOf(instance: string, projectId: number): Promise<number> {
@@ -48,8 +48,8 @@ export function createSilence({ trends, silentAfter = leastSilence, staleAfter, 
       rows.reduce<Bins>((sum, { durations }) => plusBins(sum, durations), {}),
       share,
     )
-    const usual = Math.max(silentAfter, Math.min(mostSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
-    if (known.size >= mostKnown) known.clear()
+    const usual = Math.max(silentAfter, Math.min(maxSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
+    if (known.size >= maxKnown) known.clear()
     known.set(name, { usual, until: at + knownFor })
     return usual
   }

@@ -9,7 +9,7 @@
 // change than without (CUSUM). Where bad runs are rare, a few in a row suffice; where they are common, as with a cache that is missed
 // now and then, it takes many. A good run takes back about half of the evidence.
 import { day, evidence, holdsFor, settlesAfter, type Rule } from './rule.ts'
-import { mostLikely, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
+import { maxProbability, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
 import type { Episode, Outcome, RegressionKind, Series } from './series.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -125,7 +125,7 @@ class Suspicion {
   #sinceFirst(): Outcome[] {
     const { isBad, usual } = this.yardstick.flag
     const late = this.#runs.slice(-2 * holdsFor)
-    const share = Math.min(mostLikely, Math.max(this.#likely, late.filter(isBad).length / late.length))
+    const share = Math.min(maxProbability, Math.max(this.#likely, late.filter(isBad).length / late.length))
     let best = { at: this.#runs.length, sum: 0 }
     let sum = 0
     for (const [back, run] of this.#runs.toReversed().entries()) {
@@ -154,7 +154,7 @@ class Open {
     this.#count(since)
     if (since.length > 0) return
     const { kind, after, runs } = episode
-    this.#before = { bad: Math.round(runs.after * (kind === 'slower' ? mostLikely : after)), all: runs.after }
+    this.#before = { bad: Math.round(runs.after * (kind === 'slower' ? maxProbability : after)), all: runs.after }
   }
 
   /** How it ends with this run; undefined: it goes on. */

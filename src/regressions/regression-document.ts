@@ -23,7 +23,7 @@ export function documentOf(
     project: project.path ?? project.name ?? String(project.id),
     webUrl: project.webUrl,
     ...{ before: episode.before, after: episode.after, limit: episode.limit },
-    ...{ runsBefore: episode.runs.before, runsAfter: episode.runs.after, also: also.slice(0, mostNamed) },
+    ...{ runsBefore: episode.runs.before, runsAfter: episode.runs.after, also: also.slice(0, maxNamed) },
     ...(own === '' ? { section } : { section: own, ofSection: true }),
     first: {
       ...{ pipelineId: key.pipelineId, at: outcome.at, id: outcome.id, attempt },
@@ -38,7 +38,7 @@ export function documentOf(
   }
 }
 
-const mostNamed = 20
+const maxNamed = 20
 
 export function pipelineOf({ before, since }: Found, { id }: Outcome): number | undefined {
   return [...before, ...since].find(({ outcome }) => outcome.id === id)?.of.key.pipelineId

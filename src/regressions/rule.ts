@@ -10,7 +10,7 @@ export interface Rule {
   readonly failing: number
 }
 
-export const usualRule: Rule = { slower: 0.25, slowerBy: 30_000, failing: 0.2 }
+export const defaultRule: Rule = { slower: 0.25, slowerBy: 30_000, failing: 0.2 }
 
 export const day = 86_400_000
 

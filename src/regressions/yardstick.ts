@@ -113,13 +113,13 @@ function countAbove(durations: Bins, limit: number): number {
 function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick | undefined {
   const failed = days.reduce((sum, one) => sum + one.failed, 0)
   const measure: Measure = { isBad: run => run.failed, countBad: one => one.failed, usual: shareAtMost(failed, runs) }
-  if (measure.usual + rule.failing > mostLikely) return undefined
+  if (measure.usual + rule.failing > maxProbability) return undefined
   return { before: failed / runs, limit: 0, runs, flag: measure, isFar: measure.isBad, back: measure }
 }
 
 /** Probabilities stay within these bounds, however many runs there were: nothing is certain. */
-const leastLikely = 0.02
-export const mostLikely = 0.95
+const minProbability = 0.02
+export const maxProbability = 0.95
 
 /** Upper bound of the true share, if `some` of `all` runs were bad (Wilson score interval, one-sided, 95 %). */
 function shareAtMost(some: number, all: number): number {
@@ -140,5 +140,5 @@ function wilson(some: number, all: number, side: 1 | -1): number {
 }
 
 function within(share: number): number {
-  return Math.min(mostLikely, Math.max(leastLikely, share))
+  return Math.min(maxProbability, Math.max(minProbability, share))
 }

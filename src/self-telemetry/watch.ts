@@ -34,7 +34,7 @@ export interface Watch {
 const slow = 250
 const watched = ['inbox', 'runs', 'outbox', 'totals', 'pruning'] as const
 /** How many leases are remembered to measure latency. */
-const mostLeases = 1_000
+const maxLeases = 1_000
 
 export function createWatch({ meters, tracer, now, elapsed = () => performance.now() }: WatchOptions): Watch {
   async function timed<T>(operation: string, work: () => Promise<T>): Promise<T> {
@@ -116,7 +116,7 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
       const lease = await exports.lease(queue, ...limits)
       if (lease.items.length === 0) return lease
       const [oldest] = leases.keys()
-      if (leases.size >= mostLeases && oldest !== undefined) leases.delete(oldest)
+      if (leases.size >= maxLeases && oldest !== undefined) leases.delete(oldest)
       const { destination, signal } = queue
       const observedAt = new Map(
         lease.items.map(({ id, chunk, pendingSince }) => [id, chunk.observedAt ?? pendingSince]),

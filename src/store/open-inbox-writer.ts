@@ -1,6 +1,6 @@
 // Opens the store for the thread that puts deliveries into its inbox. It imports no more of the store than that needs, because the thread keeps in
 // memory what it has loaded.
-import { hostClocks, patience, type OpenOptions, type StoreLocation } from './store-location.ts'
+import { hostClocks, timeoutMs, type OpenOptions, type StoreLocation } from './store-location.ts'
 import { openSqliteInboxWriter } from './sqlite/deliveries/writer.ts'
 import { proveRoom } from './maintenance/writable.ts'
 import type { InboxWriter } from './ports/inbox.ts'
@@ -15,10 +15,10 @@ export async function openInboxWriter(
     return openSqliteInboxWriter(location.path, { ...options, ...hostClocks }, options.positions)
   }
   const { openPostgres } = await import('./postgres/open-postgres.ts')
-  const store = await openPostgres(location.url.reveal(), { ...options, patience: patience.ingress })
+  const store = await openPostgres(location.url.reveal(), { ...options, timeoutMs: timeoutMs.ingress })
   return {
     // On several connections, so that one that hangs does not block the others.
-    abreast: 4,
+    concurrency: 4,
     put: async deliveries => store.inbox.put(deliveries),
     proveWritable: async () => proveRoom(store),
     close: async () => store.close(),

@@ -14,11 +14,11 @@ export interface OpenOptions {
   readonly positions?: DeliveryPositions | undefined
   readonly log?: Log | undefined
   /** PostgreSQL: the time-out of a statement, ms. */
-  readonly patience?: number | undefined
+  readonly timeoutMs?: number | undefined
 }
 
 /** Whole ms: what is computed from them may be stored in integer columns. */
 export const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
 /** Time-outs of statements, ms. Shorter for the ingress, as senders of webhooks wait 10 s at most. */
-export const patience = { daemon: 15_000, ingress: 6_000 } as const
+export const timeoutMs = { daemon: 15_000, ingress: 6_000 } as const

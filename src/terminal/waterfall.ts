@@ -38,7 +38,7 @@ const marks: Readonly<Record<string, string>> = { success: '✓', failed: '✗',
 const durationColumns = 7
 const narrowestBar = 10
 const narrowestLabel = 8
-const longestNote = 40
+const maxNoteLength = 40
 
 /** One tree for each span without a parent among `spans`, with a blank line between them. Ends without a line feed. */
 export function waterfall(spans: readonly WaterfallSpan[], options: WaterfallOptions = {}): string {
@@ -84,7 +84,7 @@ function linesBelow(span: WaterfallSpan, children: Children, prefix: string): Li
 function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): Layout {
   const jobs = lines.filter(({ span }) => span.kind === 'job')
   const stage = longest(jobs.map(line => line.stage))
-  const note = Math.min(longestNote, Math.floor(width / 3), longest(jobs.map(({ span }) => noteOf(span))))
+  const note = Math.min(maxNoteLength, Math.floor(width / 3), longest(jobs.map(({ span }) => noteOf(span))))
   const others = durationColumns + note + 4
   const wanted = longest(jobs.map(line => labelOf(line, stage)))
   const label = Math.max(narrowestLabel, Math.min(wanted, width - others - narrowestBar, Math.floor(width / 2)))

@@ -18,7 +18,7 @@ export async function waitForDaemons(
   const { clock, store } = parts
   // The clock may have been ahead when it was written.
   const begun = Math.min(since, clock.now())
-  const blindUntil = begun + Math.max(options.graceMs, parts.target.leastGraceMs)
+  const blindUntil = begun + Math.max(options.graceMs, parts.target.minGraceMs)
   const until = begun + options.graceMs
   for (;;) {
     const reports = await store?.tokenReports().catch(() => undefined)
@@ -42,7 +42,7 @@ export async function expectation(
   const reports = await store?.tokenReports().catch(() => undefined)
   const daemons = new Set(reports?.map(report => report.daemon))
   if (store === undefined || reports?.length === 0) {
-    return `${Math.max(graceMs, target.leastGraceMs) / 1000} s: there are no daemon reports on the use of the new token.`
+    return `${Math.max(graceMs, target.minGraceMs) / 1000} s: there are no daemon reports on the use of the new token.`
   }
   const who = daemons.size === 0 ? 'the store answers and the daemons in it' : [...daemons].join(', ')
   const end = force ? 'the older ones are revoked anyway' : 'the older ones stay valid (exit code 3)'

@@ -35,7 +35,7 @@ export function createFileTarget(path: string): Target {
 
   return {
     address,
-    leastGraceMs: 0,
+    minGraceMs: 0,
     peek: () => guarded(`read ${path}`, async () => await read(await real())),
     lock: () =>
       guarded(`lock ${path}`, async () => {

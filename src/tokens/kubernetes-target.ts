@@ -29,7 +29,7 @@ export interface SecretKey {
 const volumeLagMs = 120_000
 
 /** How often others may patch the Secret between our read and our patch before we give up. */
-const mostConflicts = 10
+const maxConflicts = 10
 
 export function createKubernetesTarget(place: SecretKey, options: KubernetesTargetOptions): Target {
   const { key } = place
@@ -111,7 +111,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
 
     /** Every patch renews the lease. It tries again after a patch by somebody else, but stops if the lease is lost. */
     async function patch(data?: Record<string, string>, journal?: string): Promise<void> {
-      for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+      for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
         const annotations = {
           [names.lease]: leaseOf(holder, clock),
           ...(journal === undefined ? {} : { [names.journal]: journal }),
@@ -143,7 +143,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       release: async () => {
         try {
           // Tries again after a patch by somebody else: the next rotation would have to wait for a lease that is left behind.
-          for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+          for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
             const { resourceVersion } = await refresh()
             if ((await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)) !== undefined) return
           }
@@ -154,7 +154,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
     }
   }
 
-  return { address, leastGraceMs: volumeLagMs, peek, lock }
+  return { address, minGraceMs: volumeLagMs, peek, lock }
 }
 
 function leaseOf(holder: string, clock: Clock): string {

@@ -13,7 +13,7 @@ export interface Target {
   /** `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
   readonly address: string
   /** The shortest grace period without daemons' reports, ms, because mounted Secrets are updated with a delay. */
-  readonly leastGraceMs: number
+  readonly minGraceMs: number
   /** Reads without the lock. */
   peek(): Promise<TargetContent>
   /** Takes the target's lock. Throws RotationBusy if another rotation has it. */

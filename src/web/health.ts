@@ -7,7 +7,7 @@ import type { Log } from '../lib/log.ts'
 /** How long the store's answer is cached, ms. A bad one is checked again soon. */
 const believed = { ready: 5_000, notReady: 1_000 } as const
 /** A store that does not answer within this time does not accept writes, ms. */
-const patience = 5_000
+const timeoutMs = 5_000
 
 export interface HealthOptions {
   /** Throws if the store does not accept writes. */
@@ -74,7 +74,7 @@ export function createHealth(options: HealthOptions): Health {
 async function inTime(work: Promise<void>): Promise<void> {
   let timer: Timer | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = after(patience, () => reject(new Error(`no answer within ${patience / 1000} s`)), reject)
+    timer = after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), reject)
   })
   try {
     await Promise.race([work, late])

@@ -24,11 +24,11 @@ export interface OpenSocketsOptions {
 }
 
 /** Among how many of the oldest the one that has sent the least is chosen; at most an eighth of all connections. */
-const mostCompared = 16
+const maxCompared = 16
 
 export function openSockets(server: Server | TlsServer, { limit, peers, onEvicted }: OpenSocketsOptions): OpenSockets {
   const open = new Map<string, Socket>()
-  const compared = Math.max(1, Math.min(mostCompared, Math.floor(limit / 8)))
+  const compared = Math.max(1, Math.min(maxCompared, Math.floor(limit / 8)))
   /** Those that have not shown the secret, oldest first. */
   const strangers = new Set<Socket>()
   const known = new Set<Socket>()

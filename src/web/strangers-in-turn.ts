@@ -12,7 +12,7 @@ import { cutOff } from './once-at-a-time.ts'
 /** Requests of strangers in one turn: less than a millisecond of work, and more than usually arrive in a turn. */
 const most = 4
 /** Waiting requests of a connection; beyond that it is closed. */
-const mostOfOne = 8
+const maxOfOne = 8
 
 /** The handlers of a server share one queue. */
 export function strangersInTurn(peers: ProvenPeers): (handler: RequestListener) => RequestListener {
@@ -46,7 +46,7 @@ export function strangersInTurn(peers: ProvenPeers): (handler: RequestListener) 
       return
     }
     const before = waiting.get(socket) ?? []
-    if (before.push(() => handler(request, response)) > mostOfOne) cutOff(socket)
+    if (before.push(() => handler(request, response)) > maxOfOne) cutOff(socket)
     else waiting.set(socket, before)
   }
 }

@@ -86,19 +86,19 @@ function isLargeAndUnread(message: IncomingMessage): boolean {
   return encoding !== undefined || Number(length ?? 0) > small
 }
 
-function discard(message: IncomingMessage, patience: Patience, stopping: AbortSignal): Promise<void> {
+function discard(message: IncomingMessage, timeoutMs: Patience, stopping: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     let bytes = 0
     let before = 0
     let isOver = false
-    const limit = after(patience.ms, finish, finish)
-    const silence = every(patience.silentMs, notice, finish)
+    const limit = after(timeoutMs.ms, finish, finish)
+    const silence = every(timeoutMs.silentMs, notice, finish)
     stopping.addEventListener('abort', finish)
     message.on('data', count).once('end', finish).once('close', finish).once('error', finish).resume()
     if (message.destroyed || message.readableEnded || stopping.aborted) finish()
     function count(chunk: Buffer): void {
       bytes += chunk.length
-      if (bytes > patience.bytes) finish()
+      if (bytes > timeoutMs.bytes) finish()
       if (isOver) return
       // One piece in each turn of the event loop: new connections and deliveries come in between.
       message.pause()

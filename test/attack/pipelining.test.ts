@@ -18,7 +18,7 @@ const full = [
 ]
 const honest = isFull ? 100 : 12
 /** Milliseconds until the platform gives a delivery up. */
-const patience = 10_000
+const timeoutMs = 10_000
 
 it.each(isFull ? [...short, ...full] : short)(
   '$connections strangers, who $kinds: all honest deliveries are taken',
@@ -55,7 +55,7 @@ it.each(isFull ? [...short, ...full] : short)(
     const slowestKept = Math.max(...kept.map(({ ms }) => ms))
     const figures = { connections, opened, sentMb: Math.round(sent / 1e6), honest: id, slowest, slowestKept, recovered }
     report({ ...figures, peakMb: Math.round(daemon.memory().peak / 1e6), logLines: daemon.process.log.length })
-    if (isFull) expect(Math.max(slowest, slowestKept)).toBeLessThan(patience)
+    if (isFull) expect(Math.max(slowest, slowestKept)).toBeLessThan(timeoutMs)
     expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
   },
   200_000,

@@ -14,7 +14,7 @@ import { flood } from './strangers.ts'
 import type { FloodKind } from './flood.ts'
 
 /** Milliseconds until the platform gives a delivery up. */
-const patience = 10_000
+const timeoutMs = 10_000
 const platform = '127.0.0.2'
 
 interface Place {
@@ -119,7 +119,7 @@ it.each(isFull ? [...short, ...full] : short)(
     })
     const promised = shown === both.shown ? Infinity : 200_000
     expect(taken.filter(({ bytes, status }) => bytes <= promised && status !== 202)).toEqual([])
-    if (isFull && late === undefined) expect(Math.max(slowest(25_000), slowest(200_000))).toBeLessThan(patience)
+    if (isFull && late === undefined) expect(Math.max(slowest(25_000), slowest(200_000))).toBeLessThan(timeoutMs)
     expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
   },
   300_000,

@@ -2,7 +2,7 @@
 // (PIPESPAN_TEST_FULL=1); PIPESPAN_TEST_BACKLOG says how many pipelines, 500,000 without it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { everything } from '../flow/world.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
@@ -50,7 +50,7 @@ async function buildBacklog(file: string): Promise<void> {
       const parsed = parseDelivery({ event: 'Pipeline Hook', body }, options)
       return parsed.outcome === 'observation' ? [parsed.observation] : []
     })
-    await store.runs.transact(mergeWork(observations, 'webhook', rules))
+    await store.runs.transact(mergeObservations(observations, 'webhook', rules))
     await settler.drain()
   }
   await sleep(10)

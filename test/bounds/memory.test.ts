@@ -116,11 +116,13 @@ it('takes no more memory than it is said to in a burst over a thousand connectio
 })
 
 /** Bytes of a body, how many are on their way at once, which is more than the 64 MiB that bodies in flight may hold, and how often. */
-const large = isFull ? { bytes: 25_000_000, abreast: 6, rounds: 6 } : { bytes: 4_000_000, abreast: 18, rounds: 1 }
+const large = isFull
+  ? { bytes: 25_000_000, concurrency: 6, rounds: 6 }
+  : { bytes: 4_000_000, concurrency: 18, rounds: 1 }
 const budget = 64 * 2 ** 20
 
 /** MiB, as docs/operating.md says. */
-const mostLarge = 400
+const maxLarge = 400
 
 /** Sends all of a delivery but its last byte. */
 function hold(daemon: Daemon, body: string): { readonly answer: Promise<number>; readonly finish: () => void } {
@@ -146,13 +148,13 @@ it('takes no more memory than it is said to while bodies of up to 25 MB fill the
   const fit = Math.floor(budget / large.bytes)
   const answers = { taken: 0, refused: 0 }
   for (let round = 0; round < large.rounds; round += 1) {
-    const bodies = Array.from({ length: large.abreast }, (_, index) =>
-      pipelineEvent({ id: round * large.abreast + index + 1 }).replace('{', `{"padding":"${padding}",`),
+    const bodies = Array.from({ length: large.concurrency }, (_, index) =>
+      pipelineEvent({ id: round * large.concurrency + index + 1 }).replace('{', `{"padding":"${padding}",`),
     )
     const held = bodies.map(body => ({ body, ...hold(daemon, body) }))
     let answered = 0
     for (const { answer } of held) void answer.catch(() => 503).then(() => (answered += 1))
-    await expect.poll(() => answered).toBeGreaterThanOrEqual(large.abreast - fit)
+    await expect.poll(() => answered).toBeGreaterThanOrEqual(large.concurrency - fit)
     for (const { finish } of held) finish()
     const statuses = await Promise.all(held.map(async ({ answer }) => answer.catch(() => 503)))
     answers.taken += statuses.filter(status => status === 202).length
@@ -163,9 +165,9 @@ it('takes no more memory than it is said to while bodies of up to 25 MB fill the
       1,
     )
   }
-  await receiver.until(() => receiver.counts.spans >= large.rounds * large.abreast * 3)
+  await receiver.until(() => receiver.counts.spans >= large.rounds * large.concurrency * 3)
   const peakMiB = Math.round(daemon.memory().peak / 2 ** 20)
   report({ ...large, ...answers, peakMiB })
   expect(answers.refused).toBeGreaterThan(0)
-  expect(peakMiB).toBeLessThan(mostLarge)
+  expect(peakMiB).toBeLessThan(maxLarge)
 })

@@ -11,7 +11,7 @@ export interface Takes {
 export async function postUntilTaken(
   to: Takes,
   bodies: readonly string[],
-  abreast: number,
+  concurrency: number,
   onAnswer: (status: number) => void = () => undefined,
 ): Promise<void> {
   const left = bodies.values()
@@ -33,5 +33,5 @@ export async function postUntilTaken(
       }
     }
   }
-  await Promise.all(Array.from({ length: abreast }, sender))
+  await Promise.all(Array.from({ length: concurrency }, sender))
 }

@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { observedChange, type Change } from '../../src/model/change.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { event, job, rules, t0 } from '../flow/world.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -467,7 +467,7 @@ it('11: clocks that differ', async () => {
 
 it('12: deliveries of another instance', async () => {
   afterwardsAnew()
-  await daemon.store.runs.transact(mergeWork([event('running', {}, [])], 'webhook', rules))
+  await daemon.store.runs.transact(mergeObservations([event('running', {}, [])], 'webhook', rules))
   expect(await examined()).toEqual({
     code: 1,
     reported: [
@@ -603,7 +603,7 @@ it('20: reports of jobs that are to be read and that no job has', async () => {
     const jobs = [job(pipelineId, 'unit', 'success', { started: 1, finished: 50 }, { artifactSizes })]
     const observed = event('success', { finishedAt: t0 + 60_000 }, jobs, {}, pipelineId)
     const key = { instance: platform.url, pipelineId }
-    await daemon.store.runs.transact(mergeWork([{ ...observed, key }], 'webhook', { ...rules, settle: 0 }))
+    await daemon.store.runs.transact(mergeObservations([{ ...observed, key }], 'webhook', { ...rules, settle: 0 }))
     await expect
       .poll(async () => (await daemon.store.views.lastFinished(10)).map(({ run }) => run.key.pipelineId))
       .toContain(pipelineId)
@@ -714,7 +714,7 @@ it('22: deployments, changes and incidents that are selected, and that no webhoo
   const times = { createdAt: at - 60_000, finishedAt: at }
   const observed = event('success', times, [], { mergeRequest: { iid: 3 } }, 9)
   const key = { instance: platform.url, pipelineId: 9 }
-  await runs.transact(mergeWork([{ ...observed, key }], 'webhook', { ...rules, settle: 0 }))
+  await runs.transact(mergeObservations([{ ...observed, key }], 'webhook', { ...rules, settle: 0 }))
   await expect.poll(async () => (await views.lastFinished(1)).map(({ run }) => run.key.pipelineId)).toEqual([9])
   await repositories.incidentCursors.put({ instance: platform.url, at })
   expect(await said()).toEqual([

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { checkInsideJobs } from '../../src/cli/doctor/inside-jobs.ts'
 import { checkInventory } from '../../src/cli/doctor/inventory.ts'
 import { configCheck } from '../../src/cli/config-check.ts'
-import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { fileWith } from '../config/given.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -167,7 +167,7 @@ it('The doctor says that the policy store is on, and which commits are refused, 
 
   const asked = createPlatformClient({
     ...{ url: world.api.url, token: () => 'pat-1', tokenType: 'private', concurrency: 1, userAgent: 'test' },
-    ...{ budget: createMemoryBudget({ perMinute: 10 }, systemClock), clock: systemClock, log: silentLog() },
+    ...{ budget: createInMemoryBudget({ perMinute: 10 }, systemClock), clock: systemClock, log: silentLog() },
   })
   onTestFinished(async () => asked.close())
   const { instance } = asked

@@ -53,7 +53,7 @@ it('shows what becomes of an event that is about no pipeline, and says where it 
 
 it('prints JSON and nothing else for scripts, also where nothing is exported', async () => {
   const fixture = (name: string): string => path.join(import.meta.dirname, '..', 'fixtures', name)
-  for (const [file, says] of [
+  for (const [file, description] of [
     ['webhooks/pipeline-failed.json', ''],
     ['events/deployment.json', ''],
     ['webhooks/job-failed.json', 'once a pipeline event arrives.\n'],
@@ -66,8 +66,8 @@ it('prints JSON and nothing else for scripts, also where nothing is exported', a
       '--json',
     )
     const { resourceSpans, resourceLogs } = JSON.parse(out) as Record<string, unknown[] | undefined>
-    expect([file, code, (resourceSpans ?? resourceLogs)?.length]).toEqual([file, 0, says === '' ? 1 : 0])
-    expect(complaint.endsWith(says) && (complaint === '') === (says === '')).toBe(true)
+    expect([file, code, (resourceSpans ?? resourceLogs)?.length]).toEqual([file, 0, description === '' ? 1 : 0])
+    expect(complaint.endsWith(description) && (complaint === '') === (description === '')).toBe(true)
   }
 })
 

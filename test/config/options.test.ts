@@ -38,7 +38,7 @@ describe('the table of options', () => {
   })
 
   it('ends every sentence', () => {
-    for (const { option } of rows) expect(option.spec.says).toMatch(/[.]$/)
+    for (const { option } of rows) expect(option.spec.description).toMatch(/[.]$/)
   })
 
   it('names each of its variables in the help text, single signals apart', () => {

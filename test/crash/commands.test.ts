@@ -12,7 +12,7 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { SteadyFeed } from './steady-feed.ts'
 
 const rounds = isFull ? 10 : 1
-const patience = 900_000
+const timeoutMs = 900_000
 const share = isFull ? 120 : 2
 /** It has a store of its own, and takes its time. */
 const long = ['demo', '--once']
@@ -91,10 +91,10 @@ it(
     await daemon.kill()
     await daemon.restart(nameLife(2))
     await feed.stop()
-    await feed.arrivesAt(receiver, patience / 2)
+    await feed.arrivesAt(receiver, timeoutMs / 2)
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(arrivals(receiver.requests).unexplained).toEqual([])
     expect([...feed.refused.keys()].filter(status => status !== 0)).toEqual([])
   },
-  patience,
+  timeoutMs,
 )

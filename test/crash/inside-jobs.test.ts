@@ -27,11 +27,11 @@ import type { ReceivedMetric } from '../support/otlp-metrics.ts'
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 8
 /** Kills at no named moment. */
 const anyTime = isFull ? 12 : 1
-const patience = isFull ? 1_800_000 : 900_000
+const timeoutMs = isFull ? 1_800_000 : 900_000
 /** Asked at the same time, by enrichment and about the inside of jobs: so many requests can the end of a life cut off. */
 const places = { enrichment: 8, inside: 4 }
 /** What a dead process had leased on PostgreSQL is free after it, with the timeout of these lives, ms. */
-const longestLease = 1_500_000
+const maxLease = 1_500_000
 
 /**
  * Each point on the way; in the short form three of them, from one of its sides: what comes before them is in the transaction of the snapshot, in which
@@ -95,7 +95,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const nextLife = async (): Promise<NodeJS.ProcessEnv> => {
       life += 1
       released += share
-      if (storeUrl !== undefined) await shiftClock(storeUrl, life * longestLease)
+      if (storeUrl !== undefined) await shiftClock(storeUrl, life * maxLease)
       return nameLife(life)
     }
     const load = Promise.all([work(), work(), work()])
@@ -137,7 +137,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       new Set(inside(receiver.logs).map(recordOf)).size >= records &&
       (counted().cases.pass ?? 0) >= cases.pass &&
       (counted().findings.minor ?? 0) >= findings.minor
-    await receiver.until(isComplete, patience)
+    await receiver.until(isComplete, timeoutMs)
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
 
     const { once, repeated, unexplained } = arrivals(receiver.requests)
@@ -171,7 +171,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const perPipeline = platform.asked.length / size.pipelines
     if (isFull) report({ engine, seed, kills, pipelines: size.pipelines, plan, perPipeline, spans, records, repeated })
   },
-  patience,
+  timeoutMs,
 )
 
 /** Names a record of a job. */

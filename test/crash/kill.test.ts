@@ -13,7 +13,7 @@ import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
 const size = isFull ? { pipelines: 2_000, webhooks: 40_000, kills: 40 } : { pipelines: 15, webhooks: 200, kills: 1 }
-const patience = 900_000
+const timeoutMs = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 5
 
 it(
@@ -73,5 +73,5 @@ it(
     expect(unexplained).toEqual([])
     if (isFull) report({ seed, kills: life - 1, sent: sender.counts.sent, unanswered: sender.counts.failed, repeated })
   },
-  patience,
+  timeoutMs,
 )

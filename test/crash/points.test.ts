@@ -9,7 +9,7 @@ import { dieAndLive, type Death } from './track.ts'
 import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
-const patience = { moment: 300_000, rest: 600_000 }
+const timeoutMs = { moment: 300_000, rest: 600_000 }
 /** Kills of each store in the long form: all moments in turn, each at another of its times; the others at any time at all. */
 const total = Number(process.env.PIPESPAN_TEST_KILLS ?? 220)
 const kills = { named: Math.ceil(total * 0.55), random: Math.floor(total * 0.45) }
@@ -78,7 +78,7 @@ describe.skipIf(isFull)('killed once at some of the named points', () => {
       const moments = momentsOn(engine).filter(moment => few[engine].includes(nameOf(moment)))
       expect(moments).toHaveLength(few[engine].length)
       const store = engine === 'sqlite' ? {} : await database()
-      await dieAndLive({ deaths: moments.map(once), seed, patience, ...store })
+      await dieAndLive({ deaths: moments.map(once), seed, timeoutMs, ...store })
     },
   )
 })
@@ -89,7 +89,7 @@ describe.skipIf(!isFull)('killed again and again, at every named point and at ra
     { timeout: 1_800_000 },
     async engine => {
       const store = engine === 'sqlite' ? {} : await database()
-      const figures = await dieAndLive({ deaths: manyDeaths(engine), seed, patience, ...store })
+      const figures = await dieAndLive({ deaths: manyDeaths(engine), seed, timeoutMs, ...store })
       report({ seed, moments: momentsOn(engine).length, ...figures })
       expect(figures.kills).toBeGreaterThanOrEqual(total)
     },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { openOwnDatabase, openSharedDatabase } from '../../src/store/sqlite/database.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { openSqliteInboxWriter } from '../../src/store/sqlite/deliveries/writer.ts'
@@ -21,7 +21,9 @@ const options = { now: () => t0, maxSize: 2 ** 30 }
 async function process(store: Store, most: number): Promise<number[]> {
   const { token, items } = await store.inbox.lease(most, 1e6, 1_000)
   const ids = items.map(({ body }) => Number(Buffer.from(body).toString()))
-  const work = ids.flatMap(id => mergeWork([event('failed', { finishedAt: at(60) }, [], {}, id)], 'webhook', rules))
+  const work = ids.flatMap(id =>
+    mergeObservations([event('failed', { finishedAt: at(60) }, [], {}, id)], 'webhook', rules),
+  )
   expect(await store.runs.transact(work, { token, ids: items.map(({ id }) => id) })).toBe(true)
   return ids
 }

@@ -17,7 +17,7 @@ import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { ReceivedSpan } from '../support/otlp-traces.ts'
 
 const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 10, webhooks: 150, rounds: 1 }
-const patience = 900_000
+const timeoutMs = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 
 /** Ids of pipelines that only one delivery is about begin here, far from the others'. */
@@ -97,7 +97,7 @@ it(
     while (queue.length > 0) await sender.sendAll(queue.splice(0))
     await receiver.until(complete(truths))
     const arrived = (): Set<number> => new Set(receiver.spans.map(pipelineOf))
-    await expect.poll(() => promised.filter(id => !arrived().has(id)), { timeout: patience / 2 }).toEqual([])
+    await expect.poll(() => promised.filter(id => !arrived().has(id)), { timeout: timeoutMs / 2 }).toEqual([])
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     const { once, unexplained } = arrivals(receiver.requests)
     const ofLast = new Set(once.filter(isOfLast).map(({ traceId }) => traceId))
@@ -110,5 +110,5 @@ it(
     expect(unexplained).toEqual([])
     if (isFull) report({ seed, refused, sent: sender.counts.sent })
   },
-  patience,
+  timeoutMs,
 )

@@ -13,7 +13,7 @@ import { isFull, report } from '../e2e/load.ts'
 import { SteadyFeed } from './steady-feed.ts'
 
 const rounds = isFull ? 10 : 1
-const patience = isFull ? 1_200_000 : 900_000
+const timeoutMs = isFull ? 1_200_000 : 900_000
 /** Deliveries between two blows. */
 const share = isFull ? 400 : 8
 
@@ -158,7 +158,7 @@ it(
       await daemon.restart(nameLife((life += 1)))
     }
     await feed.stop()
-    await feed.arrivesAt(receiver, patience / 2)
+    await feed.arrivesAt(receiver, timeoutMs / 2)
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(arrivals(receiver.requests).unexplained).toEqual([])
     expect(daemon.output).not.toContain('cannot be read and are skipped')
@@ -169,5 +169,5 @@ it(
         refused: [...feed.refused.values()].reduce((a, b) => a + b, 0),
       })
   },
-  patience,
+  timeoutMs,
 )

@@ -29,7 +29,7 @@ export interface TrackOptions {
   readonly deaths: readonly Death[]
   readonly seed: number
   /** How long a moment may take to come, and all of the rest to arrive, ms. */
-  readonly patience: { readonly moment: number; readonly rest: number }
+  readonly timeoutMs: { readonly moment: number; readonly rest: number }
   /** Called when the last life but one is over: on PostgreSQL, time may be made to pass. */
   readonly beforeLast?: (() => Promise<void>) | undefined
 }
@@ -53,7 +53,7 @@ const pause = isFull ? 5 : 80
 
 /** Lives and dies as ordered, then lives on, and holds what arrived against what happened. */
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
-  const { deaths, seed, patience } = options
+  const { deaths, seed, timeoutMs } = options
   const random = new Random(seed)
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
@@ -125,7 +125,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       await collectLetters()
       return [...refused].every(id => letters.has(id))
     }
-    await expect.poll(isAll, { timeout: patience.rest, interval: 300 }).toBe(true)
+    await expect.poll(isAll, { timeout: timeoutMs.rest, interval: 300 }).toBe(true)
   }
   /** A life that ends as it should, with no dead letter to come that the next one would prune unseen, and gives back the lease on looking after the store: the next one prunes at once. */
   async function restInPeace(): Promise<void> {
@@ -133,7 +133,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     expect(isUp).toBe(true)
     const fed = feed()
     const before = receiver.counts.requests
-    await receiver.until(() => receiver.counts.requests > before, patience.moment)
+    await receiver.until(() => receiver.counts.requests > before, timeoutMs.moment)
     await allRefused()
     isUp = false
     await fed
@@ -170,12 +170,12 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       return
     }
     const name = nameOf(death.moment)
-    const late = AbortSignal.timeout(patience.moment)
+    const late = AbortSignal.timeout(timeoutMs.moment)
     const isDead = await Promise.race([
       process.ended,
-      sleep(patience.moment, undefined, { signal: late }).catch(() => undefined),
+      sleep(timeoutMs.moment, undefined, { signal: late }).catch(() => undefined),
     ])
-    if (isDead === undefined) throw new Error(`Never reached within ${patience.moment} ms: ${name}`)
+    if (isDead === undefined) throw new Error(`Never reached within ${timeoutMs.moment} ms: ${name}`)
     const lastWords = process.stderr.slice(-1_000)
     expect(lastWords).toContain(`killed ${name}\n`)
     expect(isDead).toMatchObject({ signal: 'SIGKILL' })

@@ -7,7 +7,7 @@ import { playPast } from '../../src/demo/platform/past.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { figures, projects } from '../../src/demo/platform/world.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { usualRule } from '../../src/regressions/rule.ts'
+import { defaultRule } from '../../src/regressions/rule.ts'
 import type { ListedRun } from '../../src/pages/pipelines/usual.ts'
 import type { Trends } from '../../src/pages/trends/trend-figures.ts'
 
@@ -43,7 +43,7 @@ it('the past of the demo has usual durations, a period before to compare with, a
   }
 
   const judge = createJudge({
-    ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: 'none' as const },
+    ...{ views, regressions: repositories.regressions, rule: defaultRule, readsSections: 'none' as const },
     lease: { isMine: async () => true, release: async () => undefined },
     ...{ clock: systemClock, log: silentLog() },
   })

@@ -5,7 +5,7 @@ import { auditBackfill, type AuditBackfillOptions } from '../../src/discovery/au
 import { auditTaking } from '../../src/discovery/audit-reading.ts'
 import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../src/discovery/audit.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
-import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { day, everything, minute } from '../flow/world.ts'
 import { isEvent, type EventChunk } from '../../src/model/event.ts'
@@ -50,7 +50,7 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
   )
   const client = createPlatformClient({
     ...{ url: api.url, token: () => 'pat-1', tokenType: 'private' as const, clock, log },
-    budget: createMemoryBudget({ perMinute: 100_000 }, clock),
+    budget: createInMemoryBudget({ perMinute: 100_000 }, clock),
     ...{ concurrency: 4, userAgent: 'Pipespan/test' },
     retry: { tries: 1, refusals: 1, first: 1, max: 1 },
   })

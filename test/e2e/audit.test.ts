@@ -11,7 +11,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 
 const size = isFull ? { past: 10_000, live: 400, kills: [20, 50, 80] } : { past: 600, live: 30, kills: [3, 6] }
-const patience = 900_000
+const timeoutMs = 900_000
 const day = 24 * 3_600_000
 
 it(
@@ -66,7 +66,7 @@ it(
 
     const expected = state.audit.events.length
     const ids = (): string[] => receiver.logs.map(({ attributes }) => JSON.stringify(attributes['platform.audit.id']))
-    const deadline = Date.now() + patience / 2
+    const deadline = Date.now() + timeoutMs / 2
     while (new Set(ids()).size < expected && Date.now() < deadline) await sleep(50)
     expect(late.filter(id => !ids().includes(`"${id}"`))).toEqual([])
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
@@ -93,5 +93,5 @@ it(
         tookMs: Date.now() - begun,
       })
   },
-  patience,
+  timeoutMs,
 )

@@ -18,11 +18,11 @@ import type { ReceivedLogRecord } from '../support/otlp-logs.ts'
 const size = isFull
   ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
   : { events: 150, stories: 15, tokens: 3, rounds: 3, kills: 2 }
-const patience = isFull ? 3_600_000 : 900_000
+const timeoutMs = isFull ? 3_600_000 : 900_000
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 7
 const minute = 60_000
 /** Bytes that no life of the daemon may need, however many events there are. */
-const mostMemory = 512 * 1024 * 1024
+const maxMemory = 512 * 1024 * 1024
 
 interface Sent extends EventBody {
   readonly key: string
@@ -136,7 +136,7 @@ describe('events', () => {
       }
       await Promise.all([load, round])
 
-      await receiver.until(() => names.size >= size.events, patience / 4)
+      await receiver.until(() => names.size >= size.events, timeoutMs / 4)
       peak = Math.max(peak, daemon.memory().peak)
       expect(await daemon.stop()).toEqual({ code: 0, signal: null })
       expect(names.size).toBe(size.events)
@@ -154,10 +154,10 @@ describe('events', () => {
       // A send that a kill cut off is repeated: nothing else.
       const repeated = records - size.events
       expect(repeated).toBeLessThanOrEqual(size.kills * 1_000)
-      expect(peak).toBeLessThan(mostMemory)
+      expect(peak).toBeLessThan(maxMemory)
       if (isFull) report({ seed, events: size.events, deliveries, kills: size.kills, repeated, peak })
     },
-    patience,
+    timeoutMs,
   )
 
   it('of every kind reach the backend as log records with a name, in a scope of their own, of the project; none that is not selected', async () => {

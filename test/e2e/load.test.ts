@@ -7,7 +7,7 @@ import { complete, differences } from './truth.ts'
 import { isFull, makeLoad, report, twice } from './load.ts'
 
 const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 60, webhooks: 1_000 }
-const patience = 900_000
+const timeoutMs = 900_000
 
 it(
   "makes each job's work one span and the snapshot of each attempt one pipeline span of webhooks that are shuffled and come twice",
@@ -39,5 +39,5 @@ it(
       peakMemoryMB: Math.round(peak / 1e6),
     })
   },
-  patience,
+  timeoutMs,
 )

@@ -36,10 +36,10 @@ async function metric(daemon: Daemon, line: RegExp): Promise<number> {
 }
 
 /** `abreast` posts at a time, until `holds` is false. */
-async function flood(abreast: number, send: (id: number) => Promise<unknown>, holds: () => boolean, first: number) {
+async function flood(concurrency: number, send: (id: number) => Promise<unknown>, holds: () => boolean, first: number) {
   let id = first
   await Promise.all(
-    Array.from({ length: abreast }, async () => {
+    Array.from({ length: concurrency }, async () => {
       while (holds()) await send(id++)
     }),
   )

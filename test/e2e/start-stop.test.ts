@@ -211,10 +211,10 @@ describe('the command line', () => {
     [['--version'], `${version}\n`],
     [['--help'], 'Exit codes: 0 done; 1 failed; 2'],
     [['serve', '--help'], 'PIPESPAN_WEBHOOK_TOKEN'],
-  ])('%j ends with 0', async (args, says) => {
+  ])('%j ends with 0', async (args, description) => {
     const { code, stdout, stderr } = await runCommand(args)
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toContain(says)
+    expect(stdout).toContain(description)
   })
 
   it('that makes no sense ends with 2 and points to the help', async () => {

@@ -12,7 +12,7 @@ import { knownChanges } from '../../src/export/known-changes.ts'
 import { changesData } from '../../src/telemetry/metrics/change-gauges.ts'
 import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from '../store/new-database.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
@@ -146,7 +146,7 @@ describe.each([
 
   async function report(observed: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {
     const changes = observed.flatMap(one => changeOf(one) ?? [])
-    await store.runs.transact(mergeWork(pipelines, 'webhook', rules), { token: '', ids: [], changes })
+    await store.runs.transact(mergeObservations(pipelines, 'webhook', rules), { token: '', ids: [], changes })
   }
 
   async function totals(metric: string, project: { readonly id: number }) {

@@ -4,7 +4,7 @@ import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
 import { createLogReading } from '../../src/enrichment/read-log.ts'
 import { createReadLog } from '../../src/platform/job-log/read-log.ts'
-import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
@@ -12,7 +12,7 @@ import { encodeLogs, encodeTraces, logsAsJson, tracesAsJson } from '../../src/te
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
 import { jobReadsBy, type JobChoice } from '../../src/processing/job-reads.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { needlessReadings } from './needless.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/app/profile.ts'
@@ -72,7 +72,7 @@ describe('the inside of jobs', () => {
     client = createPlatformClient({
       ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private' },
       ...{
-        budget: createMemoryBudget({ perMinute: 1_000 }, clock),
+        budget: createInMemoryBudget({ perMinute: 1_000 }, clock),
         concurrency: 2,
         userAgent: 'test',
         clock,
@@ -100,7 +100,7 @@ describe('the inside of jobs', () => {
   async function finish(jobs: ObservedJob[], sections: JobChoice, lines: JobChoice, pipelineId: number): Promise<void> {
     const observed = event('failed', { finishedAt: t0 + minute }, jobs, {}, pipelineId)
     const here = { ...observed, key: { instance: client.instance, pipelineId } }
-    await store.runs.transact(mergeWork([here], 'webhook', rules))
+    await store.runs.transact(mergeObservations([here], 'webhook', rules))
     now += minute
     await createSettleLoop({
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },

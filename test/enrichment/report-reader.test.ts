@@ -6,7 +6,7 @@ import { answer, startPlatform, type PlatformServer, type Reply } from '../platf
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
-import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createReadSpans } from '../../src/platform/reports/read-spans.ts'
 import { createReadReport } from '../../src/platform/reports/read-report.ts'
@@ -22,7 +22,7 @@ import { derivedSpanIds } from '../../src/telemetry/otlp/derived-ids.ts'
 import { jobSpanId, pipelineSpanId, sectionSpanId, testSpanId } from '../../src/telemetry/otlp/ids.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { needlessReadings } from './needless.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/app/profile.ts'
@@ -74,7 +74,7 @@ describe('the other reports of jobs, and their own spans', () => {
     store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
     client = createPlatformClient({
       ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private' },
-      budget: createMemoryBudget({ perMinute: 1_000 }, clock),
+      budget: createInMemoryBudget({ perMinute: 1_000 }, clock),
       ...{ concurrency: 2, userAgent: 'test', clock, log: silentLog() },
     })
     const { reportedNames: names } = store.repositories
@@ -89,7 +89,7 @@ describe('the other reports of jobs, and their own spans', () => {
     spans = createSpanReading({
       ...{ spanIds: derivedSpanIds, runs: store.runs },
       readSpans: createReadSpans({
-        ...{ client, paths, longestText: 4_096 },
+        ...{ client, paths, maxText: 4_096 },
         redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
       }),
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
@@ -117,7 +117,7 @@ describe('the other reports of jobs, and their own spans', () => {
   async function finish(jobs: ObservedJob[], pipelineId = 7, withSpans = false): Promise<void> {
     const observed = event('failed', { finishedAt: now + minute }, jobs, { ref: 'main' }, pipelineId)
     await store.runs.transact(
-      mergeWork([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
+      mergeObservations([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
     )
     now += 2 * minute
     await createSettleLoop({

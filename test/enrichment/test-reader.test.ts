@@ -6,7 +6,7 @@ import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createCapabilities } from '../../src/enrichment/capability.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
-import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient, type RestClient } from '../../src/platform/rest/client.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
@@ -17,7 +17,7 @@ import { encodeLogs, encodeTraces, logsAsJson, tracesAsJson } from '../../src/te
 import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { needlessReadings } from './needless.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/app/profile.ts'
@@ -86,7 +86,7 @@ describe('the tests of jobs', () => {
   function begin(): void {
     client = createPlatformClient({
       ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private' },
-      budget: createMemoryBudget({ perMinute: 1_000 }, clock),
+      budget: createInMemoryBudget({ perMinute: 1_000 }, clock),
       ...{ concurrency: 2, userAgent: 'test', clock, log: silentLog() },
     })
     const { jobReads: queue, runs, tests: memory, repositories } = store
@@ -94,7 +94,7 @@ describe('the tests of jobs', () => {
     tests = createTestReading({
       ...{ runs, memory, spans },
       tests: createTestReports({
-        ...{ client, longestText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
+        ...{ client, maxText: 4_096, keptCases: spans === 'cases' ? maxTestSpans : 0 },
         redactText: createTextRedaction([linearPattern('ACME-[0-9]+')]),
       }),
       capabilities: createCapabilities(refusedEndpoints, client.instance),
@@ -131,7 +131,7 @@ describe('the tests of jobs', () => {
   async function finish(jobs: ObservedJob[], pipelineId = 7, sha = 'a'.repeat(40)): Promise<void> {
     const observed = event('failed', { finishedAt: t0 + minute }, jobs, { sha }, pipelineId)
     await store.runs.transact(
-      mergeWork([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
+      mergeObservations([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
     )
     now += minute
     await createSettleLoop({

@@ -25,7 +25,7 @@ export const quick = {
 } satisfies Partial<ExporterOptions>
 
 /** Of a flush or a stop that ends because it is done, ms: longer than any machine takes. */
-export const patience = 300_000
+export const maxWaitMs = 300_000
 
 /** Where nobody listens: a port that was free a moment ago may be another process's by now. */
 export const nowhere = 'http://127.0.0.1:1'

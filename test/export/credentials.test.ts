@@ -6,7 +6,7 @@ import {
   queueOf,
   listeningLog,
   openBench,
-  patience,
+  maxWaitMs,
   range,
   sorted,
   type Bench,
@@ -72,7 +72,7 @@ describe('credentials', () => {
     exporter.start()
     await backend.until(({ accepted }) => accepted.length === 5)
     expect(backend.requests.map(({ status }) => status)).toEqual([401, 200])
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(await queueOf(exporter)).toMatchObject({
       state: 'closed',
       counters: { delivered: 5, later: 0, repeated: 0 },
@@ -93,7 +93,7 @@ describe('credentials', () => {
       await backend.until(({ accepted }) => accepted.length >= round * 20)
     }
     await backend.until(({ accepted }) => accepted.length >= 200)
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 200))
   })
 
@@ -120,7 +120,7 @@ describe('credentials', () => {
 
       bearer.write('token-one')
       await backend.until(({ accepted }) => accepted.length === 30)
-      await exporter.flush(patience)
+      await exporter.flush(maxWaitMs)
       expect(sorted(backend.accepted)).toEqual(range(1, 30))
       expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
     },

@@ -8,7 +8,7 @@ import {
   queueOf,
   listeningLog,
   openBench,
-  patience,
+  maxWaitMs,
   range,
   sorted,
   traces,
@@ -36,7 +36,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await backend.until(allArrived(300))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 300))
     expect(backend.requests.length).toBeLessThan(20)
     expect(await queueOf(exporter)).toMatchObject({
@@ -51,7 +51,7 @@ describe('exports', () => {
     const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)
     const exporter = bench.exporter([destination(backend.url)], { clock: { ...systemClock, sleep } })
     exporter.start()
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     for (const id of range(1, 5)) {
       await bench.enqueue([id])
       exporter.wake()
@@ -86,7 +86,7 @@ describe('exports', () => {
     })
     exporter.start()
     await backend.until(allArrived(8))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     const dead = await bench.store.outbox.deadLetters(10)
     expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'cannot be encoded: an id is not hex' }])
   })
@@ -95,7 +95,7 @@ describe('exports', () => {
     await bench.enqueue([1])
     const exporter = bench.exporter([destination(backend.url)], { encode: { traces: () => new Uint8Array() } })
     exporter.start()
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 1 } })
     expect(backend.requests).toEqual([])
   })
@@ -113,7 +113,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await backend.until(allArrived(20))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 20))
     const { counters, state } = await queueOf(exporter)
     expect(state).toBe('closed')
@@ -169,10 +169,10 @@ describe('exports', () => {
     const limits = { batchItems: 20, batchBytes: 1, inFlight: 3, pauses: { first: 20, max: 80 } }
     const exporter = bench.exporter([destination(backend.url)], { limits })
     exporter.start()
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     backend.behave = (_request, index) => (index === 6 ? { status: 429, headers: { 'retry-after': '600' } } : ok)
     await bench.enqueue(range(2, 60))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     // One request for each item: those under way when the first was refused, and none after.
     expect(backend.requests.length).toBeGreaterThan(6)
     expect(backend.requests.length).toBeLessThanOrEqual(7 + 3)
@@ -194,7 +194,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)], { outbox })
     exporter.start()
     await backend.until(({ requests }) => requests.length === 1)
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     for (const id of range(6, 30)) {
       await bench.enqueue([id])
       exporter.wake()
@@ -222,7 +222,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await backend.until(allArrived(5))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     const [lost, again] = backend.requests
     expect(again!.body).toEqual(lost!.body)
     expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
@@ -244,7 +244,7 @@ describe('exports', () => {
     const patient = bench.exporter([destination(backend.url)])
     patient.start()
     await backend.until(allArrived(1))
-    await patient.flush(patience)
+    await patient.flush(maxWaitMs)
     expect((await queueOf(patient)).counters).toMatchObject({ repeated: 0, delivered: 1 })
   })
 
@@ -256,7 +256,7 @@ describe('exports', () => {
     exporter.start()
     await backend.until(allArrived(1))
     await bench.enqueue([2])
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(backend.requests).toHaveLength(2)
     expect(await queueOf(exporter)).toMatchObject({
       pending: 0,
@@ -274,7 +274,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)], { log })
     exporter.start()
     await backend.until(allArrived(5))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     const said = lines.map(({ message }) => message).filter(message => message.startsWith('circuit breaker'))
     expect(said).toEqual([
       'circuit breaker open: the backend does not accept exports at the moment; they stay pending in the store.',
@@ -320,7 +320,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)], { outbox })
     exporter.start()
     await backend.until(allArrived(3))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3, repeated: 0 } })
     expect(backend.requests).toHaveLength(1)
   })
@@ -342,7 +342,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)], { outbox, clock })
     exporter.start()
     await backend.until(allArrived(3))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3 } })
     expect(backend.requests).toHaveLength(1)
   })
@@ -353,7 +353,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)], { outbox: stolen })
     exporter.start()
     await backend.until(allArrived(1))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
   })
 
@@ -372,8 +372,8 @@ describe('exports', () => {
       log,
     })
     exporter.start()
-    await expect.poll(async () => (await queueOf(exporter)).counters.lost, { timeout: patience }).toBe(1)
-    await exporter.stop(patience)
+    await expect.poll(async () => (await queueOf(exporter)).counters.lost, { timeout: maxWaitMs }).toBe(1)
+    await exporter.stop(maxWaitMs)
     expect(lines.map(({ message }) => message).filter(message => message.includes('dead letter'))).toEqual([])
     expect(lines.map(({ message }) => message).join()).toContain('another replica has taken over')
   })
@@ -392,7 +392,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url, { timeoutMs: 60_000 })], { outbox: noting })
     exporter.start()
     await backend.until(allArrived(1))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(Math.min(...leases)).toBeGreaterThan(2 * 2 * 60_000)
   })
 
@@ -449,7 +449,7 @@ describe('exports', () => {
       },
     })
     exporter.start()
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     const [queue] = await exporter.status()
     expect(queue?.counters).toMatchObject({ delivered: 3, repeated: 0 })
     expect(requested).toEqual([['default', 'delivered', 3]])

@@ -1,6 +1,6 @@
 // The flush of cumulative metrics: a real store, real totals, and a receiver that reads what arrives.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
@@ -83,7 +83,7 @@ function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
 
 /** Hears these pipelines and freezes what has ended. */
 async function run(...observations: Observation[]): Promise<void> {
-  await store.runs.transact(observations.flatMap(one => mergeWork([one], 'webhook', rules)))
+  await store.runs.transact(observations.flatMap(one => mergeObservations([one], 'webhook', rules)))
   now += rules.settle
   await createSettleLoop({
     runs: store.runs,

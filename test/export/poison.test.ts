@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok, rpcStatus, type Behaviour, type Received } from './backend.ts'
-import { destination, queueOf, listeningLog, openBench, patience, range, sorted, type Bench } from './bench.ts'
+import { destination, queueOf, listeningLog, openBench, maxWaitMs, range, sorted, type Bench } from './bench.ts'
 
 describe('a poisonous export', () => {
   let bench: Bench
@@ -28,7 +28,7 @@ describe('a poisonous export', () => {
       const exporter = bench.exporter([destination(backend.url)])
       exporter.start()
       await backend.until(({ accepted }) => accepted.length === 61)
-      await exporter.flush(patience)
+      await exporter.flush(maxWaitMs)
       expect(sorted(backend.accepted)).toEqual(range(1, 64).filter(id => ![23, 24, 61].includes(id)))
       const dead = await bench.store.outbox.deadLetters(10)
       expect(sorted(dead.map(({ pipelineId = 0 }) => pipelineId))).toEqual([23, 24, 61])
@@ -42,10 +42,10 @@ describe('a poisonous export', () => {
     backend.behave = whenAmong([3], { status: 400 })
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     backend.behave = () => ok
     expect(await bench.store.outbox.retryDead('all')).toBe(1)
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual([1, 2, 3, 4])
   })
 
@@ -59,7 +59,7 @@ describe('a poisonous export', () => {
     const exporter = bench.exporter([destination(backend.url)], { log })
     exporter.start()
     await backend.until(({ accepted }) => accepted.length === 19)
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 20).filter(id => id !== 5))
     const withIt = backend.requests.filter(({ ids }) => ids.includes(5))
     expect(withIt.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(5)
@@ -145,7 +145,7 @@ describe('a destination that refuses everything', () => {
 
     backend.behave = () => ok
     await backend.until(({ accepted }) => accepted.length === 50)
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 50))
     expect(await queueOf(exporter)).toMatchObject({ state: 'closed', dead: 0, pending: 0 })
     expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
@@ -169,10 +169,10 @@ describe('a destination that refuses everything', () => {
     await bench.enqueue(range(1, 3))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     backend.behave = () => refusal
     await bench.enqueue(range(4, 6))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(await queueOf(exporter)).toMatchObject({ state: 'closed', dead: 3, pending: 0 })
   })
 })

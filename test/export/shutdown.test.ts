@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok } from './backend.ts'
-import { destination, queueOf, openBench, patience, range, sorted, traces, type Bench } from './bench.ts'
+import { destination, queueOf, openBench, maxWaitMs, range, sorted, traces, type Bench } from './bench.ts'
 
 describe('stopping', () => {
   let bench: Bench
@@ -39,7 +39,7 @@ describe('stopping', () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await expect.poll(() => answer !== undefined).toBe(true)
-    const stopped = exporter.stop(patience)
+    const stopped = exporter.stop(maxWaitMs)
     answer?.()
     await stopped
     expect(backend.requests).toHaveLength(1)
@@ -52,11 +52,11 @@ describe('stopping', () => {
     const first = bench.exporter([destination(backend.url)], { limits })
     first.start()
     await backend.until(({ accepted }) => accepted.length >= 60)
-    await first.stop(patience)
+    await first.stop(maxWaitMs)
     const second = bench.exporter([destination(backend.url)], { limits })
     second.start()
     await backend.until(({ accepted }) => accepted.length >= 500)
-    await second.flush(patience)
+    await second.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 500))
   })
 
@@ -82,7 +82,7 @@ describe('flushing', () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await bench.enqueue(range(1, 250))
-    await exporter.flush(patience)
+    await exporter.flush(maxWaitMs)
     expect(sorted(backend.accepted)).toEqual(range(1, 250))
   })
 

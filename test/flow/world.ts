@@ -1,5 +1,5 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
@@ -72,7 +72,7 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
   return {
     store,
     observe: async (...observations) => {
-      for (const one of observations) await store.runs.transact(mergeWork([one], 'webhook', rules))
+      for (const one of observations) await store.runs.transact(mergeObservations([one], 'webhook', rules))
     },
     pass: async ms => {
       const end = now + ms

@@ -8,7 +8,7 @@ import { encodeLogs } from '../../src/telemetry/encode.ts'
 import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import { eventChunk, type EventChunk } from '../../src/model/event.ts'
 import { fuzzing, mutatedEvent } from './mutations.ts'
-import { longestText } from '../../src/platform/wire-read.ts'
+import { maxText } from '../../src/platform/wire-read.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import type { Parsed } from '../../src/platform/port/webhook.ts'
 import { profiles } from '../../src/app/profile.ts'
@@ -45,7 +45,7 @@ it('makes of whatever an event says one record that can be sent, or says why not
       must(nanos > 0n && nanos < 2n ** 63n, 'it has a time')
       must(/^gitlab\.[a-z_.]+$/.test(eventName) && attributes['event.name'] === eventName, 'it has a name')
       must(
-        typeof shown === 'string' && shown.length <= longestText && !/[\n\r\0]/.test(shown),
+        typeof shown === 'string' && shown.length <= maxText && !/[\n\r\0]/.test(shown),
         'its body is one short line',
       )
       must(typeof resource.attributes['service.name'] === 'string', 'it is of a service')
@@ -53,7 +53,7 @@ it('makes of whatever an event says one record that can be sent, or says why not
       must(!/@example|avatar|password|Secret plans/.test(said), 'it has nothing that is never exported')
       for (const value of Object.values(attributes)) {
         if (typeof value === 'string')
-          must(value !== '' && value.isWellFormed() && value.length <= longestText, 'texts are sound')
+          must(value !== '' && value.isWellFormed() && value.length <= maxText, 'texts are sound')
         if (typeof value === 'number') must(Number.isSafeInteger(value), 'counts are whole')
       }
     }),

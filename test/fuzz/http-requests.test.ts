@@ -10,7 +10,7 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 const requests = Number(process.env.PIPESPAN_FUZZ_REQUESTS ?? (isFull ? 50_000 : 500))
 const seed = Number(process.env.PIPESPAN_FUZZ_SEED ?? (isFull ? Date.now() % 1_000_000 : 7))
 /** Connections at a time; each request has its own, as most of them end it. */
-const abreast = 16
+const concurrency = 16
 /** An honest delivery between so many of the others. */
 const honestEach = 500
 /** A busy machine may answer none of them in time: then some more are sent, and so many at most. */
@@ -94,7 +94,7 @@ it(`survives ${requests} mutated requests, and serves others meanwhile`, { timeo
       if (settled === 0 && sent > requests / 5) settled = daemon.memory().now
     }
   }
-  await Promise.all(Array.from({ length: abreast }, sender))
+  await Promise.all(Array.from({ length: concurrency }, sender))
   expect(daemon.process.child.exitCode).toBeNull()
   const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
   const figures = { seed, requests, answered, honest, slowestMs: Math.round(slowest) }

@@ -2,7 +2,7 @@
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createInventory, type Inventory } from '../../src/inventory/inventory.ts'
-import { createMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../src/platform/rest/client.ts'
 import { createSingleton } from '../../src/discovery/singleton.ts'
 import { lookUp } from '../../src/platform/inventory/owner.ts'
@@ -59,7 +59,7 @@ export async function openInventoryWorld(
   )
   const client = createPlatformClient({
     ...{ url: api.url, token: () => 'pat-1', tokenType: 'private' as const, clock, log },
-    budget: createMemoryBudget({ perMinute: 100_000 }, clock),
+    budget: createInMemoryBudget({ perMinute: 100_000 }, clock),
     ...{ concurrency: 4, userAgent: 'Pipespan/test' },
     retry,
   })

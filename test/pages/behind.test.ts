@@ -104,7 +104,7 @@ describe('how far an environment is behind', () => {
 
   it('is asked no more often in a minute than leaves the budget to others', async () => {
     const refusing = createCountBehind({
-      ...{ mostPerMinute: 1, clock: { now: () => 0 } },
+      ...{ maxPerMinute: 1, clock: { now: () => 0 } },
       client: {
         commits: async function* () {
           yield { items: [] }

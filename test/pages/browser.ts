@@ -85,7 +85,7 @@ export async function boxOf(element: Locator): Promise<{ x: number; y: number; w
 }
 
 /** Light and wide, dark and narrow. */
-export const usualLooks: readonly Look[] = [
+export const defaultLooks: readonly Look[] = [
   { colorScheme: 'light', width: 1_440 },
   { colorScheme: 'dark', width: 400 },
 ]
@@ -101,7 +101,7 @@ export async function expectReadableAt(
   page: Page,
   address: string,
   content: Locator,
-  looks: readonly Look[] = usualLooks,
+  looks: readonly Look[] = defaultLooks,
 ): Promise<void> {
   const complaints = complaintsOf(page)
   for (const look of looks) {

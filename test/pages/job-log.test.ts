@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { apiRoutes } from '../../src/pages/api/api.ts'
-import { chromiumPath, complaintsOf, expectReadable, launch, openContext, showAs, usualLooks } from './browser.ts'
+import { chromiumPath, complaintsOf, expectReadable, launch, openContext, showAs, defaultLooks } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { PagesParts } from '../../src/pages/ports.ts'
 
@@ -108,12 +108,12 @@ describe('the log of a job', () => {
     ['that is gone', () => trace('{}', 404), 'Open on the platform'],
     ['that is empty', () => trace(''), 'The log is empty.'],
     ['that shows variables', () => trace(`CI_DEBUG_TRACE="true"\n${log}`), 'The log is not shown'],
-  ])('%s is said in a sentence', async (_, say, says) => {
+  ])('%s is said in a sentence', async (_, say, description) => {
     say()
     const answered = await ask(page)
     expect(answered.status).toBe(200)
     const text = await answered.text()
-    expect(text).toContain(says === 'Open on the platform' ? '<p class="empty">' : says)
+    expect(text).toContain(description === 'Open on the platform' ? '<p class="empty">' : description)
     expect(text).not.toContain('npm test')
   })
 
@@ -203,7 +203,7 @@ it.skipIf(chromiumPath === undefined)('can be read in a browser, by the page of 
     await opened.getByLabel('Admin token').fill(token)
     await opened.getByRole('button', { name: 'Log in' }).click()
     await opened.getByRole('link', { name: 'Show its log' }).waitFor()
-    for (const look of usualLooks) {
+    for (const look of defaultLooks) {
       await showAs(opened, look)
       await opened.goto(`${house.url}/pipelines/3/7/jobs/70`)
       await opened.getByRole('link', { name: 'Show its log' }).click()

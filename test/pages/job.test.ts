@@ -21,8 +21,8 @@ describe('a run against the usual of its job', () => {
     [20_000, false, 'Nothing unusual so far. It has run for 20 s so far;'],
     [180_000, false, 'This is unusually long'],
     [undefined, true, 'This job did not run. Usual duration: median 1 m 00 s'],
-  ])('that took %s ms, over: %s', (took, isOver, says) => {
-    expect(againstUsual(usual, took, isOver)).toContain(says)
+  ])('that took %s ms, over: %s', (took, isOver, description) => {
+    expect(againstUsual(usual, took, isOver)).toContain(description)
   })
 
   it('says that few runs do not say what is usual', () => {

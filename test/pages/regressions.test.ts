@@ -5,7 +5,7 @@ import { createJudge } from '../../src/regressions/judge-loop.ts'
 import { regressions } from '../../src/cli/regressions.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { usualRule } from '../../src/regressions/rule.ts'
+import { defaultRule } from '../../src/regressions/rule.ts'
 import { openHouse, until, type House } from './house.ts'
 
 const day = 24 * 3_600_000
@@ -56,7 +56,7 @@ beforeAll(async () => {
   while ((await views.trends.takeIn(100)) > 0);
   // The daemon's own looks every ten seconds.
   const judge = createJudge({
-    ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: 'none' as const },
+    ...{ views, regressions: repositories.regressions, rule: defaultRule, readsSections: 'none' as const },
     lease: { isMine: async () => true, release: async () => undefined },
     ...{ clock: systemClock, log: silentLog() },
   })

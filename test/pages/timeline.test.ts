@@ -1,7 +1,7 @@
 // The timeline and its JSON: what changed, in its order, by kind and project, with the job that deployed; nothing of what is hidden.
 import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, expectReadableAt, launch, openContext, showAs, usualLooks } from './browser.ts'
+import { chromiumPath, expectReadableAt, launch, openContext, showAs, defaultLooks } from './browser.ts'
 import { isFull } from '../full.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, until, type House } from './house.ts'
@@ -151,7 +151,11 @@ describe('the timeline', () => {
   it.skipIf(chromiumPath === undefined)('can be read and used by all, light and dark, wide and narrow', async () => {
     const browser = await launch()
     const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
-    const looks = [...usualLooks.slice(0, 1), { colorScheme: 'dark', width: 1_024 }, ...usualLooks.slice(1)] as const
+    const looks = [
+      ...defaultLooks.slice(0, 1),
+      { colorScheme: 'dark', width: 1_024 },
+      ...defaultLooks.slice(1),
+    ] as const
     for (const address of ['/timeline?span=24h', '/'])
       await expectReadableAt(page, house.url + address, page.locator('.timeline'), looks)
     for (const look of isFull ? looks : looks.slice(-1)) {

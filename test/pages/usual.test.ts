@@ -87,11 +87,11 @@ describe('a change against the period before', () => {
     [80, 100, 'neutral', 'percent', '', '▼', '20 %'],
     [0.05, 0.02, 'less', 'points', 'worse', '▲', '3.0 points'],
     [102, 100, 'less', 'percent', '', '→', 'unchanged'],
-  ] as const)('%d after %d, %s is better, in %s: %s', (now, before, better, unit, tone, arrow, says) => {
+  ] as const)('%d after %d, %s is better, in %s: %s', (now, before, better, unit, tone, arrow, description) => {
     const shown = String(delta(now, before, better, unit))
     expect(shown).toContain(`class="delta${tone === '' ? '' : ` ${tone}`}`)
     expect(shown).toContain(arrow)
-    expect(shown).toContain(says)
+    expect(shown).toContain(description)
   })
 
   it('is not shown where there is nothing to compare with', () => {

@@ -1,7 +1,7 @@
 // Runs that are due the moment they are observed, on a real store: their snapshot is taken in the same transaction, and is as it would have been later.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { createSnapshotter, type Snapshotter, type SnapshotStep } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -50,12 +50,14 @@ function openFlow(ruled = rules): Flow {
     snapshotter,
     observe: async (...observations) => {
       const did: SnapshotStep[][] = []
-      const work = mergeWork(observations, 'webhook', ruled).map((one, at) => snapshotter.atOnce(one, (did[at] = [])))
+      const work = mergeObservations(observations, 'webhook', ruled).map((one, at) =>
+        snapshotter.atOnce(one, (did[at] = [])),
+      )
       await store.runs.transact(work)
       snapshotter.committed(did.flat())
     },
     observeOnly: async (...observations) => {
-      await store.runs.transact(mergeWork(observations, 'webhook', ruled))
+      await store.runs.transact(mergeObservations(observations, 'webhook', ruled))
     },
     settle: () => settler.drain(),
     sent: async () => {

@@ -1,6 +1,6 @@
 // How much is settled in one transaction: as many runs as are due, but of large ones only so many as fit into memory.
 import { expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { settleRuns } from '../../src/processing/settle-runs.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -15,7 +15,7 @@ it('settles large runs one after the other, each in a transaction of its own, an
       job(at * 10_000 + one, `job ${one}`, 'success', { finished: 50 }),
     )
     const observed = event('success', { finishedAt: t0 + 60_000 }, jobs, {}, at + 1)
-    await store.runs.transact(mergeWork([observed], 'webhook', { ...rules, settle: 0 }))
+    await store.runs.transact(mergeObservations([observed], 'webhook', { ...rules, settle: 0 }))
   }
   const transactions: number[][] = []
   const runs: Runs = {

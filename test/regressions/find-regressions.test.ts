@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { begin, live, seriesOf, type Life, type Planted } from './simulated-year.ts'
-import { day, usualRule } from '../../src/regressions/rule.ts'
+import { day, defaultRule } from '../../src/regressions/rule.ts'
 import { findRegressions } from '../../src/regressions/find-regressions.ts'
 import { isFull, runs as tries } from '../full.ts'
 import { regressionKinds, type Outcome, type Series } from '../../src/regressions/series.ts'
@@ -17,7 +17,7 @@ describe('regressions of a year', () => {
       { kind: 'slower', fromDay: 200, toDay: 212, to: 1.6 },
     ]
     const runs = live({ ...calm, planted })
-    const found = regressionKinds.flatMap(kind => findRegressions(kind, seriesOf(runs), usualRule))
+    const found = regressionKinds.flatMap(kind => findRegressions(kind, seriesOf(runs), defaultRule))
     const summed = found.map(({ kind, first, flagged, resolved, before, after }) => ({
       kind,
       isFirst: runs.find(({ at }) => at >= first.at - (first.at % day)) === first,
@@ -36,7 +36,7 @@ describe('regressions of a year', () => {
 
   it('that stay are the new usual after four weeks, and what is faster then is none', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 100, toDay: 365, to: 1.8 }] })
-    const found = findRegressions('slower', seriesOf(runs), usualRule)
+    const found = findRegressions('slower', seriesOf(runs), defaultRule)
     expect(found).toHaveLength(1)
     expect(found[0]?.resolved?.how).toBe('settled')
     const days = ((found[0]?.resolved?.by.at ?? 0) - begin) / day
@@ -71,7 +71,7 @@ describe('what is found', () => {
         const { days } = seriesOf(runs)
         const mixed: Series = { days: shuffled(days, seed), runs: shuffled([...runs, ...runs.slice(0, 20)], seed) }
         for (const kind of regressionKinds) {
-          expect(findRegressions(kind, mixed, usualRule)).toEqual(findRegressions(kind, { days, runs }, usualRule))
+          expect(findRegressions(kind, mixed, defaultRule)).toEqual(findRegressions(kind, { days, runs }, defaultRule))
         }
       }),
       tries(100),
@@ -88,7 +88,7 @@ describe('what is found', () => {
       fc.property(constant, ({ tookMs, failed, every }) => {
         const count = Math.min(800, Math.ceil((90 * day) / every))
         const runs = Array.from({ length: count }, (_, id): Outcome => ({ at: begin + id * every, id, tookMs, failed }))
-        for (const kind of regressionKinds) expect(findRegressions(kind, seriesOf(runs), usualRule)).toEqual([])
+        for (const kind of regressionKinds) expect(findRegressions(kind, seriesOf(runs), defaultRule)).toEqual([])
       }),
       tries(100),
     )
@@ -98,7 +98,7 @@ describe('what is found', () => {
     fc.assert(
       fc.property(series, runs => {
         let end = -Infinity
-        for (const { first, flagged, resolved, limit } of findRegressions('slower', seriesOf(runs), usualRule)) {
+        for (const { first, flagged, resolved, limit } of findRegressions('slower', seriesOf(runs), defaultRule)) {
           expect(first.tookMs).toBeGreaterThan(limit)
           expect(first.at).toBeGreaterThan(end)
           expect(flagged.at).toBeGreaterThan(first.at)
@@ -112,7 +112,7 @@ describe('what is found', () => {
 
   it('waits for a week and twenty runs before anything is unusual', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 5, toDay: 365, to: 3 }] }, 7)
-    expect(findRegressions('slower', seriesOf(runs), usualRule)).toEqual([])
+    expect(findRegressions('slower', seriesOf(runs), defaultRule)).toEqual([])
   })
 
   it('is what the example of the documentation shows', () => {
@@ -130,7 +130,7 @@ describe('what is found', () => {
       tookMs: seconds * 1_000,
       failed: false,
     }))
-    const [found, ...more] = findRegressions('slower', { days: seriesOf(before).days, runs }, usualRule)
+    const [found, ...more] = findRegressions('slower', { days: seriesOf(before).days, runs }, defaultRule)
     expect(more).toEqual([])
     expect([found?.first.id, found?.flagged.id, found?.after]).toEqual([1_007, 1_011, 482_000])
   })
@@ -147,7 +147,8 @@ describe('what is found', () => {
         change: change(index),
       }))
     const found = (change: (index: number) => string) =>
-      findRegressions('failing', { days: seriesOf(runs).days, runs: [...runs, ...failures(change)] }, usualRule).length
+      findRegressions('failing', { days: seriesOf(runs).days, runs: [...runs, ...failures(change)] }, defaultRule)
+        .length
     expect([found(() => '!1'), found(index => `!${index}`)]).toEqual([0, 1])
   })
 })
@@ -182,12 +183,12 @@ function judged(seeds: number): {
     for (let seed = 1; seed <= seeds; seed += 1) {
       const quiet = seriesOf(live({ ...life, seed, planted: [] }))
       sum.years += 1
-      sum.falseAlarms += regressionKinds.flatMap(kind => findRegressions(kind, quiet, usualRule)).length
+      sum.falseAlarms += regressionKinds.flatMap(kind => findRegressions(kind, quiet, defaultRule)).length
       for (const plant of plants) {
         const planted = { ...plant, fromDay: 100.4, toDay: 114.4 }
         const runs = live({ ...life, seed: seed + 1_000, planted: [planted] })
         const [from, to] = [begin + planted.fromDay * day, begin + planted.toDay * day]
-        const hit = findRegressions(plant.kind, seriesOf(runs), usualRule).find(
+        const hit = findRegressions(plant.kind, seriesOf(runs), defaultRule).find(
           ({ flagged }) => flagged.at >= from && flagged.at < to,
         )
         sum.planted += 1

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, event, everything, instance, job, rules } from '../flow/world.ts'
 import { contents } from '../store/filled.ts'
 import { createJudge, type Judge } from '../../src/regressions/judge-loop.ts'
-import { day, usualRule } from '../../src/regressions/rule.ts'
+import { day, defaultRule } from '../../src/regressions/rule.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../src/model/event.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -70,7 +70,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
         )
         observed.push({ ...observation, project: { ...observation.project, defaultBranch: 'main' } })
       }
-      await store.runs.transact(mergeWork(observed, 'webhook', rules))
+      await store.runs.transact(mergeObservations(observed, 'webhook', rules))
       await store.runs.transact(observed.map(({ key }) => snapshotWork(key.pipelineId)))
       while ((await store.views.trends.takeIn(100)) > 0);
     }
@@ -80,7 +80,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
         ...{
           views: of.views,
           regressions: of.repositories.regressions,
-          rule: usualRule,
+          rule: defaultRule,
           readsSections: 'none' as const,
         },
         lease: { isMine: async () => true, release: async () => undefined },

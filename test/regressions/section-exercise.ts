@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, everything, event, instance, job, rules } from '../flow/world.ts'
 import { createJudge } from '../../src/regressions/judge-loop.ts'
-import { day, usualRule } from '../../src/regressions/rule.ts'
+import { day, defaultRule } from '../../src/regressions/rule.ts'
 import { insideChunks, insideJobOf } from '../../src/model/inside-chunks.ts'
 import { isFull } from '../full.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { previewRegressions } from '../../src/regressions/preview.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
@@ -52,7 +52,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       const first = fromDay * perDay
       const runs = Array.from({ length: (toDay - fromDay) * perDay }, (_, index) => first + index)
       const observed = runs.map(run => observation(projectId, run, of(run)))
-      await store.runs.transact(mergeWork(observed, 'webhook', rules))
+      await store.runs.transact(mergeObservations(observed, 'webhook', rules))
       await store.runs.transact(observed.map(({ key }, index) => snapshotWork(key.pipelineId, of(runs[index]!))))
       while ((await store.views.trends.takeIn(100)) > 0);
     }
@@ -62,7 +62,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       const taking = { runs: of.runs, selection: everything, now: () => here.now() }
       const out = { to: [], profile: 'generic', wait: 0, onTaken: () => undefined }
       const judge = createJudge({
-        ...{ views: of.views, regressions: of.repositories.regressions, rule: usualRule, readsSections },
+        ...{ views: of.views, regressions: of.repositories.regressions, rule: defaultRule, readsSections },
         lease: { isMine: async () => true, release: async () => undefined },
         take: async some => {
           sent.push(...some)
@@ -119,7 +119,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       const preview = await previewRegressions(
         store.views.judging,
         100,
-        { rule: usualRule, sections: true },
+        { rule: defaultRule, sections: true },
         here.now(),
       )
       expect(preview?.found.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
@@ -181,7 +181,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
           const preview = await previewRegressions(
             store.views.judging,
             projectId,
-            { rule: usualRule, sections: true },
+            { rule: defaultRule, sections: true },
             here.now(),
           )
           const found = preview?.found.map(one => [

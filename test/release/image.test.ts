@@ -13,7 +13,7 @@ const stage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
 const isRoot = process.getuid?.() === 0
 
 /** What an instruction of the last stage says. */
-function says(instruction: string): string {
+function description(instruction: string): string {
   return new RegExp(`^(?:${instruction}) +(.*)$`, 'm').exec(stage)?.[1] ?? ''
 }
 
@@ -28,7 +28,7 @@ describe('the Dockerfile', () => {
       version: string
       license: string
     }
-    expect(pairs(says('LABEL'))).toMatchObject({
+    expect(pairs(description('LABEL'))).toMatchObject({
       'org.opencontainers.image.title': 'Pipespan',
       'org.opencontainers.image.version': version,
       'org.opencontainers.image.licenses': license,
@@ -52,7 +52,7 @@ describe('the Dockerfile', () => {
   })
 
   it('runs as a user without a name, by number, so that Kubernetes can see it is not root', () => {
-    expect(says('USER')).toBe('65532:65532')
+    expect(description('USER')).toBe('65532:65532')
   })
 })
 
@@ -99,15 +99,15 @@ describe('what the image holds', () => {
   it('starts, is healthy, and ends in order, writing to the data folder alone', async () => {
     const [port = 0, adminPort = 0] = await freePorts(2)
     const env = {
-      ...pairs(says('ENV')),
+      ...pairs(description('ENV')),
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
-      PIPESPAN_STORE_URL: pairs(says('ENV')).PIPESPAN_STORE_URL?.replace('/data', data) ?? '',
+      PIPESPAN_STORE_URL: pairs(description('ENV')).PIPESPAN_STORE_URL?.replace('/data', data) ?? '',
       PIPESPAN_WEBHOOK_TOKEN: 'a-token-for-this-test',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
     }
-    const [, ...entry] = JSON.parse(says('ENTRYPOINT')) as string[]
-    const args = [...entry, ...(JSON.parse(says('CMD')) as string[])].map(word => word.replace(/^\/app/, app))
+    const [, ...entry] = JSON.parse(description('ENTRYPOINT')) as string[]
+    const args = [...entry, ...(JSON.parse(description('CMD')) as string[])].map(word => word.replace(/^\/app/, app))
     const as = isRoot ? { uid: 65532, gid: 65532 } : {}
     const daemon = spawn(node, args, { cwd: app, env, ...as, stdio: ['ignore', 'ignore', 'pipe'] })
     const lines: string[] = []

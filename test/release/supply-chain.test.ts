@@ -42,9 +42,9 @@ describe('the lock file', () => {
     ['with a weak check sum', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, /no SHA-512/],
     ['that runs a script', { hasInstallScript: true }, /runs a script/],
     ['that is a link out of here', { link: true, resolved: '../zod' }, /link out/],
-  ])('is refused with a package %s', (_, change, says) => {
+  ])('is refused with a package %s', (_, change, description) => {
     const packages = { ...lock.packages, [place]: { ...lock.packages[place], ...change } }
-    expect(faultsOf({ ...lock, packages }, manifest)).toEqual([expect.stringMatching(says)])
+    expect(faultsOf({ ...lock, packages }, manifest)).toEqual([expect.stringMatching(description)])
   })
 
   it.each(['^4.6.7', 'latest', 'github:colinhacks/zod', 'file:../zod', 'npm:other@1.0.0'])(

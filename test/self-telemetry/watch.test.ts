@@ -7,7 +7,7 @@ import { createWatch } from '../../src/self-telemetry/watch.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { observedMetrics, ownMetrics } from '../../src/self-telemetry/table.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { event, everything, at, rules } from '../flow/world.ts'
@@ -90,7 +90,7 @@ describe('a watched store', () => {
 
   it('reports how long it took from the last news of a pipeline to its delivery', async () => {
     const { store, points, move, now } = world()
-    await store.runs.transact(mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
+    await store.runs.transact(mergeObservations([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
     move(rules.settle)
     const exportQueue = { destination: 'default', signal: 'traces' } as const
     await createSettleLoop({
@@ -121,10 +121,10 @@ describe('a watched store', () => {
 describe('the table of own metrics', () => {
   it('has one row for each name, with a unit and a sentence, and attributes that its rows use', () => {
     expect(new Set(ownMetrics.map(({ name }) => name)).size).toBe(ownMetrics.length)
-    for (const { name, unit, description: says } of ownMetrics) {
+    for (const { name, unit, description: description } of ownMetrics) {
       expect(name).toMatch(/^pipespan(\.[a-z_]+)+$/)
       expect(unit, name).toMatch(/^(1|s|By|\{[a-z]+\})$/)
-      expect(says, name).toMatch(/^[A-Z1].*\.$/)
+      expect(description, name).toMatch(/^[A-Z1].*\.$/)
     }
     const counters = { delivered: 1, repeated: 1, rejected: 1, later: 1, partiallyRejected: 1, lost: 1 }
     const exportQueue = {

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery, exercise } from './exercise.ts'
 import type { Bench } from './benches.ts'
@@ -178,7 +178,7 @@ describe('a store with accepted deliveries', () => {
     const { token, items } = held
     const [a, , c] = items
     await store.inbox.erase(token, [c!.id])
-    const work = mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)
+    const work = mergeObservations([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)
     expect(await store.runs.transact(work, { token, ids: [a!.id] })).toBe(true)
     await store.inbox.readingEnded(held, false)
     await beginAgain()
@@ -197,7 +197,7 @@ describe('a store with accepted deliveries', () => {
     await store.inbox.put([delivery('a')])
     const { token, items } = await lease()
     const broken = {
-      ...mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)[0]!,
+      ...mergeObservations([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)[0]!,
       decide: () => {
         throw new Error('no')
       },

@@ -1,6 +1,6 @@
 // A clock that was a year, or some hours, ahead and is right again: what every store promises then, as one function.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { at, day, event, everything, hour, job, minute, rules } from '../flow/world.ts'
 import { createClockWatch } from '../../src/store/maintenance/clock-watch.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
@@ -39,7 +39,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     async function observe(id: number, status: string, enrichDeadline?: number): Promise<void> {
       const jobs = [job(id * 10, 'build', 'success', { started: 5, finished: 50 })]
       const observed = event(status, status === 'running' ? {} : { finishedAt: at(60) }, jobs, {}, id)
-      await store.runs.transact(mergeWork([observed], 'webhook', { ...rules, enrichDeadline }))
+      await store.runs.transact(mergeObservations([observed], 'webhook', { ...rules, enrichDeadline }))
     }
     async function settle(): Promise<void> {
       await createSettleLoop({

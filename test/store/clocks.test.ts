@@ -1,6 +1,6 @@
 // A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { at, event, everything, instance, job, rules } from '../flow/world.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
@@ -29,7 +29,10 @@ async function openShifted(ms: number): Promise<Store> {
 
 function ended(pipelineId: number, settle: number): RunWork[] {
   const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 })]
-  return mergeWork([event('success', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', { ...rules, settle })
+  return mergeObservations([event('success', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', {
+    ...rules,
+    settle,
+  })
 }
 
 function snapshotterOf(settle: number): ReturnType<typeof createSnapshotter> {

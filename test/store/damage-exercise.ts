@@ -1,7 +1,7 @@
 // One row that is damaged among others: nobody who goes through many rows stops at it, on any store; it is named once and counted.
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { Backend, encode } from '../export/backend.ts'
 import { createExporter } from '../../src/export/exporter.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
@@ -76,7 +76,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
           id,
         ),
       )
-      await store.runs.transact(mergeWork(observed, 'webhook', rules))
+      await store.runs.transact(mergeObservations(observed, 'webhook', rules))
     }
 
     async function settle(): Promise<number> {
@@ -289,7 +289,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       await observe([bad], 'running')
       const child = { sourcePipeline: { pipelineId: bad, jobId: bad * 10, projectId: 3 } }
       await store.runs.transact(
-        mergeWork(
+        mergeObservations(
           [event('success', { finishedAt: at(60) }, [job(990, 'build', 'success')], child, 99)],
           'webhook',
           rules,

@@ -7,7 +7,7 @@ import { delivery } from './exercise.ts'
 import { deploymentOfEvent } from '../../src/model/event-reports.ts'
 import { event, exportedEvents } from './events-exercise.ts'
 import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { BareBench } from './benches.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
@@ -82,7 +82,9 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       const ended = jobs.map(id =>
         job(id, 'deploy', 'success', { finished: 50 }, { environment: { name: 'production', action: 'start' } }),
       )
-      await store.runs.transact(mergeWork([pipelineEvent('success', { finishedAt: at(60) }, ended)], 'webhook', rules))
+      await store.runs.transact(
+        mergeObservations([pipelineEvent('success', { finishedAt: at(60) }, ended)], 'webhook', rules),
+      )
       here.move(rules.settle)
       const settler = createSettleLoop({
         ...{ runs: store.runs, perTransaction: 10, log: silentLog() },

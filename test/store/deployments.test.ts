@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, it } from 'vitest'
 import { deploymentsExercise, nothing } from './deployments-exercise.ts'
 import { event, instance, minute, rules, t0 } from '../flow/world.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
 import { observedEvent } from '../../src/model/deployment.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
@@ -30,7 +30,7 @@ it('a report that arrives while another replica counts its deployment waits for 
       deployments: [{ report: deployment, countIn: minute }],
       totals: [{ ...totals, increments: [{ metric: 'pipelines', attributes: '{}', amount }] }],
     }
-    const work = mergeWork([event('running', {}, [], {}, pipelineId)], 'webhook', rules)
+    const work = mergeObservations([event('running', {}, [], {}, pipelineId)], 'webhook', rules)
     return store.runs.transact(
       work.map(({ decide, ...one }) => ({
         ...one,

@@ -44,16 +44,16 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     const ask = (at = here.now(), want: 'family' | 'state' | 'details' = 'details'): EnrichmentChange => {
       return { detail: want, priority: 'fresh', at }
     }
-    const taken = async (limit = 10, holdMs = minute) =>
+    const lease = async (limit = 10, holdMs = minute) =>
       (await store.enrichment.take('fresh', limit, holdMs)).map(({ key, detail }) => [key.pipelineId, detail])
 
     it('hands a run to one taker, the longest due first, and to the next when it was not dealt with', async () => {
       await store.runs.transact([queued(2, ask()), queued(1, ask(here.now() - 5)), queued(3, ask(here.now() + 5))])
-      expect(await taken(1)).toEqual([[1, 'details']])
-      expect(await taken()).toEqual([[2, 'details']])
-      expect(await taken()).toEqual([])
+      expect(await lease(1)).toEqual([[1, 'details']])
+      expect(await lease()).toEqual([[2, 'details']])
+      expect(await lease()).toEqual([])
       here.move(minute)
-      expect((await taken()).sort()).toEqual([
+      expect((await lease()).sort()).toEqual([
         [1, 'details'],
         [2, 'details'],
         [3, 'details'],
@@ -63,12 +63,12 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     it('keeps the greater want and the earlier time of two', async () => {
       await store.runs.transact([queued(1, ask(here.now() + minute, 'details'))])
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
-      expect(await taken()).toEqual([[1, 'details']])
+      expect(await lease()).toEqual([[1, 'details']])
     })
 
     it('is done when it was asked, unless it was asked for anew meanwhile', async () => {
       await store.runs.transact([queued(1, ask()), queued(2, ask())])
-      await taken()
+      await lease()
       await store.runs.transact([queued(2, ask())])
       await store.enrichment.extend(
         [
@@ -78,28 +78,28 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
         2 * minute,
       )
       await store.runs.transact([queued(1, { asked: true }), queued(2, { asked: true })])
-      expect(await taken()).toEqual([[2, 'details']])
+      expect(await lease()).toEqual([[2, 'details']])
       expect(await store.enrichment.count('fresh')).toEqual({ due: 1, later: 0 })
     })
 
     it('comes back for something else at a later time', async () => {
       await store.runs.transact([queued(1, ask())])
-      await taken()
+      await lease()
       await store.runs.transact([queued(1, { asked: true, again: { detail: 'family', at: here.now() + 10 } })])
       expect(await store.enrichment.count('fresh')).toEqual({ due: 0, later: 1 })
       here.move(10)
-      expect(await taken()).toEqual([[1, 'family']])
+      expect(await lease()).toEqual([[1, 'family']])
     })
 
     it('holds longer, or gives back at once', async () => {
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([queued(1, ask())])
-      await taken(1, 10)
+      await lease(1, 10)
       await store.enrichment.extend([key], minute)
       here.move(20)
-      expect(await taken()).toEqual([])
+      expect(await lease()).toEqual([])
       await store.enrichment.extend([key], 0)
-      expect(await taken()).toEqual([[1, 'details']])
+      expect(await lease()).toEqual([[1, 'details']])
     })
 
     it('puts back what is not to be asked yet, and says when it was taken', async () => {
@@ -108,17 +108,17 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await store.enrichment.take('fresh', 1, minute)).toEqual([{ key, detail: 'state', takenAt: here.now() }])
       await store.enrichment.defer(key, 10)
       expect(await store.enrichment.count('fresh')).toEqual({ due: 0, later: 1 })
-      expect(await taken()).toEqual([])
+      expect(await lease()).toEqual([])
       here.move(10)
-      expect(await taken()).toEqual([[1, 'state']])
+      expect(await lease()).toEqual([[1, 'state']])
     })
 
     it('does not put off what was asked for anew since it was taken', async () => {
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
-      await taken()
+      await lease()
       await store.runs.transact([queued(1, ask())])
       await store.enrichment.defer({ instance, pipelineId: 1 }, minute)
-      expect(await taken()).toEqual([[1, 'details']])
+      expect(await lease()).toEqual([[1, 'details']])
     })
 
     it('keeps silent runs in a priority class of their own, which they leave with their end and come back to', async () => {
@@ -127,7 +127,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       await store.runs.transact([queued(2, { detail: 'state', priority: 'silent', at: here.now() })])
       expect(await silent()).toEqual([1])
       await store.runs.transact([queued(1, ask())])
-      expect((await taken()).sort()).toEqual([
+      expect((await lease()).sort()).toEqual([
         [1, 'details'],
         [2, 'details'],
       ])
@@ -136,7 +136,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
         queued(1, { asked: true, again: { detail: 'state', at: here.now() } }),
       ])
       expect(await silent()).toEqual([2])
-      expect(await taken()).toEqual([[1, 'state']])
+      expect(await lease()).toEqual([[1, 'state']])
     })
 
     it('never mixes the pipelines of the day with a backfill', async () => {
@@ -144,7 +144,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
         queued(1, { detail: 'state', priority: 'backfill', at: here.now() }),
         queued(2, ask()),
       ])
-      expect(await taken()).toEqual([[2, 'details']])
+      expect(await lease()).toEqual([[2, 'details']])
       expect((await store.enrichment.take('backfill', 10, minute)).map(({ key }) => key.pipelineId)).toEqual([1])
     })
 

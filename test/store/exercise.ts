@@ -1,6 +1,6 @@
 // What every store promises, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import { versioned } from '../../src/model/versioned.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
@@ -21,7 +21,7 @@ export function delivery(name: string | undefined, body = `{"name":"${name}"}`):
 
 function finished(pipelineId = 7): RunWork[] {
   const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 }), job(2, 'test', 'failed', { finished: 55 })]
-  return mergeWork([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
+  return mergeObservations([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
 }
 
 /** Takes the snapshot of the run's next attempt, pending for these queues. */

@@ -1,6 +1,6 @@
 // The way of a run through a store, step by step, for what is tested of it afterwards.
 import { at, day, event, instance, job, minute, rules } from '../flow/world.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { plan } from '../../src/model/settle.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
@@ -13,7 +13,7 @@ export const failed = (pipelineId = 7): Observation =>
   event('failed', { finishedAt: at(60) }, [job(1, 'build', 'failed', { started: 5, finished: 50 })], {}, pipelineId)
 
 export async function observe(store: Store, observation: Observation): Promise<void> {
-  await store.runs.transact(mergeWork([observation], 'webhook', rules))
+  await store.runs.transact(mergeObservations([observation], 'webhook', rules))
 }
 
 /** Takes the snapshot of what is due of a run; returns its chunks. */

@@ -1,5 +1,5 @@
 // A store with something in every room, for tests of the store as a whole.
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
 import { delivery } from './exercise.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
@@ -16,7 +16,7 @@ export async function fill(store: Store, runs: number): Promise<void> {
     const jobs = [job(id * 10, 'build', 'success', { started: 5, finished: 50 }, { failureReason: 'ünï\u0000code' })]
     return event('failed', { finishedAt: at(60) }, jobs, {}, id)
   })
-  await store.runs.transact(mergeWork(observations, 'webhook', rules))
+  await store.runs.transact(mergeObservations(observations, 'webhook', rules))
   await store.runs.transact(ids.map(snapshotWork))
   const kept = { reason: 'no id', body: Buffer.from([0, 1, 255]), version: '1.0.0' }
   await store.inbox.put([delivery('kept')])

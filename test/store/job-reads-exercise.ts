@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { applyAnswer } from '../../src/enrichment/apply-answers.ts'
 import { applyReading } from '../../src/enrichment/job-reading.ts'
 import { lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { snapshotAttempt, snapshotSupplements } from '../../src/model/snapshot.ts'
 import { at, event, instance, job, jobEvent, rest, rules } from '../flow/world.ts'
 import { chunkOfRun } from '../support/of-run.ts'
@@ -57,7 +57,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       here = await bench()
       store = await here.open()
       const jobs = [1, 2].map(id => job(id, `build ${id}`, 'failed', { started: 5, finished: 50 }))
-      await store.runs.transact(mergeWork([event('failed', { finishedAt: at(60) }, jobs)], 'webhook', rules))
+      await store.runs.transact(mergeObservations([event('failed', { finishedAt: at(60) }, jobs)], 'webhook', rules))
       await store.runs.transact([taking()])
     })
     afterEach(async () => {
@@ -137,7 +137,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
     it('numbers a later supplement after what was read', async () => {
       for (const read of await take()) await apply(read)
       const late = event('failed', { finishedAt: at(60) }, [job(3, 'late', 'success', { started: 6, finished: 40 })])
-      await store.runs.transact(mergeWork([late], 'webhook', rules))
+      await store.runs.transact(mergeObservations([late], 'webhook', rules))
       await store.runs.transact([supplementing(3)])
       expect(await numbers()).toEqual([
         [1, 'attempt'],
@@ -202,7 +202,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
 
       it('are read of a supplement with its chunk, and of a job that ran again with its new one only', async () => {
         const more = [job(3, 'build 3', 'failed', { started: 5, finished: 50 })]
-        await store.runs.transact(mergeWork([event('failed', { finishedAt: at(60) }, more)], 'webhook', late))
+        await store.runs.transact(mergeObservations([event('failed', { finishedAt: at(60) }, more)], 'webhook', late))
         await store.runs.transact([supplementing(3)])
         await answered({ junit: 900 }, 50, 3)
         expect(await left()).toEqual([[3, 'tests', 1, 4]])
@@ -213,7 +213,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       it('are asked about where a webhook alone reported the job', async () => {
         const asks = async (id: number): Promise<unknown> => {
           const observed = jobEvent(job(id, `late ${id}`, 'success', { started: 6, finished: 40 }))
-          await store.runs.transact(mergeWork([observed], 'webhook', { ...late, enrichDeadline: minute }))
+          await store.runs.transact(mergeObservations([observed], 'webhook', { ...late, enrichDeadline: minute }))
           return store.enrichment.take('fresh', 9, minute)
         }
         expect(await asks(9)).toMatchObject([{ key, detail: 'details' }])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { foldedName } from '../../src/store/ports/pipeline-name.ts'
-import { mostNames, PipelineNames } from '../../src/store/read-models/pipeline-names.ts'
+import { maxNames, PipelineNames } from '../../src/store/read-models/pipeline-names.ts'
 import { branchClassOf } from '../../src/model/branch-class.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
@@ -27,7 +27,7 @@ describe('the name under which a pipeline is counted', () => {
         project: { id },
         pipeline: { facts: { ...facts, name } },
       } as Chunk)
-    for (let count = 0; count < mostNames; count += 1) expect(of(word(count))).toBe(word(count))
+    for (let count = 0; count < maxNames; count += 1) expect(of(word(count))).toBe(word(count))
     expect([of('one more'), of(word(0)), of('one more', 4)]).toEqual(['', word(0), 'one more'])
   })
 })

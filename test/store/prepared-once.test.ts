@@ -3,7 +3,7 @@ import { constants, DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, vi } from 'vitest'
 import { event, at, job, rules } from '../flow/world.ts'
 import { delivery } from './exercise.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { sqliteBench } from './benches.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -17,7 +17,7 @@ async function work(store: Store, round: number): Promise<void> {
   const { token: deliveries } = await store.inbox.lease(10 + round, 1_000_000, 1_000)
   expect(deliveries).toBeDefined()
   await store.runs.transact(
-    mergeWork([event('running', {}, [job(1, 'build', 'running', { started: round })])], 'webhook', rules),
+    mergeObservations([event('running', {}, [job(1, 'build', 'running', { started: round })])], 'webhook', rules),
   )
   await store.runs.takeDue(10 + round, 1_000)
   await store.runs.dueIn()

@@ -4,7 +4,7 @@ import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { createRecentChunks } from '../../src/store/sqlite/recent-chunks.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { at, event, everything, minute, rules } from '../flow/world.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { pipelineIdOf } from '../support/of-run.ts'
 import { sqliteBench } from './benches.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
@@ -78,7 +78,7 @@ it('what is sent is what is stored, also where numbers are given again within a 
   })
   const finish = async (ids: readonly number[], message: string): Promise<void> => {
     const observed = ids.map(id => event('success', { finishedAt: at(60) }, [], { commit: { message } }, id))
-    await store.runs.transact(mergeWork(observed, 'webhook', atOnce).map(work => snapshotter.atOnce(work, [])))
+    await store.runs.transact(mergeObservations(observed, 'webhook', atOnce).map(work => snapshotter.atOnce(work, [])))
   }
   const sent = async (): Promise<number[]> => {
     const { token, items } = await store.outbox.lease(queue, 100, minute)

@@ -1,7 +1,7 @@
 // What every store promises of jobs that only a chunk has, as one function: run against each database.
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { at, day, event, everything, instance, job, jobEvent, minute, rules } from '../flow/world.ts'
 import { canonical } from '../../src/model/versioned.ts'
 import { createSnapshotter, type Snapshotter } from '../../src/processing/take-snapshots.ts'
@@ -73,7 +73,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 function works(pipelineId: number, { observations, snapshot, isWanted }: Step): RunWork[] {
   const own = { instance, pipelineId }
   const by = isWanted ? exportsAll : exportsNothing
-  const merged = mergeWork(
+  const merged = mergeObservations(
     observations.map(one => ({ ...one, key: own })),
     'webhook',
     atOnce,
@@ -115,7 +115,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     })
 
     const observe = async (one: Observation): Promise<boolean> =>
-      store.runs.transact(mergeWork([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
+      store.runs.transact(mergeObservations([one], 'webhook', atOnce).map(work => exportsAll.atOnce(work, [])))
     /** Lets it happen one by one; what the run is afterwards when nothing has to be stored. `look`: after each. */
     const happen = async (
       pipelineId: number,

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { delivery } from './exercise.ts'
 import { event, rules, t0 } from '../flow/world.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { newDatabase } from './new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -55,7 +55,7 @@ it('an SQLite file with runs that were still to be listed: they are listed', asy
   const file = path.join(folder, 'pipespan.db')
   const open = (): Store => openSqlite(file, { ...options, now: () => t0 })
   const store = open()
-  await store.runs.transact(mergeWork([event('failed', { finishedAt: t0 }, [])], 'webhook', rules))
+  await store.runs.transact(mergeObservations([event('failed', { finishedAt: t0 }, [])], 'webhook', rules))
   const search = async (by: Store): Promise<unknown> => by.views.search({ status: 'failed', text: 'main', limit: 10 })
   const before = await search(store)
   expect(before).toMatchObject({ runs: [{}] })

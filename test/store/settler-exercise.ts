@@ -1,7 +1,7 @@
 // One run of which what is stored is damaged, among others that are due: what the settler promises on every store.
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop, type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { everything, event, instance, job, at, minute, rules, second } from '../flow/world.ts'
@@ -36,7 +36,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       const reported = ids.map(id =>
         event('success', { finishedAt: at(60) }, [job(id * 10, 'build', 'success', { finished: 50 })], {}, id),
       )
-      await store.runs.transact(mergeWork(reported, 'webhook', rules))
+      await store.runs.transact(mergeObservations(reported, 'webhook', rules))
     }
 
     function settlerOn(): SettleLoop {
@@ -100,7 +100,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
         ...[canceled(10, 'parent'), newer(11, 'parent', 10, 'parent_pipeline')],
         ...[canceled(12, 'alone'), newer(13, 'other', 30)],
       ]
-      await store.runs.transact(mergeWork(reported, 'webhook', rules))
+      await store.runs.transact(mergeObservations(reported, 'webhook', rules))
       here.move(rules.settle)
       await settlerOn().drain()
       const { items } = await store.outbox.lease(exportQueue, 100, minute)

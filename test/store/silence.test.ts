@@ -12,7 +12,7 @@ import type { PutOutcome } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 /** Of what is asked while nothing comes through, and of all else: as much as a busy machine needs, ms. */
-const [hasty, patience] = [1_500, 5_000]
+const [hasty, timeoutMs] = [1_500, 5_000]
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024, onAccepted: (): void => undefined }
 
 let proxy: SilentProxy
@@ -23,7 +23,7 @@ beforeEach(async () => {
   // Its tables are made without haste.
   await (await openPostgres(url, { maxSize: 2 ** 30 })).close()
   proxy = await SilentProxy.before(url)
-  store = await openPostgres(proxy.through(url), { maxSize: 2 ** 30, patience })
+  store = await openPostgres(proxy.through(url), { maxSize: 2 ** 30, timeoutMs })
   db = await openDatabase(proxy.through(url), {})
 })
 afterEach(async () => {
@@ -72,7 +72,7 @@ describe.each(directions)('where nothing comes through %s (and %s)', (...silent)
 
 describe('deliveries that are put while a transaction hangs', () => {
   it('do not wait for it', async () => {
-    const inbox: PutBatchInbox = { ...store.inbox, abreast: 4 }
+    const inbox: PutBatchInbox = { ...store.inbox, concurrency: 4 }
     let hang = true
     const hangs = new Promise<PutOutcome[]>(() => undefined)
     const batch = createPutBatch(
@@ -84,7 +84,7 @@ describe('deliveries that are put while a transaction hangs', () => {
           return hangs
         },
       },
-      { ...group, patience },
+      { ...group, timeoutMs },
     )
     const first = batch.put(delivery('a'))
     await expect.poll(() => hang).toBe(false)
@@ -95,17 +95,17 @@ describe('deliveries that are put while a transaction hangs', () => {
 
   it.each([1, 4])(
     'all get their answer in time when it never ends, also those that wait (%i abreast)',
-    async abreast => {
+    async concurrency => {
       let puts = 0
       const batch = createPutBatch(
         {
-          abreast,
+          concurrency,
           put: async () => {
             puts += 1
             return new Promise(() => undefined)
           },
         },
-        { ...group, maxItems: 1, patience: 500 },
+        { ...group, maxItems: 1, timeoutMs: 500 },
       )
       const all = await Promise.allSettled(
         ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(async name => batch.put(delivery(name))),
@@ -113,12 +113,12 @@ describe('deliveries that are put while a transaction hangs', () => {
       for (const one of all) {
         expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
       }
-      expect(puts).toBeLessThanOrEqual(abreast)
+      expect(puts).toBeLessThanOrEqual(concurrency)
     },
   )
 
   it('are taken once more when the network is back, and not twice', async () => {
-    const batch = createPutBatch({ ...store.inbox, abreast: 4 }, group)
+    const batch = createPutBatch({ ...store.inbox, concurrency: 4 }, group)
     expect(await batch.put(delivery('a'))).toBe('accepted')
     proxy.silence('to the client')
     await expect(batch.put(delivery('b'))).rejects.toBeInstanceOf(StoreError)

@@ -1,6 +1,6 @@
 // What every store promises of running totals, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import type { Bench } from './benches.ts'
 import type { Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
@@ -25,7 +25,9 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
     beforeEach(async () => {
       here = await bench()
       store = await here.open()
-      await store.runs.transact(mergeWork([event('running', {}, [job(1, 'build', 'running')])], 'webhook', rules))
+      await store.runs.transact(
+        mergeObservations([event('running', {}, [job(1, 'build', 'running')])], 'webhook', rules),
+      )
     })
     afterEach(async () => {
       await store.close()
@@ -159,7 +161,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
     it('lose nothing when two transactions move the same series at once', async () => {
       const other = await here.open()
       for (const pipelineId of [8, 9]) {
-        await store.runs.transact(mergeWork([event('running', {}, [], {}, pipelineId)], 'webhook', rules))
+        await store.runs.transact(mergeObservations([event('running', {}, [], {}, pipelineId)], 'webhook', rules))
       }
       const from = (opened: Store, pipelineId: number) =>
         Promise.all(
@@ -181,7 +183,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
         event('success', { finishedAt: at(9) }, [], {}, 11),
         event('manual', {}, [], {}, 12),
       ]
-      await store.runs.transact(mergeWork(observed, 'webhook', rules))
+      await store.runs.transact(mergeObservations(observed, 'webhook', rules))
       const rest: RunWork = {
         key: { instance, pipelineId: 12 },
         jobs: 'all',

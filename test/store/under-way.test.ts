@@ -4,7 +4,7 @@ import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openOwnStore } from '../../src/store/open-store.ts'
 import { deliveryPositions } from '../../src/store/sqlite/deliveries/positions.ts'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { runName, runOfName, type UnderWayNote } from '../../src/store/ports/under-way.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { newDatabase } from './new-database.ts'
@@ -33,7 +33,7 @@ async function lives(engine: string): Promise<() => Promise<UnderWayNote>> {
   onTestFinished(async () => store?.close())
   const { runs } = await next()
   await runs.transact(
-    mergeWork(
+    mergeObservations(
       [1, 2, 3].map(id => event('success', {}, [], {}, id)),
       'webhook',
       rules,

@@ -1,6 +1,6 @@
 // What every store's views promise, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { at, event, everything, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/store/ports/trends.ts'
@@ -42,7 +42,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     ): Promise<void> {
       const finishedAt = seconds.finished === undefined ? {} : { finishedAt: at(seconds.finished) }
       const observed = event(status, { createdAt: at(seconds.created), ...finishedAt }, jobs, facts, id)
-      await store.runs.transact(mergeWork([observed], 'webhook', rules))
+      await store.runs.transact(mergeObservations([observed], 'webhook', rules))
     }
     async function takeSnapshot(pipelineId: number, rateOf?: RateOf): Promise<void> {
       const work: RunWork = {
@@ -147,7 +147,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         const id = index + 1
         const jobs = [job(id * 10, name, 'success', { started: 1, finished: 9 }, facts)]
         const observed = event('success', { createdAt: at(id), finishedAt: at(9) }, jobs, {}, id)
-        const work = mergeWork([observed], 'webhook', atOnce).map(one => snapshotter.atOnce(one, []))
+        const work = mergeObservations([observed], 'webhook', atOnce).map(one => snapshotter.atOnce(one, []))
         await store.runs.transact(work)
         expect(await store.views.chunks({ instance, pipelineId: id })).toHaveLength(1)
       }

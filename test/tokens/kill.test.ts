@@ -148,7 +148,7 @@ describe('a rotation of a Kubernetes Secret', () => {
       const options = { env, accountFolder, leaseMs: 300 }
       const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
       const target = createKubernetesTarget(place, { ...options, timeoutMs: 60_000, clock: systemClock })
-      const parts = world.parts({ target: { ...target, leastGraceMs: 0 } })
+      const parts = world.parts({ target: { ...target, minGraceMs: 0 } })
       const held = async () => kubernetes.value('token')
       await rotateToken(parts, usual)
       const daemon = exportSteadily(held)

@@ -153,7 +153,7 @@ describe('two rotations of a Secret at once', () => {
 
   /** Whoever holds the lease has renewed it long before it is taken for dead, on a slow machine too. */
   function quick(): Target {
-    return { ...target(systemClock, 60_000), leastGraceMs: 0 }
+    return { ...target(systemClock, 60_000), minGraceMs: 0 }
   }
 })
 

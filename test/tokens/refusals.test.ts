@@ -40,7 +40,7 @@ interface Refusal {
   readonly args: () => readonly string[]
   readonly code: number
   /** The last line on standard error. */
-  readonly says: string
+  readonly description: string
 }
 
 const refusals: readonly Refusal[] = [
@@ -49,56 +49,60 @@ const refusals: readonly Refusal[] = [
     given: () => (world.env = {}),
     args: () => ['tokens', 'list'],
     code: 2,
-    says: 'No observability instance is configured. Set PIPESPAN_OBSERVABILITY_URL and PIPESPAN_OBSERVABILITY_API_KEY.',
+    description:
+      'No observability instance is configured. Set PIPESPAN_OBSERVABILITY_URL and PIPESPAN_OBSERVABILITY_API_KEY.',
   },
   {
     why: 'there is no API key',
     given: () => (world.env.PIPESPAN_OBSERVABILITY_API_KEY = ''),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: 'There is no API key for the observability instance. Set PIPESPAN_OBSERVABILITY_API_KEY or PIPESPAN_OBSERVABILITY_API_KEY_FILE.',
+    description:
+      'There is no API key for the observability instance. Set PIPESPAN_OBSERVABILITY_API_KEY or PIPESPAN_OBSERVABILITY_API_KEY_FILE.',
   },
   {
     why: 'the API key is wrong',
     given: () => (world.env.PIPESPAN_OBSERVABILITY_API_KEY = 'a-wrong-key'),
     args: () => world.rotate(),
     code: 1,
-    says: 'Could not list the ingest tokens: the observability instance does not accept the API key (401: "invalid api key [secret]"). Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.',
+    description:
+      'Could not list the ingest tokens: the observability instance does not accept the API key (401: "invalid api key [secret]"). Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.',
   },
   {
     why: 'the role of the key does not suffice',
     given: () => (world.env.PIPESPAN_OBSERVABILITY_API_KEY = world.instance.viewerKey),
     args: () => ['tokens', 'create', '--name', 'pipespan'],
     code: 1,
-    says: 'Could not create an ingest token named "pipespan": the API key has no permission for this (403: "editor role required"). Use a key of a user with the Editor role, or of an administrator.',
+    description:
+      'Could not create an ingest token named "pipespan": the API key has no permission for this (403: "editor role required"). Use a key of a user with the Editor role, or of an administrator.',
   },
   {
     why: 'there is no such API at the address',
     given: () => (world.env.PIPESPAN_OBSERVABILITY_URL = `${world.instance.url}/elsewhere`),
     args: () => ['enforcement', 'status'],
     code: 1,
-    says: `Could not read the state of enforcement: there is no token API at this address (404: "not found"). ${checkAddress}`,
+    description: `Could not read the state of enforcement: there is no token API at this address (404: "not found"). ${checkAddress}`,
   },
   {
     why: 'a web page answers',
     given: () => world.instance.misbehaveOnce('GET', '/tokens', page),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: `Could not list the ingest tokens: a web page answered instead of the token API (200). ${checkAddress}`,
+    description: `Could not list the ingest tokens: a web page answered instead of the token API (200). ${checkAddress}`,
   },
   {
     why: 'a web page answers with an error',
     given: () => world.instance.misbehaveOnce('GET', '/tokens', { ...page, status: 404 }),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: `Could not list the ingest tokens: the answer is not from the token API (404). ${checkAddress}`,
+    description: `Could not list the ingest tokens: the answer is not from the token API (404). ${checkAddress}`,
   },
   {
     why: 'the instance redirects to a login',
     given: () => world.instance.misbehaveOnce('PUT', '/state', { ...page, status: 302 }),
     args: () => ['enforcement', 'off'],
     code: 1,
-    says: `Could not turn enforcement off: the answer is not from the token API (302). ${checkAddress}`,
+    description: `Could not turn enforcement off: the answer is not from the token API (302). ${checkAddress}`,
   },
   {
     why: 'the instance cannot answer now',
@@ -110,34 +114,37 @@ const refusals: readonly Refusal[] = [
       }),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: 'Could not list the ingest tokens: the observability instance cannot answer now (503: "starting up"). Try again later; if this persists, check the health of the instance.',
+    description:
+      'Could not list the ingest tokens: the observability instance cannot answer now (503: "starting up"). Try again later; if this persists, check the health of the instance.',
   },
   {
     why: 'there were too many requests',
     given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 429, retryAfter: '3600' }),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: 'Could not list the ingest tokens: there were too many requests (429). Try again later; if this persists, check the health of the instance.',
+    description:
+      'Could not list the ingest tokens: there were too many requests (429). Try again later; if this persists, check the health of the instance.',
   },
   {
     why: 'the answer with the new token is cut off',
     given: () => world.instance.misbehaveOnce('POST', '/tokens', 'truncated'),
     args: () => world.rotate(),
     code: 1,
-    says: `Could not create an ingest token named "pipespan": the answer is incomplete, or has no token (201). A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.`,
+    description: `Could not create an ingest token named "pipespan": the answer is incomplete, or has no token (201). A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.`,
   },
   {
     why: 'the certificate is of an unknown authority',
     given: async () => (world.env.PIPESPAN_OBSERVABILITY_URL = await startTls()),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: 'Could not list the ingest tokens: the observability instance did not answer (self-signed certificate). Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.',
+    description:
+      'Could not list the ingest tokens: the observability instance did not answer (self-signed certificate). Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.',
   },
   {
     why: 'the token to be revoked is not there',
     args: () => ['tokens', 'revoke', '7'],
     code: 1,
-    says: 'There is no valid ingest token 7. `pipespan tokens list` shows the valid ones.',
+    description: 'There is no valid ingest token 7. `pipespan tokens list` shows the valid ones.',
   },
   {
     why: 'the token to be revoked is in use',
@@ -147,14 +154,16 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['tokens', 'revoke', '101', '--force'],
     code: 5,
-    says: 'Token 101 is not revoked: it is in use, and telemetry sent with it would be refused. `pipespan tokens rotate` replaces it, then revokes it.',
+    description:
+      'Token 101 is not revoked: it is in use, and telemetry sent with it would be refused. `pipespan tokens rotate` replaces it, then revokes it.',
   },
   {
     why: 'the token to be revoked is the last valid one under enforcement',
     given: () => world.instance.add('pipespan'),
     args: () => ['tokens', 'revoke', '101', '--force'],
     code: 5,
-    says: 'Token 101 is not revoked: it is the last valid one, and enforcement is on: all telemetry would be dropped. Create another first, or run `pipespan enforcement off`.',
+    description:
+      'Token 101 is not revoked: it is the last valid one, and enforcement is on: all telemetry would be dropped. Create another first, or run `pipespan enforcement off`.',
   },
   {
     why: 'the token to be revoked is the last valid one',
@@ -164,7 +173,8 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['tokens', 'revoke', '101'],
     code: 5,
-    says: 'Token 101 is not revoked: it is the last valid one. Enforcement is off, so nothing would be dropped: repeat with --force.',
+    description:
+      'Token 101 is not revoked: it is the last valid one. Enforcement is off, so nothing would be dropped: repeat with --force.',
   },
   {
     why: 'the token to be revoked may be the one in use',
@@ -174,7 +184,8 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['tokens', 'revoke', '101'],
     code: 5,
-    says: 'Token 101 is not revoked: it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.',
+    description:
+      'Token 101 is not revoked: it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.',
   },
   {
     why: 'the store does not say whether the token to be revoked is in use',
@@ -185,14 +196,16 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['tokens', 'revoke', '102'],
     code: 5,
-    says: 'Token 102 is not revoked: it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.',
+    description:
+      'Token 102 is not revoked: it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.',
   },
   {
     why: 'enforcement would find the daemon without a token',
     given: () => (world.instance.enforced = false),
     args: () => ['enforcement', 'on'],
     code: 5,
-    says: 'Enforcement is unchanged: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.',
+    description:
+      'Enforcement is unchanged: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.',
   },
   {
     why: 'enforcement would refuse the daemon’s token',
@@ -202,7 +215,8 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['enforcement', 'on'],
     code: 5,
-    says: "Enforcement was turned on and off again at once: the OTLP endpoint does not accept the daemon's token (401). Rotate it with `pipespan tokens rotate`, or repeat with --force.",
+    description:
+      "Enforcement was turned on and off again at once: the OTLP endpoint does not accept the daemon's token (401). Rotate it with `pipespan tokens rotate`, or repeat with --force.",
   },
   {
     why: 'the endpoint does not say whether it accepts the daemon’s token',
@@ -212,14 +226,16 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['enforcement', 'on'],
     code: 5,
-    says: "Enforcement is unchanged: the OTLP endpoint does not say whether it accepts the daemon's token (the endpoint answered 503). Check the endpoint, or repeat with --force.",
+    description:
+      "Enforcement is unchanged: the OTLP endpoint does not say whether it accepts the daemon's token (the endpoint answered 503). Check the endpoint, or repeat with --force.",
   },
   {
     why: 'the folder of the target is not there',
     given: () => (world.file = path.join(world.folder, 'nowhere', 'token')),
     args: () => world.rotate(),
     code: 1,
-    says: "Could not lock $FOLDER/nowhere/token: ENOENT: no such file or directory, open '$FOLDER/nowhere/token.rotation.lock'. Create the folder first.",
+    description:
+      "Could not lock $FOLDER/nowhere/token: ENOENT: no such file or directory, open '$FOLDER/nowhere/token.rotation.lock'. Create the folder first.",
   },
   {
     why: 'the target cannot be written',
@@ -232,38 +248,43 @@ const refusals: readonly Refusal[] = [
     },
     args: () => world.rotate(),
     code: 1,
-    says: "Could not lock $FOLDER/closed/token: EACCES: permission denied, open '$FOLDER/closed/token.rotation.lock'. The user of this process must be able to read and write the file and its folder.",
+    description:
+      "Could not lock $FOLDER/closed/token: EACCES: permission denied, open '$FOLDER/closed/token.rotation.lock'. The user of this process must be able to read and write the file and its folder.",
   },
   {
     why: 'the journal is damaged',
     given: async () => writeFile(`${world.file}.rotation.json`, '{"version":'),
     args: () => world.rotate(),
     code: 1,
-    says: 'The rotation journal at $FOLDER/token.rotation.json cannot be read. It may be damaged or of a newer version: restore it, or delete it and rotate once with --adopt.',
+    description:
+      'The rotation journal at $FOLDER/token.rotation.json cannot be read. It may be damaged or of a newer version: restore it, or delete it and rotate once with --adopt.',
   },
   {
     why: 'the target is a Secret and this is no pod',
     args: () => ['tokens', 'rotate', '--name', 'pipespan', '--target', 'kubernetes:ci/ingest/token'],
     code: 1,
-    says: 'A kubernetes: target needs the service account of a pod: KUBERNETES_SERVICE_HOST is not set. Run the rotation as a Job in the cluster, with automountServiceAccountToken left on.',
+    description:
+      'A kubernetes: target needs the service account of a pod: KUBERNETES_SERVICE_HOST is not set. Run the rotation as a Job in the cluster, with automountServiceAccountToken left on.',
   },
   {
     why: 'the target is none',
     args: () => ['tokens', 'rotate', '--name', 'pipespan', '--target', 'vault:x'],
     code: 2,
-    says: "error: option '--target <target>' argument 'vault:x' is invalid. Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.",
+    description:
+      "error: option '--target <target>' argument 'vault:x' is invalid. Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.",
   },
   {
     why: 'a duration is none',
     args: () => world.rotate('--grace', 'soon'),
     code: 2,
-    says: "error: option '--grace <duration>' argument 'soon' is invalid. Write it as 30s, 10m, 2h or 7d.",
+    description: "error: option '--grace <duration>' argument 'soon' is invalid. Write it as 30s, 10m, 2h or 7d.",
   },
   {
     why: 'there is nothing of that name to do with enforcement',
     args: () => ['enforcement', 'maybe'],
     code: 2,
-    says: "error: command-argument value 'maybe' is invalid for argument 'action'. Allowed choices are status, on, off.",
+    description:
+      "error: command-argument value 'maybe' is invalid for argument 'action'. Allowed choices are status, on, off.",
   },
 ]
 
@@ -287,11 +308,14 @@ async function startTls(): Promise<string> {
 }
 
 describe('a command that cannot do what is asked says why and what to do', () => {
-  it.each(refusals)('$why: $code', async ({ given, args, code, says }) => {
+  it.each(refusals)('$why: $code', async ({ given, args, code, description }) => {
     await given?.()
     const said = await world.pipespan(...args())
     const lines = said.err.split('\n').filter(line => line !== '(see `pipespan --help`)')
-    expect({ code: said.code, says: lines.at(-1)?.replaceAll(world.folder, '$FOLDER') }).toEqual({ code, says })
+    expect({ code: said.code, description: lines.at(-1)?.replaceAll(world.folder, '$FOLDER') }).toEqual({
+      code,
+      description,
+    })
     expect(said.out).toBe('')
   })
 

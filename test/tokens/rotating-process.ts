@@ -30,7 +30,7 @@ const target =
 await rotateToken(
   {
     ...parts,
-    target: { ...target, leastGraceMs: 0 },
+    target: { ...target, minGraceMs: 0 },
     progress: point => {
       process.stdout.write(`${point}\n`)
       if (point === order.killAt) process.kill(process.pid, 'SIGKILL')

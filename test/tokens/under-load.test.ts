@@ -9,7 +9,7 @@ const rotations = isFull ? 20 : 1
 const seed = isFull ? Date.now() % 1_000_000 : 19
 /** Of a queue that has the backend's trust: so many requests may meet the revoked token. */
 const inFlight = 4
-const patience = 900_000
+const timeoutMs = 900_000
 
 /** Where a rotation is killed: when it has said so many lines, or when so many of its requests have taken effect. */
 interface Moment {
@@ -86,7 +86,7 @@ it(
     })
     process.stdout.write(`killed after: ${moments.join(', ')}\n`)
   },
-  patience,
+  timeoutMs,
 )
 
 it(
@@ -135,5 +135,5 @@ it(
     await world.settle()
     expect(instance.tokens.map(({ value: left }) => left)).toEqual([world.held])
   },
-  patience,
+  timeoutMs,
 )

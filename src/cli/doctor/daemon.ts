@@ -10,7 +10,7 @@ import { whoAnswers } from './who-answers.ts'
 import type { Config } from '../../config/options.ts'
 
 /** ms. */
-const patience = 5_000
+const timeoutMs = 5_000
 /** A push event: the daemon answers it with 200 and stores nothing. */
 const harmless = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
@@ -19,8 +19,8 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
   const scheme = config.tls.certFile === undefined ? 'http' : 'https'
   const base = localAddress(config.listen, { scheme, basePath: config.basePath })
   // The certificate is for the name the platform uses, not for this machine's own.
-  const dispatcher = new Agent({ connect: { timeout: patience, rejectUnauthorized: false } })
-  const timeouts = { dispatcher, headersTimeout: patience, bodyTimeout: patience }
+  const dispatcher = new Agent({ connect: { timeout: timeoutMs, rejectUnauthorized: false } })
+  const timeouts = { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
   try {
     const answerer = await whoAnswers(base, timeouts)
     if (answerer.is === 'nobody') {

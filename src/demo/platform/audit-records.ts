@@ -15,10 +15,10 @@ export interface SimAuditEvent {
 }
 
 /** The oldest are forgotten beyond that. */
-const mostRemembered = 20_000
-const mostPerPage = 100
+const maxRemembered = 20_000
+const maxPerPage = 100
 /** ms. The platform refuses longer time ranges for the whole instance. */
-const longestStretch = 30 * 24 * 3_600_000
+const maxRange = 30 * 24 * 3_600_000
 
 export class AuditRecords {
   readonly events: SimAuditEvent[] = []
@@ -35,7 +35,7 @@ export class AuditRecords {
 
   /** Records a random action of a random user. */
   happen(random: Random, at: number): SimAuditEvent {
-    this.events.splice(0, Math.max(0, this.events.length - mostRemembered))
+    this.events.splice(0, Math.max(0, this.events.length - maxRemembered))
     return this.record({ at, author: random.pick(users), ...random.pick(deeds)(random) })
   }
 
@@ -44,9 +44,9 @@ export class AuditRecords {
     const { searchParams: query } = url
     const from = Date.parse(query.get('created_after') ?? '')
     const to = query.has('created_before') ? Date.parse(query.get('created_before') ?? '') : Infinity
-    if (owner === undefined && to !== Infinity && to - from > longestStretch) return undefined
+    if (owner === undefined && to !== Infinity && to - from > maxRange) return undefined
     const cursor = Number(query.get('cursor') ?? Infinity)
-    const size = Math.min(mostPerPage, Number(query.get('per_page') ?? 20))
+    const size = Math.min(maxPerPage, Number(query.get('per_page') ?? 20))
     const seen = owner === undefined || this.isOwner ? this.events : []
     const rest = seen
       // To the second, both ends included.

@@ -16,7 +16,7 @@ export type RecordedStatus = string
 
 const week = 7 * 24 * 3_600_000
 /** Bytes. The platform's delivery log leaves out larger payloads. */
-const largestKept = 1024 * 1024
+const maxKept = 1024 * 1024
 
 interface HookRecord {
   readonly id: number
@@ -44,7 +44,7 @@ export class HookRecords {
       url: hook.url,
       trigger: `${delivery.kind}_hooks`,
       request_headers: headers,
-      request_data: delivery.body.length > largestKept ? { oversize: true } : (JSON.parse(delivery.body) as unknown),
+      request_data: delivery.body.length > maxKept ? { oversize: true } : (JSON.parse(delivery.body) as unknown),
       response_headers: {},
       response_body: '',
       execution_duration: 0.2,

@@ -43,7 +43,7 @@ export interface SendCounts {
 }
 
 /** The platform's timeout of 10 s. */
-const patience = 10_000
+const timeoutMs = 10_000
 
 export class WebhookSender {
   readonly #options: SendOptions
@@ -68,8 +68,8 @@ export class WebhookSender {
     this.#path = url.pathname + url.search
     this.#pool = new Pool(url.origin, {
       connections: options.concurrency ?? 10,
-      headersTimeout: patience,
-      bodyTimeout: patience,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
     })
     this.#random = new Random(options.seed ?? 1)
   }

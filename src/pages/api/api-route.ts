@@ -7,7 +7,7 @@ export interface ApiRoute {
   readonly method: 'GET' | 'POST'
   /** Below `/api`, with parameters as `:name`. */
   readonly path: string
-  readonly says: string
+  readonly description: string
   readonly params?: z.ZodObject | undefined
   readonly query?: z.ZodObject | undefined
   readonly body?: z.ZodType | undefined
@@ -18,20 +18,20 @@ export interface ApiRoute {
 
 export function get<Path extends string, Query extends z.ZodObject | undefined = undefined>(
   path: Path,
-  says: string,
+  description: string,
   { query, answer }: { readonly query?: Query; readonly answer: z.ZodType },
   handle: (asked: Ids<Path> & (Query extends z.ZodObject ? z.output<Query> : unknown)) => Promise<unknown>,
 ): ApiRoute {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const params = names.length === 0 ? undefined : z.object(Object.fromEntries(names.map(name => [name, wholeNumber])))
-  return { method: 'GET', path, says, params, query, answer, handle }
+  return { method: 'GET', path, description, params, query, answer, handle }
 }
 
 export function post<Body extends z.ZodType>(
   path: string,
-  says: string,
+  description: string,
   { body, answer }: { readonly body: Body; readonly answer: z.ZodType },
   handle: (body: z.output<Body>) => Promise<unknown>,
 ): ApiRoute {
-  return { method: 'POST', path, says, body, answer, handle }
+  return { method: 'POST', path, description, body, answer, handle }
 }

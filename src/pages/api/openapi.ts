@@ -40,10 +40,10 @@ export function openApi(routes: readonly ApiRoute[], version: string): Json {
 }
 
 function operation(route: ApiRoute, shared: Json): Json {
-  const { says, method, path, params, query, body, answer } = route
+  const { description, method, path, params, query, body, answer } = route
   return {
     operationId: `${method.toLowerCase()}${path.replace(/[/:-]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
-    summary: says,
+    summary: description,
     parameters: [...parameters('path', params, shared), ...parameters('query', query, shared)],
     ...(body === undefined
       ? {}

@@ -1,7 +1,7 @@
 // The page of changes (merge requests): times to merge, to first approval and to first pipeline; the latest changes with their pipelines.
 import { addressWith } from '../layout/address.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { card, empty, tiles, type Page, type Reader } from '../layout/frame.ts'
+import { card, empty, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import {
   changeKeys,
   changesOf,
@@ -19,30 +19,33 @@ import type { PagesSources } from '../ports.ts'
 /** Rows of each list. */
 const maxRows = 100
 
-export async function changesPage(parts: Pick<PagesSources, 'changes' | 'views'>, reader: Reader): Promise<Page> {
-  const asked = { ...askedScope(reader.query), limit: maxRows, sort: reader.query.get('sort') }
-  const shown = await changesOf(parts, asked, reader.now)
+export async function changesPage(
+  parts: Pick<PagesSources, 'changes' | 'views'>,
+  context: RequestContext,
+): Promise<Page> {
+  const asked = { ...askedScope(context.query), limit: maxRows, sort: context.query.get('sort') }
+  const shown = await changesOf(parts, asked, context.now)
   const { projects, changes, span } = shown
   return {
     title: 'Changes',
-    content: html`${await scopeHeading({ title: 'Changes', path: '/changes' }, asked, parts, reader)}
+    content: html`${await scopeHeading({ title: 'Changes', path: '/changes' }, asked, parts, context)}
     ${
       projects.length === 0
         ? card('Nothing yet', empty('No change is known: no event of a merge request was received.'))
         : html`${totals(shown)}
-          ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, projectsTable(shown, reader))}
+          ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, projectsTable(shown, context))}
           ${
             shown.days.length > 0 &&
             html`<details class="card">
               <summary>Day by day</summary>
-              ${daysTable(shown, reader)}
+              ${daysTable(shown, context)}
             </details>`
           }
           ${card(
             'Latest changes',
             changes.length === 0
               ? empty(`Nothing happened in the last ${spans[span].name}.`)
-              : changesTable(shown, reader),
+              : changesTable(shown, context),
           )}`
     }
     ${definitions}`,
@@ -66,40 +69,40 @@ function totals({ total, span }: ChangesShown): Html {
   ])
 }
 
-function projectsTable({ projects, span }: ChangesShown, reader: Reader): Html {
+function projectsTable({ projects, span }: ChangesShown, context: RequestContext): Html {
   const of = projectKeys
   const columns: Record<string, ShownColumn<ProjectChangeFigures>> = {
-    project: texts('Project', of.project, project => projectLink(project, span, reader)),
+    project: texts('Project', of.project, project => projectLink(project, span, context)),
     open: figures('Open', of.open, number),
     merged: figures('Merged', of.merged, number),
     merge: figures('Time to merge', of.merge, duration),
     approval: figures('To approval', of.approval, duration),
     pipeline: figures('To first pipeline', of.pipeline, duration),
   }
-  return sortedTable('Projects', columns, projects, reader)
+  return sortedTable('Projects', columns, projects, context)
 }
 
-function daysTable({ days }: ChangesShown, reader: Reader): Html {
+function daysTable({ days }: ChangesShown, context: RequestContext): Html {
   const columns: Record<string, ShownColumn<ChangesShown['days'][number]>> = {
     day: { head: 'Day', of: ({ at }) => at, cell: ({ at }) => utc(at).slice(0, 10) },
     merged: figures('Merged', ({ merged }) => merged, number),
     merge: figures('Time to merge', ({ timeToMerge }) => timeToMerge, duration),
   }
-  return sortedTable('Days', columns, days.toReversed(), reader)
+  return sortedTable('Days', columns, days.toReversed(), context)
 }
 
-function changesTable(shown: ChangesShown, reader: Reader): Html {
+function changesTable(shown: ChangesShown, context: RequestContext): Html {
   const of = changeKeys
   const columns: Record<string, ShownColumn<ListedChange>> = {
-    last: ages('Last', of.last, reader),
-    change: { head: 'Change', of: of.change, cell: one => name(one, shown, reader) },
+    last: ages('Last', of.last, context),
+    change: { head: 'Change', of: of.change, cell: one => name(one, shown, context) },
     state: { head: 'State', of: of.state, cell: ({ state }) => stateWords[state] },
-    branch: { head: 'Branch', of: of.branch, cell: one => branches(one, reader) },
-    first: { head: 'First pipeline', of: of.first, cell: one => pipelineOf(one, reader) },
+    branch: { head: 'Branch', of: of.branch, cell: one => branches(one, context) },
+    first: { head: 'First pipeline', of: of.first, cell: one => pipelineOf(one, context) },
     approved: figures('Approved after', of.approved, duration),
     took: figures('Merged after', of.took, duration),
   }
-  return sortedTable('Latest changes', columns, shown.changes, reader)
+  return sortedTable('Latest changes', columns, shown.changes, context)
 }
 
 const stateWords: Readonly<Record<ListedChange['state'], string>> = {
@@ -109,7 +112,7 @@ const stateWords: Readonly<Record<ListedChange['state'], string>> = {
   merged: 'merged',
 }
 
-function projectLink(project: string, span: ChangesShown['span'], { base }: Reader): Html {
+function projectLink(project: string, span: ChangesShown['span'], { base }: RequestContext): Html {
   return html`<a href="${scopeAddress(`${base}/changes`, { span, project })}">${pathText(project)}</a>`
 }
 
@@ -117,23 +120,23 @@ function projectLink(project: string, span: ChangesShown['span'], { base }: Read
 function name(
   { iid, url, title, project }: ListedChange,
   { span, project: chosen }: ChangesShown,
-  reader: Reader,
+  context: RequestContext,
 ): Html {
   return html`<span class="name"
     >${url === undefined ? `!${iid}` : html`<a href="${url}" rel="noreferrer">!${iid}</a>`}
-    ${title}${chosen === undefined && html`<br /><span class="dim">${projectLink(project, span, reader)}</span>`}</span
+    ${title}${chosen === undefined && html`<br /><span class="dim">${projectLink(project, span, context)}</span>`}</span
   >`
 }
 
 /** Links to the pipelines of its source branch. */
-function branches({ project, head, base: target }: ListedChange, { base }: Reader): Content {
+function branches({ project, head, base: target }: ListedChange, { base }: RequestContext): Content {
   if (head === undefined) return target ?? '–'
   const pipelines = addressWith(`${base}/pipelines`, { project, ref: head })
   return html`<a href="${pipelines}" title="Its pipelines">${head}</a>${target !== undefined && ` → ${target}`}`
 }
 
 /** A link to its first pipeline's page. */
-function pipelineOf({ createdAt, pipeline }: ListedChange, { base }: Reader): Content {
+function pipelineOf({ createdAt, pipeline }: ListedChange, { base }: RequestContext): Content {
   if (pipeline === undefined) return '–'
   const { projectId, id } = pipeline
   const after = createdAt === undefined ? undefined : Math.max(0, pipeline.createdAt - createdAt)

@@ -1,6 +1,6 @@
 // The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
 import { periodChoice, projectField } from '../layout/scope-heading.ts'
-import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, utc } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from '../pipelines/run-rows.ts'
@@ -30,22 +30,22 @@ export function timelinePage(
   timeline: Timeline,
   settings: TimelineSettings,
   projects: readonly string[],
-  reader: Reader,
+  context: RequestContext,
 ): Page {
   const { items, span, project } = timeline
   return {
     title: 'Timeline',
     content: html`<div class="page-head">
         <h1>Timeline</h1>
-        ${periodChoice(spanNames, span, one => timelineAddress(reader.base, timeline, { span: one, kinds: reader.query.getAll('kind') }))}
+        ${periodChoice(spanNames, span, one => timelineAddress(context.base, timeline, { span: one, kinds: context.query.getAll('kind') }))}
       </div>
-      ${filters(timeline, offered(settings), projects, reader)}
+      ${filters(timeline, offered(settings), projects, context)}
       ${card(project ?? 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
       ${card(
         'What happened',
         items.length === 0
           ? empty(`Nothing of this kind in the last ${spans[span].name}.`)
-          : itemsTable(timeline, reader),
+          : itemsTable(timeline, context),
         {
           aside: `${timeline.isCut ? 'the newest ' : ''}${counted(items.length, 'event')}`,
         },
@@ -57,14 +57,14 @@ export function timelinePage(
 const shownElsewhere = 8
 
 /** The drawing and the newest items, for other pages. */
-export function timelineCard(timeline: Timeline, reader: Reader): Html {
+export function timelineCard(timeline: Timeline, context: RequestContext): Html {
   const { items, span } = timeline
   return card(
     'What changed',
     items.length === 0
       ? empty(`No deployment, merge, release, flag or incident in the last ${spans[span].name}.`)
-      : html`${drawing(timeline)} ${itemsList(items.slice(0, shownElsewhere), reader)}`,
-    { aside: html`<a href="${timelineAddress(reader.base, timeline, {})}">Timeline</a>` },
+      : html`${drawing(timeline)} ${itemsList(items.slice(0, shownElsewhere), context)}`,
+    { aside: html`<a href="${timelineAddress(context.base, timeline, {})}">Timeline</a>` },
   )
 }
 
@@ -80,7 +80,7 @@ function filters(
   { span, project, kinds }: Timeline,
   may: readonly TimelineKind[],
   projects: readonly string[],
-  { base }: Reader,
+  { base }: RequestContext,
 ): Html {
   const isAll = kinds.length === may.length
   return html`<form
@@ -182,10 +182,10 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
   </p>`
 }
 
-function itemsTable({ items }: Pick<Timeline, 'items'>, reader: Reader): Html {
+function itemsTable({ items }: Pick<Timeline, 'items'>, context: RequestContext): Html {
   const of = timelineKeys
   const columns: Record<string, ShownColumn<TimelineItem>> = {
-    when: ages('When', of.when, reader),
+    when: ages('When', of.when, context),
     kind: { head: 'Kind', of: of.kind, cell: ({ kind }) => words[kind][0] },
     what: {
       head: 'What',
@@ -194,36 +194,36 @@ function itemsTable({ items }: Pick<Timeline, 'items'>, reader: Reader): Html {
     },
     project: texts('Project', of.project, pathText),
     by: texts('By', of.by),
-    job: { head: 'Job', of: of.job, cell: item => jobOf(item, reader) ?? '–' },
-    pipeline: { head: 'Pipeline', of: of.pipeline, cell: item => pipelineOf(item, reader) },
+    job: { head: 'Job', of: of.job, cell: item => jobOf(item, context) ?? '–' },
+    pipeline: { head: 'Pipeline', of: of.pipeline, cell: item => pipelineOf(item, context) },
   }
-  return sortedTable('What happened', columns, items, reader, 'of-timeline')
+  return sortedTable('What happened', columns, items, context, 'of-timeline')
 }
 
 /** For narrow places. */
-function itemsList(items: readonly TimelineItem[], reader: Reader): Html {
+function itemsList(items: readonly TimelineItem[], context: RequestContext): Html {
   return html`<ul class="plain-list">
     ${items.map(item => {
-      const job = jobOf(item, reader)
+      const job = jobOf(item, context)
       return html`<li class="pair">
         <span
           ><span class="${item.isBad && 'bad-text'}">${item.title}</span><br /><span class="dim"
             >${item.project !== undefined && pathText(item.project)}${item.user !== undefined && ` by ${item.user}`}${job !== undefined && html`, job ${job}`}</span
           ></span
         >
-        <span class="right dim">${since(item.at, reader.now)}</span>
+        <span class="right dim">${since(item.at, context.now)}</span>
       </li>`
     })}
   </ul>`
 }
 
 /** Undefined if the job is not known. */
-function jobOf({ projectId, pipelineId, jobId }: TimelineItem, { base }: Reader): Html | undefined {
+function jobOf({ projectId, pipelineId, jobId }: TimelineItem, { base }: RequestContext): Html | undefined {
   if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
   return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
 }
 
-function pipelineOf({ projectId, pipelineId }: TimelineItem, { base }: Reader): Content {
+function pipelineOf({ projectId, pipelineId }: TimelineItem, { base }: RequestContext): Content {
   if (projectId === undefined || pipelineId === undefined) return '–'
   return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
 }

@@ -1,6 +1,6 @@
 // What exact branches and runners cost: counted over the stored pipelines, and how much of the period these are.
 import { addressWith } from '../layout/address.ts'
-import { card, empty, type Reader } from '../layout/frame.ts'
+import { card, empty, type RequestContext } from '../layout/frame.ts'
 import { costLines, ofMost } from './cost-tables.ts'
 import { counted, percent, utc } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -9,7 +9,7 @@ import { shownCosts, type Costs } from './cost-figures.ts'
 import type { CostLine, CostSum, RunnerCostLine } from '../../store/ports/costs.ts'
 
 /** `total`: of the whole period. */
-export function retainedCard(costs: Costs, total: CostSum, reader: Reader): Html {
+export function retainedCard(costs: Costs, total: CostSum, context: RequestContext): Html {
   const { branches, runners, pipelines } = costs.retained
   const title = 'Exact branches and runners'
   if (pipelines === 0) return card(title, empty('No pipeline of this period is stored any more.'))
@@ -17,14 +17,14 @@ export function retainedCard(costs: Costs, total: CostSum, reader: Reader): Html
     const most = ofMost(costs, lines, shownCosts.retained)
     return html`<h3>${text}${most !== false && html` <span class="dim">(${most})</span>`}</h3>`
   }
-  const branch = (line: CostLine): Content => branchCell(line, costs.project === undefined, reader.base)
-  const runner = (line: RunnerCostLine): Content => runnerCell(line, costs, reader.base)
+  const branch = (line: CostLine): Content => branchCell(line, costs.project === undefined, context.base)
+  const runner = (line: RunnerCostLine): Content => runnerCell(line, costs, context.base)
   return card(
     title,
     html`<p class="dim">${aboutRetained(costs, total)}</p>
       ${heading('Branches and tags', branches)}
-      ${costLines(costs, 'Branches and tags', branches, reader, branch, 'Branch or tag')} ${heading('Runners', runners)}
-      ${costLines(costs, 'Runners', runners, reader, runner)}`,
+      ${costLines(costs, 'Branches and tags', branches, context, branch, 'Branch or tag')}
+      ${heading('Runners', runners)} ${costLines(costs, 'Runners', runners, context, runner)}`,
   )
 }
 

@@ -1,5 +1,5 @@
 // The tables of the page of costs: what each line cost, and how much of that was wasted.
-import { card, type Reader } from '../layout/frame.ts'
+import { card, type RequestContext } from '../layout/frame.ts'
 import { type Content, type Html } from '../layout/html.ts'
 import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../../store/ports/costs.ts'
 import { figure, number } from '../layout/format.ts'
@@ -17,12 +17,12 @@ export function costTable(
   costs: Costs,
   title: string,
   some: readonly CostLine[],
-  reader: Reader,
+  context: RequestContext,
   nameOf: (line: CostLine) => Content,
   most?: number,
 ): Html {
   const aside = most !== undefined && ofMost(costs, some, most)
-  return card(title, costLines(costs, title, some, reader, nameOf), { aside })
+  return card(title, costLines(costs, title, some, context, nameOf), { aside })
 }
 
 /** Says that there may be more lines than these; false if these are all. */
@@ -35,7 +35,7 @@ export function costLines<Line extends CostLine>(
   { unit }: Costs,
   title: string,
   some: readonly Line[],
-  reader: Reader,
+  context: RequestContext,
   nameOf: (line: Line) => Content,
   head = title.replace(/(?:(?<=ss)e)?s$/, ''),
 ): Html {
@@ -63,7 +63,7 @@ export function costLines<Line extends CostLine>(
       ]),
     ),
   }
-  return sortedTable(title, columns, some, reader)
+  return sortedTable(title, columns, some, context)
 }
 
 /** Minutes, as runners' time is priced. */

@@ -3,7 +3,7 @@ import { addressWith } from '../layout/address.ts'
 import { periodChoice } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
 import { amount, costLines, costTable, lostNames, minutes } from './cost-tables.ts'
-import { card, crumbs, empty, table, tiles, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { delta } from '../layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { lostPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
@@ -13,8 +13,8 @@ import { runnerTypeName } from '../../model/runner-type.ts'
 import { shownCosts, type Costs } from './cost-figures.ts'
 import { spanNames, spans, type Span } from '../layout/trend-spans.ts'
 
-export function costPage(costs: Costs, reader: Reader): Page {
-  const { base } = reader
+export function costPage(costs: Costs, context: RequestContext): Page {
+  const { base } = context
   const { project, total, span } = costs
   return {
     title: `Cost: ${project?.name ?? 'All projects'}`,
@@ -32,14 +32,14 @@ export function costPage(costs: Costs, reader: Reader): Page {
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${totals(costs, total)} ${lostCard(costs, total)}
-              ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
-              ${costTable(costs, 'Jobs', costs.jobs, reader, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
-              ${costTable(costs, 'Branch classes', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
-              ${costTable(costs, 'Runner types', costs.workers, reader, ({ name }) => workerName(name))}
-              ${retainedCard(costs, total, reader)}
+              ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
+              ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
+              ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
+              ${costTable(costs, 'Runner types', costs.workers, context, ({ name }) => workerName(name))}
+              ${retainedCard(costs, total, context)}
               <details class="card">
                 <summary>Day by day</summary>
-                ${costLines(costs, 'Days', costs.days.toReversed(), reader, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
+                ${costLines(costs, 'Days', costs.days.toReversed(), context, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
               </details>`
       }
       <p class="dim">

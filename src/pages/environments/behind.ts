@@ -2,7 +2,7 @@
 import { addressWith } from '../layout/address.ts'
 import { z } from 'zod'
 import { millis, type Shaped } from '../layout/shape.ts'
-import { card, crumbs, empty, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, shortSha, since } from '../layout/format.ts'
 import { html, safeUrl, type Content } from '../layout/html.ts'
 import { needed, NotShown } from '../layout/not-shown.ts'
@@ -71,12 +71,12 @@ export async function behindOf(
 export async function behindPage(
   parts: Pick<PagesSources, 'deployments' | 'countBehind'>,
   asked: AskedBehind,
-  reader: Reader,
+  context: RequestContext,
 ): Promise<Page | undefined> {
   const found = await behindOf(parts, asked)
   if (found === undefined) return undefined
   if (found instanceof NotShown) return notShownPage(found)
-  const { base, now } = reader
+  const { base, now } = context
   const { project, environment, revision, deployedAt, answer } = found
   const link = answer.as === 'counted' && answer.commits > 0 ? safeUrl(found.url) : undefined
   return {

@@ -1,7 +1,7 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../layout/address.ts'
 import { environmentsOf } from './environment-figures.ts'
-import { card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, shortSha, since } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { badge } from '../layout/status.ts'
@@ -20,34 +20,34 @@ const maxDeployments = 30
 
 export async function environmentsPage(
   parts: Pick<PagesSources, 'deployments' | 'incidents' | 'views' | 'countBehind'>,
-  reader: Reader,
+  context: RequestContext,
 ): Promise<Page> {
-  const asked = { ...askedScope(reader.query), limit: maxRows }
-  const found = await environmentsOf(parts, asked, reader.now)
+  const asked = { ...askedScope(context.query), limit: maxRows }
+  const found = await environmentsOf(parts, asked, context.now)
   const { environments, incidents, deployments } = found
   return {
     title: 'Environments',
-    content: html`${await scopeHeading({ title: 'Environments', path: '/environments' }, asked, parts, reader)}
+    content: html`${await scopeHeading({ title: 'Environments', path: '/environments' }, asked, parts, context)}
     ${card(
       'What is deployed',
       environments.length === 0
         ? empty(
             'No deployment is known yet: no deployment event has arrived, and no job with an environment has succeeded.',
           )
-        : deployedTable(environments, found, reader, parts.countBehind !== undefined),
+        : deployedTable(environments, found, context, parts.countBehind !== undefined),
     )}
     ${card(
       `Deployment metrics: the last ${spans[asked.span].name}`,
       environments.length === 0
         ? empty('Nothing was deployed.')
-        : html`${keysTable(environments, found, reader)} ${definitions}`,
+        : html`${keysTable(environments, found, context)} ${definitions}`,
     )}
-    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, reader)} ${aboutIncidents}`)}
+    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, context)} ${aboutIncidents}`)}
     ${card(
       'Latest deployments',
       deployments.length === 0
         ? empty(`Nothing was deployed in the last ${spans[asked.span].name}.`)
-        : deploymentsTable(deployments, found, reader),
+        : deploymentsTable(deployments, found, context),
     )}`,
   }
 }
@@ -66,7 +66,7 @@ const aboutIncidents = html`<p class="dim">
   Incidents for each deployment to production that succeeded is the other definition of a change failure rate.
 </p>`
 
-function incidentsTable(incidents: readonly IncidentSummary[], reader: Reader): Html {
+function incidentsTable(incidents: readonly IncidentSummary[], context: RequestContext): Html {
   const columns: Record<string, ShownColumn<IncidentSummary>> = {
     project: texts('Project', ({ project }) => project, pathText),
     opened: figures('Opened', ({ opened }) => opened, number),
@@ -82,17 +82,17 @@ function incidentsTable(incidents: readonly IncidentSummary[], reader: Reader): 
       ratio => ratio?.toFixed(2) ?? '–',
     ),
   }
-  return sortedTable('Incidents', columns, incidents, reader)
+  return sortedTable('Incidents', columns, incidents, context)
 }
 
 function deployedTable(
   environments: readonly EnvironmentFigures[],
   found: Environments,
-  reader: Reader,
+  context: RequestContext,
   asks: boolean,
 ): Html {
   const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
-    environment: environmentColumn(found, reader),
+    environment: environmentColumn(found, context),
     revision: {
       head: 'Revision',
       cell: ({ current }) =>
@@ -102,22 +102,22 @@ function deployedTable(
     at: {
       head: 'Since',
       of: ({ current }) => current?.finishedAt,
-      cell: ({ current }) => (current === undefined ? 'never succeeded' : since(current.finishedAt, reader.now)),
+      cell: ({ current }) => (current === undefined ? 'never succeeded' : since(current.finishedAt, context.now)),
     },
     user: texts('By', ({ current }) => current?.user),
-    job: { head: 'Job', cell: ({ current }) => (current === undefined ? '–' : jobOf(current, reader)) },
+    job: { head: 'Job', cell: ({ current }) => (current === undefined ? '–' : jobOf(current, context)) },
     ...(asks && {
       behind: {
         head: 'Behind',
-        cell: (one: EnvironmentFigures) => (one.current === undefined ? '–' : behindLink(one, reader)),
+        cell: (one: EnvironmentFigures) => (one.current === undefined ? '–' : behindLink(one, context)),
       },
     }),
   }
-  return sortedTable('What is deployed', columns, environments, reader)
+  return sortedTable('What is deployed', columns, environments, context)
 }
 
 /** A link, because the answer needs a request to the platform. */
-function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: Reader): Html {
+function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: RequestContext): Html {
   return html`<a
     href="${addressWith(`${base}/environments/behind/${projectId}`, { environment, instance })}"
     title="Asks the platform"
@@ -126,9 +126,9 @@ function behindLink({ instance, projectId, project, environment }: EnvironmentFi
   >`
 }
 
-function keysTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
+function keysTable(environments: readonly EnvironmentFigures[], found: Environments, context: RequestContext): Html {
   const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
-    environment: environmentColumn(found, reader),
+    environment: environmentColumn(found, context),
     deployments: figures('Deployments', ({ keys }) => keys.deployments, number),
     day: figures(
       'Per day',
@@ -147,18 +147,22 @@ function keysTable(environments: readonly EnvironmentFigures[], found: Environme
     },
     recovery: figures('Recovery', ({ keys }) => keys.recovery, duration),
   }
-  return sortedTable('Deployment metrics', columns, environments, reader)
+  return sortedTable('Deployment metrics', columns, environments, context)
 }
 
-function deploymentsTable(deployments: readonly ListedDeployment[], found: Environments, reader: Reader): Html {
+function deploymentsTable(
+  deployments: readonly ListedDeployment[],
+  found: Environments,
+  context: RequestContext,
+): Html {
   const tookOf = ({ startedAt, finishedAt }: ListedDeployment): number | undefined =>
     startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt
   const columns: Record<string, ShownColumn<ListedDeployment>> = {
-    at: ages('When', ({ at }) => at, reader),
+    at: ages('When', ({ at }) => at, context),
     environment: {
       head: 'Environment',
       of: ({ environment }) => environment,
-      cell: one => place({ ...one, environment: one.environment ?? '' }, found, reader),
+      cell: one => place({ ...one, environment: one.environment ?? '' }, found, context),
     },
     status: {
       head: 'Status',
@@ -172,22 +176,22 @@ function deploymentsTable(deployments: readonly ListedDeployment[], found: Envir
     },
     user: texts('By', ({ user }) => user),
     took: figures('Took', tookOf, duration),
-    job: { head: 'Job', cell: one => jobOf(one, reader) },
+    job: { head: 'Job', cell: one => jobOf(one, context) },
   }
   const shown = deployments.slice(0, maxDeployments)
-  return html`${sortedTable('Latest deployments', columns, shown, reader)}
+  return html`${sortedTable('Latest deployments', columns, shown, context)}
   ${deployments.length > shown.length && html`<p class="dim">The newest ${shown.length}.</p>`}`
 }
 
-function environmentColumn(found: Environments, reader: Reader): ShownColumn<EnvironmentFigures> {
-  return { head: 'Environment', of: ({ environment }) => environment, cell: one => place(one, found, reader) }
+function environmentColumn(found: Environments, context: RequestContext): ShownColumn<EnvironmentFigures> {
+  return { head: 'Environment', of: ({ environment }) => environment, cell: one => place(one, found, context) }
 }
 
 /** The environment, with its project if all projects are shown. */
 function place(
   { environment, tier, project }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'project'>,
   { span, project: chosen }: Environments,
-  { base }: Reader,
+  { base }: RequestContext,
 ): Html {
   return html`<span class="name"
     >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
@@ -200,7 +204,7 @@ function place(
 }
 
 /** A link to the page of its job. */
-function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: Reader): Content {
+function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: RequestContext): Content {
   if (jobId === undefined || pipelineId === undefined) return '–'
   return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
 }

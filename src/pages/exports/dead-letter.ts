@@ -1,5 +1,5 @@
 // The page of a dead letter: the backend's answer, and what was refused.
-import { card, crumbs, facts, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
 import { html, type Html } from '../layout/html.ts'
 import { deadLetterDetail } from './dead-letter-detail.ts'
 import { pipelineAddress } from '../pipelines/run-rows.ts'
@@ -13,7 +13,7 @@ const whole = 3
 export async function deadLetterPage(
   parts: PagesSources,
   id: number,
-  { base, now }: Reader,
+  { base, now }: RequestContext,
 ): Promise<Page | undefined> {
   const found = await deadLetterDetail(parts, id)
   if (found === undefined) return undefined

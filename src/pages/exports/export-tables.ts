@@ -1,6 +1,6 @@
 // The tables of the page of exports: the backlog and the dead letters.
 import { duration, number, since, time } from '../layout/format.ts'
-import { empty, type Reader } from '../layout/frame.ts'
+import { empty, type RequestContext } from '../layout/frame.ts'
 import { html, type Content } from '../layout/html.ts'
 import { queueBadge } from '../overview/overview.ts'
 import { figures, sortedTable, type Keys } from '../layout/sorting.ts'
@@ -19,9 +19,9 @@ export const queueKeys = {
   error: ({ lastError }) => lastError?.message,
 } satisfies Keys<ExportQueueStatus>
 
-export function queuesTable(queues: readonly ExportQueueStatus[], reader: Reader): Content {
+export function queuesTable(queues: readonly ExportQueueStatus[], context: RequestContext): Content {
   if (queues.length === 0) return empty('No destination is configured.')
-  const { now } = reader
+  const { now } = context
   const of = queueKeys
   return sortedTable<ExportQueueStatus>(
     'Backlog of each destination and signal',
@@ -44,7 +44,7 @@ export function queuesTable(queues: readonly ExportQueueStatus[], reader: Reader
       error: { head: 'Last error', of: of.error, cell: queue => lastError(queue, now) },
     },
     queues,
-    reader,
+    context,
   )
 }
 
@@ -69,9 +69,9 @@ export const deadLetterKeys = {
   error: ({ status, error }) => `${status}: ${error}`,
 } satisfies Keys<DeadLetter>
 
-export function deadTable(letters: readonly DeadLetter[], reader: Reader): Content {
+export function deadTable(letters: readonly DeadLetter[], context: RequestContext): Content {
   if (letters.length === 0) return empty('No backend has permanently refused an export.')
-  const { base, now } = reader
+  const { base, now } = context
   const of = deadLetterKeys
   return sortedTable<DeadLetter>(
     'Dead letters',
@@ -92,7 +92,7 @@ export function deadTable(letters: readonly DeadLetter[], reader: Reader): Conte
       actions: { head: '', cell: letter => actions(letter, base) },
     },
     letters,
-    reader,
+    context,
   )
 }
 

@@ -1,6 +1,6 @@
 // The page of exports: what is pending for each destination, dead letters with the reasons, and their actions.
 import { z } from 'zod'
-import { card, region, type Page, type Reader } from '../layout/frame.ts'
+import { card, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, number } from '../layout/format.ts'
 import { deadLetterKeys, deadTable, queueKeys, queuesTable } from './export-tables.ts'
 import { html, type Html } from '../layout/html.ts'
@@ -26,8 +26,8 @@ export async function exportsView(parts: PagesSources, sort?: string | null): Pr
   return { queues: ordered(queueKeys, queues, sort), deadLetters: ordered(deadLetterKeys, deadLetters, sort) }
 }
 
-export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader): Page {
-  const { base, query } = reader
+export function exportsPage({ queues, deadLetters }: ExportsView, context: RequestContext): Page {
+  const { base, query } = context
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   return {
     title: 'Exports',
@@ -35,10 +35,10 @@ export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader
     content: html`
       <h1>Exports and dead letters</h1>
       ${outcome(query)}
-      ${region('queues', card('Backlog', queuesTable(queues, withoutOutcome(reader)), { aside: tryNowForm(queues, reader) }))}
+      ${region('queues', card('Backlog', queuesTable(queues, withoutOutcome(context)), { aside: tryNowForm(queues, context) }))}
       ${region(
         'dead',
-        card('Dead letters', deadTable(deadLetters, withoutOutcome(reader)), {
+        card('Dead letters', deadTable(deadLetters, withoutOutcome(context)), {
           aside:
             deadLetters.length > 0 &&
             html`<span class="buttons"
@@ -67,16 +67,16 @@ export function actionOf(values: URLSearchParams): Action | undefined {
   return Number.isSafeInteger(id) && id > 0 ? { verb, which: [id] } : undefined
 }
 
-export function confirmPage({ verb, which }: Action, { base, form }: Reader): Page {
+export function confirmPage({ verb, which }: Action, { base, form }: RequestContext): Page {
   const what = which === 'all' ? 'all dead letters' : `dead letter ${which.join(', ')}`
-  const says =
+  const description =
     verb === 'retry'
       ? 'They become pending again and are sent unchanged. If nothing has changed at the backend, they will be refused again.'
       : 'Their data never reaches the backend. This cannot be undone.'
   return {
     title: verb === 'retry' ? 'Send again?' : 'Drop?',
     content: html`<h1>${verb === 'retry' ? `Send ${what} again?` : `Drop ${what}?`}</h1>
-      <p>${says}</p>
+      <p>${description}</p>
       <form method="post" action="${base}/exports/do" class="buttons">
         <input type="hidden" name="form" value="${form}" />
         <input type="hidden" name="do" value="${verb}" />
@@ -97,10 +97,10 @@ export async function perform({ outbox: exports, onRetried }: PagesSources, { ve
 }
 
 /** Links that sort a table leave out the outcome of the last action. */
-function withoutOutcome(reader: Reader): Reader {
-  const query = new URLSearchParams(reader.query)
+function withoutOutcome(context: RequestContext): RequestContext {
+  const query = new URLSearchParams(context.query)
   for (const name of ['done', 'count', 'probes']) query.delete(name)
-  return { ...reader, query }
+  return { ...context, query }
 }
 
 function outcome(query: URLSearchParams): Html | false {

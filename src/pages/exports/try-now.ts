@@ -2,7 +2,7 @@
 import { counted } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import type { ExportQueueStatus } from './queue-shape.ts'
-import type { Reader } from '../layout/frame.ts'
+import type { RequestContext } from '../layout/frame.ts'
 
 /** Whether something waits for its next try: exports, or an open circuit breaker. */
 function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean {
@@ -11,7 +11,7 @@ function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean 
 }
 
 /** The button; empty if nothing waits. */
-export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form }: Reader): Content {
+export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form }: RequestContext): Content {
   if (!queues.some(waits)) return ''
   return html`<form method="post" action="${base}/exports/do">
     <input type="hidden" name="form" value="${form}" />

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Shaped } from '../layout/shape.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { counted, duration, shortSha, time } from '../layout/format.ts'
-import { empty, type Reader } from '../layout/frame.ts'
+import { empty, type RequestContext } from '../layout/frame.ts'
 import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
 import { figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
@@ -62,7 +62,7 @@ export function historyTable(
   { runs, pipelines }: JobHistory,
   here: JobCard,
   { projectId }: Pick<RunCard, 'projectId'>,
-  reader: Reader,
+  context: RequestContext,
 ): Content {
   if (runs.length === 0) return empty(`No run in the last ${counted(pipelines, 'pipeline')} of its project.`)
   const columns: Record<string, ShownColumn<PastRun>> = {
@@ -77,14 +77,14 @@ export function historyTable(
       cell: ({ job, pipelineId }) =>
         job.id === here.id
           ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
-          : html`<a href="${jobAddress(reader.base, { projectId, pipelineId }, job.id, reader)}">#${job.id}</a>`,
+          : html`<a href="${jobAddress(context.base, { projectId, pipelineId }, job.id, context)}">#${job.id}</a>`,
     },
     ran: figures('Ran', ({ job }) => took(job), duration),
     queued: figures('Queued', ({ job }) => job.queuedMs, duration),
     started: {
       head: 'Started',
       of: ({ job }) => job.startedAt ?? job.createdAt,
-      cell: ({ job }) => time(job.startedAt ?? job.createdAt, reader.now),
+      cell: ({ job }) => time(job.startedAt ?? job.createdAt, context.now),
     },
     ref: {
       head: 'Branch and commit',
@@ -96,7 +96,7 @@ export function historyTable(
     },
     runner: runnerColumn(({ job }) => job),
   }
-  return html`${sortedTable('Recent runs', columns, runs, reader)}
+  return html`${sortedTable('Recent runs', columns, runs, context)}
     <p class="dim">Searched in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
 }
 

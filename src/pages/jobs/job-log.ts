@@ -1,5 +1,5 @@
 // The page of a job's log.
-import { card, crumbs, empty, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { jobLogOf, maxFindLength, type LogSources } from './job-log-detail.ts'
@@ -15,25 +15,25 @@ export async function jobLogPage(
   sources: LogSources,
   settings: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
-  reader: Reader,
+  context: RequestContext,
 ): Promise<Page | undefined> {
   const log = await jobLogOf(sources, settings, asked)
   if (log === undefined) return undefined
   if (log instanceof NotShown) return notShownPage(log)
   const { pipeline, job, read } = log
-  const find = (reader.query.get('find') ?? '').trim().slice(0, maxFindLength)
+  const find = (context.query.get('find') ?? '').trim().slice(0, maxFindLength)
   return {
     title: `Log of ${job.name} #${job.id}`,
-    content: html`${heading(pipeline, job, reader)}
-    ${card('Log', logContent(read, find, job, reader), { aside: 'Redacted; fetched from the platform, not stored' })}`,
+    content: html`${heading(pipeline, job, context)}
+    ${card('Log', logContent(read, find, job, context), { aside: 'Redacted; fetched from the platform, not stored' })}`,
   }
 }
 
-function heading(pipeline: RunCard, job: JobCard, reader: Reader): Html {
-  const { base } = reader
+function heading(pipeline: RunCard, job: JobCard, context: RequestContext): Html {
+  const { base } = context
   const url = safeUrl(job.url)
-  const its = html`<a href="${jobAddress(base, pipeline, job.id, reader)}">${job.name} #${job.id}</a>`
-  return html`${crumbs(html`<a href="${base}/pipelines">Pipelines</a>`, pipelineLink(pipeline, reader), its)}
+  const its = html`<a href="${jobAddress(base, pipeline, job.id, context)}">${job.name} #${job.id}</a>`
+  return html`${crumbs(html`<a href="${base}/pipelines">Pipelines</a>`, pipelineLink(pipeline, context), its)}
     <div class="page-head">
       <h1>Log of ${job.name}</h1>
       <span class="buttons head-links">
@@ -42,7 +42,7 @@ function heading(pipeline: RunCard, job: JobCard, reader: Reader): Html {
     </div>`
 }
 
-function logContent(read: ReadLog, find: string, { status }: JobCard, reader: Reader): Content {
+function logContent(read: ReadLog, find: string, { status }: JobCard, context: RequestContext): Content {
   if (read.as === 'refused') return empty(`${read.what} ${read.remedy}`)
   if (read.as === 'traced') {
     return empty(
@@ -50,7 +50,7 @@ function logContent(read: ReadLog, find: string, { status }: JobCard, reader: Re
     )
   }
   if (read.lines.length === 0) return empty('The log is empty.')
-  const instance = reader.query.get('instance')
+  const instance = context.query.get('instance')
   return html`<form class="filters of-one" method="get" role="search" aria-label="Search in this log">
       ${instance !== null && html`<input type="hidden" name="instance" value="${instance}" />`}
       <label>Search in this log<input type="search" name="find" value="${find}" maxlength="${maxFindLength}" /></label>

@@ -112,6 +112,8 @@ function failedTest(
 }
 
 /** On one line of the template, as line breaks within `pre` would be shown. */
-function printed(text: Content, says: string): Html {
-  return html`<div class="scroll printed" tabindex="0" role="region" aria-label="${says}"><pre>${text}</pre></div>`
+function printed(text: Content, description: string): Html {
+  return html`<div class="scroll printed" tabindex="0" role="region" aria-label="${description}">
+    <pre>${text}</pre>
+  </div>`
 }

@@ -21,7 +21,7 @@ export function sectionsContent(
   }
   const rows = [own, ...sectionRows(sections, place)]
   const to = Math.max(sections.end, sections.start + 1)
-  return html`${waterfallDrawing({ rows, from: sections.start, to }, { says: 'The job and its sections over time' })}
+  return html`${waterfallDrawing({ rows, from: sections.start, to }, { description: 'The job and its sections over time' })}
   ${aboutSections(sections).map(text => html`<p class="dim">${text}</p>`)}`
 }
 

@@ -3,7 +3,7 @@ import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, days, minRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
-import { card, crumbs, facts, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, percent, time, number } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
 import { hasLog } from './job-log-detail.ts'
@@ -22,19 +22,19 @@ interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<Pages
   readonly showsLog: boolean
 }
 
-export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Reader): Page {
+export function jobPage(detail: JobDetail, settings: JobPageSettings, context: RequestContext): Page {
   const { pipeline, job, usual, history, sections, spans, tests } = detail
-  const { base } = reader
+  const { base } = context
   const isOver = isFinished(job.status)
-  const tookMs = tookOf(detail, reader)
+  const tookMs = tookOf(detail, context)
   const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${duration(usual.queueP50)}.`
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
     hasWaterfall: sections !== undefined,
     content: html`
-      ${crumbs(...projectCrumbs(pipeline, reader), pipelineLink(pipeline, reader))}
-      <section id="head" data-region>${heading(detail, tookMs, settings.showsLog, reader)}</section>
+      ${crumbs(...projectCrumbs(pipeline, context), pipelineLink(pipeline, context))}
+      <section id="head" data-region>${heading(detail, tookMs, settings.showsLog, context)}</section>
       <section id="failure" data-region>${whyItFailed(detail)}</section>
       <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
       <section id="sections" data-region>
@@ -48,7 +48,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
         })}
       </section>
       <section id="history" data-region>
-        ${card('Recent runs', historyTable(history, job, pipeline, reader), {
+        ${card('Recent runs', historyTable(history, job, pipeline, context), {
           aside: html`<a href="${addressWith(`${base}/trends`, { project: pipeline.projectId, job: job.name })}"
             >Over time</a
           >`,
@@ -65,7 +65,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
 }
 
 /** In ms; undefined if it never started. */
-function tookOf({ job, pipeline }: JobDetail, { now }: Reader): number | undefined {
+function tookOf({ job, pipeline }: JobDetail, { now }: RequestContext): number | undefined {
   const { startedAt, finishedAt, status } = job
   if (startedAt === undefined) return undefined
   if (finishedAt !== undefined) return Math.max(0, finishedAt - startedAt)
@@ -82,9 +82,9 @@ function heading(
   { job, about, pipeline, usual }: JobDetail,
   tookMs: number | undefined,
   showsLog: boolean,
-  reader: Reader,
+  context: RequestContext,
 ): Html {
-  const { now, base } = reader
+  const { now, base } = context
   const url = safeUrl(job.url)
   const { cost, tags = [], slackMs } = about
   const runner = [job.runner, about.runnerType && runnerTypeName(about.runnerType)].filter(Boolean).join(', ')
@@ -94,7 +94,7 @@ function heading(
       ${job.retried && html`<span class="tag">retried</span>`}
       ${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}
       <span class="buttons head-links">
-        ${showsLog && hasLog(job) && html`<a class="button" href="${logAddress(base, pipeline, job.id, reader)}">Show its log</a>`}
+        ${showsLog && hasLog(job) && html`<a class="button" href="${logAddress(base, pipeline, job.id, context)}">Show its log</a>`}
         ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
       </span>
     </div>

@@ -63,14 +63,14 @@ export function foundLines(lines: readonly LogLine[], find: string): Content {
 }
 
 /** On one line of the template, as line breaks within `pre` would be shown. */
-function printed(lines: readonly LogLine[], says: string): Html {
+function printed(lines: readonly LogLine[], description: string): Html {
   const content = lines.map(({ number: at, runs }) => [
     html`<span class="log-number">${String(at).padStart(6)}</span>`,
     ' ',
     runs.map(runContent),
     '\n',
   ])
-  return html`<div class="scroll printed log" tabindex="0" role="region" aria-label="${says}">
+  return html`<div class="scroll printed log" tabindex="0" role="region" aria-label="${description}">
     <pre>${content}</pre>
   </div>`
 }

@@ -55,8 +55,8 @@ export function since(at: Millis | undefined, now: Millis): Html {
 }
 
 /** A number, a duration or the like, as it stands in tables. `says`: its tooltip. */
-export function figure(content: Content, says?: string): Html {
-  return html`<span class="figure" ${says !== undefined && html` title="${says}"`}>${content}</span>`
+export function figure(content: Content, description?: string): Html {
+  return html`<span class="figure" ${description !== undefined && html` title="${description}"`}>${content}</span>`
 }
 
 /** A text of others, which may be long: it is broken anywhere. */

@@ -6,7 +6,7 @@ import { version } from '../../lib/version.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** What a page knows about the request. */
-export interface Reader {
+export interface RequestContext {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */
   readonly base: string
   /** Path and query below the base. */
@@ -70,8 +70,8 @@ function assetUrl(base: string, name: keyof typeof assets): string {
   return `${base}/assets/${name}?v=${assets[name]?.version ?? ''}`
 }
 
-export function document(page: Page, reader: Reader): string {
-  const { base, address } = reader
+export function document(page: Page, context: RequestContext): string {
+  const { base, address } = context
   const path = address.split('?', 1)[0] ?? '/'
   return html`<!doctype html>
     <html lang="en">
@@ -92,16 +92,16 @@ export function document(page: Page, reader: Reader): string {
             <a class="brand" href="${base}/">${logo}<span>Pipespan</span></a>
             <nav aria-label="Pages">
               ${sections
-                .filter(([to]) => to !== '/audit' || reader.audit === true)
+                .filter(([to]) => to !== '/audit' || context.audit === true)
                 .map(([to, name]) => {
                   const here = to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)
                   return html`<a href="${base}${to}" ${here ? html` aria-current="page"` : ''}>${name}</a>`
                 })}
             </nav>
             ${
-              reader.session &&
+              context.session &&
               html`<form class="logout" method="post" action="${base}/logout">
-                <input type="hidden" name="form" value="${reader.form}" /><button class="plain">Log out</button>
+                <input type="hidden" name="form" value="${context.form}" /><button class="plain">Log out</button>
               </form>`
             }
           </div>

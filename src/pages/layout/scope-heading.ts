@@ -1,6 +1,6 @@
 // The heading of pages with figures: a choice of the period and of the project.
 import { addressWith, given } from './address.ts'
-import { alternatives, type Reader } from './frame.ts'
+import { alternatives, type RequestContext } from './frame.ts'
 import { html, type Content, type Html } from './html.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
@@ -53,7 +53,7 @@ export async function scopeHeading(
   { title, path, names = spanNames, aside = '' }: Heading,
   { span, project }: Scope,
   { views }: Pick<PagesSources, 'views'>,
-  { base }: Reader,
+  { base }: RequestContext,
 ): Promise<Html> {
   const projects = await views.projects(maxProjects)
   const here = base + path

@@ -1,6 +1,6 @@
 // Sortable tables without a script: the heads of columns link to the same page in another order.
 import { figure, since } from './format.ts'
-import { table, type Reader, type SortHead } from './frame.ts'
+import { table, type RequestContext, type SortHead } from './frame.ts'
 import type { Content, Html } from './html.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -135,7 +135,7 @@ export function cellsOf<Row>(columns: Readonly<Record<string, ShownColumn<Row>>>
 }
 
 /** The part of the reader that tables need. */
-export type TableReader = Pick<Reader, 'base' | 'address' | 'query' | 'now'>
+export type TableReader = Pick<RequestContext, 'base' | 'address' | 'query' | 'now'>
 
 /**
  * A table sorted by `sort` in the page's address. If several tables of a page have that column, all of them are.
@@ -145,13 +145,13 @@ export function sortedTable<Row>(
   label: string,
   columns: Readonly<Record<string, ShownColumn<Row>>>,
   rows: readonly Row[],
-  reader: Pick<TableReader, 'base' | 'address' | 'query'>,
+  context: Pick<TableReader, 'base' | 'address' | 'query'>,
   css = '',
 ): Html {
   const id = `by-${label.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`
   const { heads, rows: sorted } = sorting(columns, rows, {
-    sort: reader.query.get('sort'),
-    href: sort => `${sortAddress(reader, sort)}#${id}`,
+    sort: context.query.get('sort'),
+    href: sort => `${sortAddress(context, sort)}#${id}`,
   })
   return table(label, heads, sorted.map(cellsOf(columns)), { css, id })
 }

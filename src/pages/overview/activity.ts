@@ -2,7 +2,7 @@
 import { counted, duration, since } from '../layout/format.ts'
 import { badge, toneOf, wordOf } from '../layout/status.ts'
 import { beside } from '../pipelines/usual.ts'
-import { empty, type Reader } from '../layout/frame.ts'
+import { empty, type RequestContext } from '../layout/frame.ts'
 import { html, type Html } from '../layout/html.ts'
 import { isFinished } from '../../model/status.ts'
 import { pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
@@ -20,14 +20,14 @@ export const activeStatuses = [
   'created',
 ] as const
 
-export function activityOf(cards: readonly ListedRun[], reader: Reader): Html {
+export function activityOf(cards: readonly ListedRun[], context: RequestContext): Html {
   if (cards.length === 0) return empty('No pipeline runs at this moment.')
   return html`<ul class="runs">
-    ${cards.map(card => activity(card, reader))}
+    ${cards.map(card => activity(card, context))}
   </ul>`
 }
 
-function activity(card: ListedRun, { base, now }: Reader): Html {
+function activity(card: ListedRun, { base, now }: RequestContext): Html {
   const jobs = card.jobs.filter(job => !job.retried)
   const running = jobs.filter(job => job.status === 'running').map(job => job.name)
   const done = jobs.filter(job => isFinished(job.status)).length

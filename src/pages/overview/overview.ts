@@ -2,7 +2,7 @@
 import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
-import { card, empty, region, type Page, type Reader } from '../layout/frame.ts'
+import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { hooksOff } from '../sources/api-clients.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
@@ -55,18 +55,18 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
 }
 
 /** `timeline`: that of the last day. */
-export function overviewPage(overview: Overview, timeline: Timeline, reader: Reader): Page {
+export function overviewPage(overview: Overview, timeline: Timeline, context: RequestContext): Page {
   const { running, active, silent, silentCount, finished, notices } = overview
-  const { base, now } = reader
+  const { base, now } = context
   return {
     title: 'Overview',
     live: true,
     content: html`
       <h1 class="visually-hidden">Overview</h1>
-      ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, reader))}
+      ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, context))}
       <div class="columns">
         <div>
-          ${region('running', card('Running now', activityOf(running, reader), { aside: active > 0 && html`<a href="${base}/pipelines?status=running">${activeWords(running.length, active, 'newest')}</a>` }))}
+          ${region('running', card('Running now', activityOf(running, context), { aside: active > 0 && html`<a href="${base}/pipelines?status=running">${activeWords(running.length, active, 'newest')}</a>` }))}
           ${region(
             'silent',
             silent.length > 0 &&
@@ -76,33 +76,33 @@ export function overviewPage(overview: Overview, timeline: Timeline, reader: Rea
                     Running as far as is known, but without an event for an hour or more. They may have ended: with a
                     platform token, Pipespan looks them up.
                   </p>
-                  ${activityOf(silent, reader)}`,
+                  ${activityOf(silent, context)}`,
                 { aside: activeWords(silent.length, silentCount, 'longest without events') },
               ),
           )}
-          ${region('regressions', worseCard(overview, reader))}
+          ${region('regressions', worseCard(overview, context))}
           ${region(
             'finished',
-            card('Last finished', runRows(finished, reader, 'No pipeline has finished yet.'), {
+            card('Last finished', runRows(finished, context, 'No pipeline has finished yet.'), {
               aside: html`<a href="${base}/pipelines">All pipelines</a>`,
             }),
           )}
         </div>
         <div>
-          ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<span class="buttons">${tryNowForm(overview.queues, reader)}</span> <a href="${base}/exports">Exports</a>` }))}
+          ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<span class="buttons">${tryNowForm(overview.queues, context)}</span> <a href="${base}/exports">Exports</a>` }))}
           ${region('sources', card('Sources', sources(overview, now), { aside: html`<a href="${base}/sources">Sources</a>` }))}
-          ${region('timeline', timelineCard(timeline, reader))}
+          ${region('timeline', timelineCard(timeline, context))}
         </div>
       </div>
     `,
   }
 }
 
-function worseCard({ regressions, regressionCount }: Overview, reader: Reader): Content {
+function worseCard({ regressions, regressionCount }: Overview, context: RequestContext): Content {
   if (regressionCount === 0) return ''
   const all = regressionCount > regressions.length ? `All ${number(regressionCount)}, and try a rule` : 'Try a rule'
-  return card('Regressions', regressionRows(regressions, reader), {
-    aside: html`<a href="${reader.base}/trends/regressions">${all}</a>`,
+  return card('Regressions', regressionRows(regressions, context), {
+    aside: html`<a href="${context.base}/trends/regressions">${all}</a>`,
   })
 }
 
@@ -132,7 +132,10 @@ function withCode(text: string): Content {
 }
 
 /** Five stations, from left to right or from top to bottom. Each links to what it counts. */
-function flowPicture({ flow, lastHour, inbox, queues, active, silentCount }: Overview, { base, now }: Reader): Html {
+function flowPicture(
+  { flow, lastHour, inbox, queues, active, silentCount }: Overview,
+  { base, now }: RequestContext,
+): Html {
   const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
   const oldest = queues.flatMap(queue => queue.oldest ?? [])
   const names = [...new Set(queues.map(queue => queue.destination))]
@@ -164,10 +167,10 @@ function flowPicture({ flow, lastHour, inbox, queues, active, silentCount }: Ove
   </ol>`
 }
 
-function station(name: string, figure: Content, says: readonly Content[]): Html {
+function station(name: string, figure: Content, description: readonly Content[]): Html {
   return html`<li class="station">
     <span class="station-name">${name}</span><span class="station-figure">${figure}</span>
-    ${says.map(text => text !== false && html`<span class="station-says">${text}</span>`)}
+    ${description.map(text => text !== false && html`<span class="station-says">${text}</span>`)}
   </li>`
 }
 

@@ -3,7 +3,7 @@ import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 import { badge, wordOf } from '../layout/status.ts'
-import { alternatives, card, crumbs, empty, table, type Page, type Reader } from '../layout/frame.ts'
+import { alternatives, card, crumbs, empty, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { compareAddress, jobAddress, pipelineAddress, pipelineLink, pipelineTitle, projectCrumbs } from './run-rows.ts'
 import { counted, duration, figure, number, shortSha, time, title } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
@@ -21,20 +21,20 @@ const maxParts = 8
 /** Rows of the table of jobs. */
 const maxJobs = 1_000
 
-export function comparePage(compared: ComparedRuns, misread: string | undefined, reader: Reader): Page {
+export function comparePage(compared: ComparedRuns, misread: string | undefined, context: RequestContext): Page {
   const { pipeline, other, usual, comparison } = compared
   const against = other === undefined ? (usual === undefined ? undefined : 'its usual') : `#${other.pipelineId}`
   return {
     title: `#${pipeline.pipelineId} against ${against ?? 'another run'}`,
     hasWaterfall: other !== undefined,
     content: html`
-      ${crumbs(...projectCrumbs(pipeline, reader), pipelineLink(pipeline, reader))}
+      ${crumbs(...projectCrumbs(pipeline, context), pipelineLink(pipeline, context))}
       <div class="page-head">
         <h1>#${pipeline.pipelineId} against ${against ?? 'another run'}</h1>
-        ${compareChoice(pipeline, compared.with, reader)}
+        ${compareChoice(pipeline, compared.with, context)}
       </div>
       ${misread !== undefined && html`<p class="notice hint" role="status">${misread}</p>`}
-      ${comparison === undefined ? card('Nothing to compare with', empty(whyNone(compared))) : found(compared, comparison, reader)}
+      ${comparison === undefined ? card('Nothing to compare with', empty(whyNone(compared))) : found(compared, comparison, context)}
     `,
   }
 }
@@ -46,10 +46,10 @@ const choices = [
 ] as const
 
 /** Links to comparisons of a pipeline. `chosen`: the one that this page shows. */
-export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, reader: Reader): Html {
+export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefined, context: RequestContext): Html {
   return alternatives(
     'Compare with',
-    choices.map(([name, text]) => [text, compareAddress(reader.base, pipeline, name, reader), name === chosen]),
+    choices.map(([name, text]) => [text, compareAddress(context.base, pipeline, name, context), name === chosen]),
     html`<span class="says">Compare with</span>`,
   )
 }
@@ -62,22 +62,22 @@ function whyNone({ with: wanted, pipeline }: ComparedRuns): string {
   return `Its project has no pipeline #${wanted}, as far as is stored.`
 }
 
-function found(compared: ComparedRuns, comparison: Comparison, reader: Reader): Html {
+function found(compared: ComparedRuns, comparison: Comparison, context: RequestContext): Html {
   const { pipeline, other } = compared
-  return html`${card(other === undefined ? 'The run and its usual' : 'The two runs', runsTable(compared, comparison, reader), { aside: inAll(comparison) })}
+  return html`${card(other === undefined ? 'The run and its usual' : 'The two runs', runsTable(compared, comparison, context), { aside: inAll(comparison) })}
   ${other !== undefined && card('What explains the difference', explanation(comparison, compared))}
-  ${other !== undefined && card('Both on one time axis', bothWaterfalls(pipeline, other, reader))}
-  ${card('Job by job', jobsTable(compared, comparison, reader), { aside: changes(comparison), id: 'jobs' })}`
+  ${other !== undefined && card('Both on one time axis', bothWaterfalls(pipeline, other, context))}
+  ${card('Job by job', jobsTable(compared, comparison, context), { aside: changes(comparison), id: 'jobs' })}`
 }
 
-function bothWaterfalls(pipeline: RunCard, other: RunCard, reader: Reader): Content {
-  const waterfall = sharedWaterfall(pipeline, other, reader.now)
+function bothWaterfalls(pipeline: RunCard, other: RunCard, context: RequestContext): Content {
+  const waterfall = sharedWaterfall(pipeline, other, context.now)
   const { jobs, ofJobs } = waterfall.left
   return html`${waterfallDrawing(waterfall, {
     asked: pipeline.pipelineId,
-    says: 'The jobs of both runs over time, from the beginning of each; the table of jobs says the same',
+    description: 'The jobs of both runs over time, from the beginning of each; the table of jobs says the same',
     href: row =>
-      row.kind === 'job' ? jobAddress(reader.base, row, row.id, reader) : pipelineAddress(reader.base, row, reader),
+      row.kind === 'job' ? jobAddress(context.base, row, row.id, context) : pipelineAddress(context.base, row, context),
   })}${
     jobs > 0 &&
     html`<p class="dim">
@@ -109,8 +109,8 @@ function changes({ jobs }: Comparison): string {
   return [counted(jobs.length, 'job'), ...said].join(', ')
 }
 
-function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Comparison, reader: Reader): Html {
-  const { base, now } = reader
+function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Comparison, context: RequestContext): Html {
+  const { base, now } = context
   const { hereMs, thereMs, deltaMs } = comparison
   const took = (ms: number | undefined): Content => figure(duration(ms))
   const differs = (here: Content, there: Content): Content =>
@@ -124,7 +124,7 @@ function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Compari
     ${usual !== undefined && html`<p class="dim">Of ${counted(usual.runs, 'run')} in ${usual.days} days ${whereUsual(usual)}; p95 ${duration(usual.p95)}.</p>`}`
   }
   const link = (run: RunCard): Content =>
-    html`<a href="${pipelineAddress(base, run, reader)}">${pipelineTitle(run)}</a>`
+    html`<a href="${pipelineAddress(base, run, context)}">${pipelineTitle(run)}</a>`
   const commit = ({ sha, commit: message }: RunCard): Content =>
     sha === undefined ? '–' : html`<span class="word"><code>${shortSha(sha)}</code> ${title(message)}</span>`
   const started = ({ user, source }: RunCard): string =>
@@ -174,11 +174,14 @@ function partName({ part, name, stage }: TimePart): Content {
   return html`<span class="name">${part === 'ran' ? html`${job} ran` : html`waiting until ${job} began`}</span>`
 }
 
-function jobColumns({ pipeline, other }: ComparedRuns, reader: Reader): Record<string, ShownColumn<ComparedJob>> {
+function jobColumns(
+  { pipeline, other }: ComparedRuns,
+  context: RequestContext,
+): Record<string, ShownColumn<ComparedJob>> {
   const name = (job: ComparedJob): Content => {
     const [of, id] = job.here?.id === undefined ? [other, job.there?.id] : [pipeline, job.here.id]
     if (of === undefined || id === undefined) return job.name
-    return html`<a href="${jobAddress(reader.base, of, id, reader)}">${job.name}</a>`
+    return html`<a href="${jobAddress(context.base, of, id, context)}">${job.name}</a>`
   }
   return {
     name: {
@@ -208,12 +211,12 @@ function jobColumns({ pipeline, other }: ComparedRuns, reader: Reader): Record<s
   }
 }
 
-function jobsTable(compared: ComparedRuns, { jobs }: Comparison, reader: Reader): Content {
+function jobsTable(compared: ComparedRuns, { jobs }: Comparison, context: RequestContext): Content {
   if (jobs.length === 0) return empty('No jobs yet.')
-  const columns = jobColumns(compared, reader)
+  const columns = jobColumns(compared, context)
   const { heads, rows } = sorting(columns, jobs, {
-    sort: reader.query.get('sort'),
-    href: sort => `${compareAddress(reader.base, compared.pipeline, compared.with, reader)}&sort=${sort}#jobs`,
+    sort: context.query.get('sort'),
+    href: sort => `${compareAddress(context.base, compared.pipeline, compared.with, context)}&sort=${sort}#jobs`,
     otherwise: (a, b) => rank(a) - rank(b) || Math.abs(b.ranDeltaMs ?? 0) - Math.abs(a.ranDeltaMs ?? 0),
   })
   return html`${table('Job by job', heads, rows.slice(0, maxJobs).map(cellsOf(columns)))}

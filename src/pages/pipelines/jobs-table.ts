@@ -2,7 +2,7 @@
 import { addressWith, given } from '../layout/address.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { clock, duration, number } from '../layout/format.ts'
-import { alternatives, empty, table, type Reader } from '../layout/frame.ts'
+import { alternatives, empty, table, type RequestContext } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from './run-rows.ts'
 import { platformNow, statusOf, type JobCard } from './run-card.ts'
@@ -16,10 +16,10 @@ const pageOfJobs = 500
 
 function columnsOf(
   { pipeline, jobUsuals }: PipelineDetail,
-  reader: Reader,
+  context: RequestContext,
 ): Readonly<Record<string, ShownColumn<JobCard>>> {
   // On the platform's clock.
-  const there = platformNow(pipeline, reader.now)
+  const there = platformNow(pipeline, context.now)
   const ranOf = ({ startedAt, finishedAt }: JobCard): number | undefined =>
     startedAt === undefined ? undefined : (finishedAt ?? there) - startedAt
   return {
@@ -29,7 +29,7 @@ function columnsOf(
       of: job => job.name,
       cell: job =>
         html`<span class="name"
-          ><a href="${jobAddress(reader.base, pipeline, job.id, reader)}">${job.name}</a>
+          ><a href="${jobAddress(context.base, pipeline, job.id, context)}">${job.name}</a>
           ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}</span
         >`,
     },
@@ -58,41 +58,41 @@ export function runnerColumn<Row>(jobOf: (row: Row) => JobCard): ShownColumn<Row
   }
 }
 
-export function jobsTable(detail: PipelineDetail, reader: Reader): Content {
+export function jobsTable(detail: PipelineDetail, context: RequestContext): Content {
   const { jobs } = detail.pipeline
   if (jobs.length === 0) return empty('No jobs yet.')
-  const columns = columnsOf(detail, reader)
+  const columns = columnsOf(detail, context)
   const { heads, rows } = sorting(columns, jobs, {
-    sort: reader.query.get('sort'),
-    href: sort => address(detail, reader, { sort }),
+    sort: context.query.get('sort'),
+    href: sort => address(detail, context, { sort }),
     otherwise: (a, b) => rank(a) - rank(b) || byStart(a, b),
     alike: byStart,
   })
   const pages = Math.ceil(jobs.length / pageOfJobs)
-  const page = Math.min(pages, Math.max(1, Math.trunc(Number(reader.query.get('jobs'))) || 1))
+  const page = Math.min(pages, Math.max(1, Math.trunc(Number(context.query.get('jobs'))) || 1))
   const shown = rows.slice((page - 1) * pageOfJobs, page * pageOfJobs)
-  return html`${table('Jobs', heads, shown.map(cellsOf(columns)))} ${pages > 1 && pagesOfJobs(detail, reader, page)}`
+  return html`${table('Jobs', heads, shown.map(cellsOf(columns)))} ${pages > 1 && pagesOfJobs(detail, context, page)}`
 }
 
 function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
-function pagesOfJobs(detail: PipelineDetail, reader: Reader, page: number): Html {
+function pagesOfJobs(detail: PipelineDetail, context: RequestContext, page: number): Html {
   const count = detail.pipeline.jobs.length
-  const sort = given(reader.query, 'sort')
+  const sort = given(context.query, 'sort')
   return alternatives(
     'Pages of jobs',
     Array.from({ length: Math.ceil(count / pageOfJobs) }, (_, index) => {
       const range = `${number(index * pageOfJobs + 1)}–${number(Math.min(count, (index + 1) * pageOfJobs))}`
-      return [range, address(detail, reader, { jobs: index + 1, sort }), index + 1 === page]
+      return [range, address(detail, context, { jobs: index + 1, sort }), index + 1 === page]
     }),
   )
 }
 
 function address(
   { pipeline }: PipelineDetail,
-  { base, query }: Reader,
+  { base, query }: RequestContext,
   changes: { readonly jobs?: number; readonly sort?: string | undefined },
 ): string {
   const instance = given(query, 'instance')

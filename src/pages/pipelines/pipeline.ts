@@ -3,7 +3,7 @@ import { ago, counted, duration, number, percent, shortSha, time, title, utc } f
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, type Usual } from './usual.ts'
 import { compareChoice } from './compare.ts'
-import { card, crumbs, empty, facts, table, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, facts, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { membersOf } from './family.ts'
 import { jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
@@ -20,10 +20,10 @@ import type { PipelineDetail } from './pipeline-detail.ts'
 export function pipelinePage(
   detail: PipelineDetail,
   { legacyName }: Pick<PagesSources, 'legacyName'>,
-  reader: Reader,
+  context: RequestContext,
 ): Page {
   const { pipeline, family } = detail
-  const { base, now } = reader
+  const { base, now } = context
   const waterfall = waterfallOf(family, pipeline.pipelineId, now)
   const members = membersOf(family)
   return {
@@ -31,8 +31,8 @@ export function pipelinePage(
     live: true,
     hasWaterfall: true,
     content: html`
-      ${crumbs(...projectCrumbs(pipeline, reader))}
-      <section id="head" data-region>${heading(detail, reader)}</section>
+      ${crumbs(...projectCrumbs(pipeline, context))}
+      <section id="head" data-region>${heading(detail, context)}</section>
       <section id="failures" data-region>${whatFailed(pipeline.failures)}</section>
       <section id="waterfall" data-region>
         ${card(
@@ -43,16 +43,16 @@ export function pipelinePage(
                 asked: pipeline.pipelineId,
                 inside: row => sectionsIn(detail, row),
                 usual: row => usualOf(detail, row),
-                says: 'Pipelines, stages and jobs over time; the table of jobs says the same',
+                description: 'Pipelines, stages and jobs over time; the table of jobs says the same',
                 href: row =>
-                  row.kind === 'job' ? jobAddress(base, row, row.id, reader) : pipelineAddress(base, row, reader),
+                  row.kind === 'job' ? jobAddress(base, row, row.id, context) : pipelineAddress(base, row, context),
               })}${legend}`,
           { aside: pathSummary(waterfall, pipeline, now) },
         )}
         ${leftOut(waterfall, members.length > 1)}
       </section>
       <section id="jobs" data-region>
-        ${card('Jobs', jobsTable(detail, reader), { aside: counted(pipeline.jobs.length, 'job') })}
+        ${card('Jobs', jobsTable(detail, context), { aside: counted(pipeline.jobs.length, 'job') })}
       </section>
       <div class="columns even">
         <div>
@@ -73,8 +73,8 @@ export function pipelinePage(
   }
 }
 
-function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, reader: Reader): Html {
-  const { now } = reader
+function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, context: RequestContext): Html {
+  const { now } = context
   const url = safeUrl(pipeline.url)
   const link = safeUrl(traceUrl)
   const request = pipeline.mergeRequest
@@ -86,7 +86,7 @@ function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, reader:
         ${link !== undefined && html`<a class="button" href="${link}" rel="noreferrer">Open the trace</a>`}
       </span>
     </div>
-    ${compareChoice(pipeline, undefined, reader)}
+    ${compareChoice(pipeline, undefined, context)}
     ${facts([
       [
         'Pipeline',

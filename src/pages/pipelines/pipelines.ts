@@ -1,7 +1,7 @@
 // The page that lists pipelines, with its filters and pagination.
 import { maxProjects, projectField } from '../layout/scope-heading.ts'
 import { z } from 'zod'
-import { card, type Page, type Reader } from '../layout/frame.ts'
+import { card, type Page, type RequestContext } from '../layout/frame.ts'
 import { choice, sources } from '../layout/choice.ts'
 import { counted, number, utc } from '../layout/format.ts'
 import { addressWith, given } from '../layout/address.ts'
@@ -15,7 +15,7 @@ import type { Millis } from '../../model/instant.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { listedRunShape, withUsual } from './usual.ts'
 import type { PagesParts } from '../ports.ts'
-import { mostCounted, type RunCursor, type RunQuery } from '../../store/ports/views.ts'
+import { maxCounted, type RunCursor, type RunQuery } from '../../store/ports/views.ts'
 
 export const pipelineListShape = z.object({
   pipelines: z.array(listedRunShape),
@@ -83,27 +83,27 @@ async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery)
   return { pipelines, next: `${next.createdAt}-${next.id}`, searchedBackTo: next.createdAt }
 }
 
-export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page> {
-  const filters = filtersOf(reader.query)
+export async function pipelinesPage(parts: Parts, context: RequestContext): Promise<Page> {
+  const filters = filtersOf(context.query)
   const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(maxProjects)])
   const isFiltered = Object.keys(filters).some(name => name !== 'after')
   const { pipelines, next, searchedBackTo } = list
   const whenEmpty = isFiltered
-    ? html`No pipeline matches these filters. ${spansMeant(filters)} ${jobInstead(filters, reader.base)}`
+    ? html`No pipeline matches these filters. ${spansMeant(filters)} ${jobInstead(filters, context.base)}`
     : 'No pipelines yet. If none arrive, the overview says what to check.'
   return {
     title: 'Pipelines',
     live: filters.after === undefined,
     content: html`
       <h1>Pipelines</h1>
-      ${filterForm(filters, projects, reader)} ${misread(filters, projects)}
+      ${filterForm(filters, projects, context)} ${misread(filters, projects)}
       <section id="list" data-region>
-        ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, reader, whenEmpty), { aside: howMany(list, filters) })}
+        ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, context, whenEmpty), { aside: howMany(list, filters) })}
         ${
           searchedBackTo !== undefined &&
           html`<p class="dim">Searched back to ${utc(searchedBackTo)}. Older pipelines have not been searched yet.</p>`
         }
-        ${pager(filters, next, searchedBackTo !== undefined, reader.base)}
+        ${pager(filters, next, searchedBackTo !== undefined, context.base)}
       </section>
     `,
   }
@@ -126,7 +126,7 @@ function jobInstead({ text, job, after: _, ...others }: Filters, base: string): 
 function howMany({ pipelines, total, next }: PipelineList, { text, job, after }: Filters): string {
   if (total !== undefined) return `${number(pipelines.length)} of ${counted(total, 'pipeline')}`
   if (text === undefined && job === undefined)
-    return `${number(pipelines.length)} of more than ${number(mostCounted)} pipelines`
+    return `${number(pipelines.length)} of more than ${number(maxCounted)} pipelines`
   return next === undefined && after === undefined
     ? counted(pipelines.length, 'pipeline')
     : `${number(pipelines.length)} on this page`
@@ -189,7 +189,7 @@ function cursorOf(text: string | undefined): RunCursor | undefined {
   return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id: Number(id) }
 }
 
-function filterForm(filters: Filters, projects: readonly string[], { base }: Reader): Html {
+function filterForm(filters: Filters, projects: readonly string[], { base }: RequestContext): Html {
   return html`<form
     class="filters card"
     method="get"

@@ -7,10 +7,10 @@ import { empty } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { spentMs, stagesOf, statusOfStage, type RunCard } from './run-card.ts'
 import type { ListedRun } from './usual.ts'
-import type { Reader } from '../layout/frame.ts'
+import type { RequestContext } from '../layout/frame.ts'
 
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
-type From = Pick<Reader, 'query'>
+type From = Pick<RequestContext, 'query'>
 
 /** `from`: keeps the `instance` parameter of the current page. */
 export function pipelineAddress(base: string, { projectId, pipelineId }: PipelineIds, from?: From): string {
@@ -35,7 +35,7 @@ function instanceOf(from: From | undefined): string | undefined {
 }
 
 /** Links to the list of pipelines, and to those of the project. */
-export function projectCrumbs({ project }: Pick<RunCard, 'project'>, { base }: Reader): Html[] {
+export function projectCrumbs({ project }: Pick<RunCard, 'project'>, { base }: RequestContext): Html[] {
   return [
     html`<a href="${base}/pipelines">Pipelines</a>`,
     html`<a href="${addressWith(`${base}/pipelines`, { project })}">${project}</a>`,
@@ -43,8 +43,8 @@ export function projectCrumbs({ project }: Pick<RunCard, 'project'>, { base }: R
 }
 
 /** A link to the pipeline with its title and number. */
-export function pipelineLink(card: PipelineIds & Parameters<typeof pipelineTitle>[0], reader: Reader): Html {
-  const href = pipelineAddress(reader.base, card, reader)
+export function pipelineLink(card: PipelineIds & Parameters<typeof pipelineTitle>[0], context: RequestContext): Html {
+  const href = pipelineAddress(context.base, card, context)
   return html`<a href="${href}">${pipelineTitle(card)} #${card.pipelineId}</a>`
 }
 
@@ -54,14 +54,14 @@ export function pipelineTitle(card: Pick<RunCard, 'name' | 'commit' | 'ref' | 'p
   return card.name ?? (message === '' ? undefined : message) ?? card.ref ?? `Pipeline ${card.pipelineId}`
 }
 
-export function runRows(cards: readonly ListedRun[], reader: Reader, whenEmpty: Content): Html {
+export function runRows(cards: readonly ListedRun[], context: RequestContext, whenEmpty: Content): Html {
   if (cards.length === 0) return empty(whenEmpty)
   return html`<ul class="runs">
-    ${cards.map(card => runRow(card, reader))}
+    ${cards.map(card => runRow(card, context))}
   </ul>`
 }
 
-function runRow(card: ListedRun, { base, now }: Reader): Html {
+function runRow(card: ListedRun, { base, now }: RequestContext): Html {
   const spent = spentMs(card, now)
   const failed = card.failures.map(job => job.name)
   return html`<li class="run">

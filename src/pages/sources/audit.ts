@@ -1,7 +1,7 @@
 // The page of audit events: what was exported, and up to when each source was read. It needs an admin token: without one, every user of
 // this machine could read it.
 import { z } from 'zod'
-import { card, empty, facts, region, table, type Page, type Reader } from '../layout/frame.ts'
+import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, time, utc } from '../layout/format.ts'
 import { needed, NotShown } from '../layout/not-shown.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
@@ -68,7 +68,7 @@ function placeOf(text: string | undefined): AuditCursorPlace | undefined {
   return at === undefined || id === undefined ? undefined : { at: Number(at), id: Number(id) }
 }
 
-export function auditPage(view: AuditView, { base, now, query }: Reader): Page {
+export function auditPage(view: AuditView, { base, now, query }: RequestContext): Page {
   const after = query.get('after')
   return {
     title: 'Audit',

@@ -6,7 +6,7 @@ import { flowShape, type Flow } from '../overview/flow.ts'
 import { inboxShape } from '../overview/overview-shape.ts'
 import { setupShape, type Setup } from './setup-shape.ts'
 import { badge } from '../layout/status.ts'
-import { card, empty, facts, region, table, type Page, type Reader } from '../layout/frame.ts'
+import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, figure, number, said, since, size, time, utc } from '../layout/format.ts'
 import { foldedCounters } from '../../store/ports/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -92,8 +92,8 @@ function byProject(
     .sort((a, b) => b.lastObserved - a.lastObserved)
 }
 
-export function sourcesPage(view: SourcesView, reader: Reader): Page {
-  const { now } = reader
+export function sourcesPage(view: SourcesView, context: RequestContext): Page {
+  const { now } = context
   const { flow, setup, projects } = view
   return {
     title: 'Sources',
@@ -105,7 +105,7 @@ export function sourcesPage(view: SourcesView, reader: Reader): Page {
           ${region('webhooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
           ${region(
             'projects',
-            card('Projects', projectsTable(projects, reader), {
+            card('Projects', projectsTable(projects, context), {
               aside:
                 projects.length > 0 &&
                 `over the newest ${counted(
@@ -114,15 +114,15 @@ export function sourcesPage(view: SourcesView, reader: Reader): Page {
                 )}`,
             }),
           )}
-          ${apiTables(view, reader)}
+          ${apiTables(view, context)}
         </div>
         <div>
           ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}
           ${region('totals', card('Totals', counters(view.counters)))}
         </div>
       </div>
-      ${region('inventory', inventoryCard(view.inventory, reader))}
-      ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, reader)))}
+      ${region('inventory', inventoryCard(view.inventory, context))}
+      ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, context)))}
     `,
   }
 }
@@ -155,11 +155,11 @@ function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
   ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
 }
 
-function projectsTable(projects: readonly ProjectSources[], reader: Reader): Content {
+function projectsTable(projects: readonly ProjectSources[], context: RequestContext): Content {
   if (projects.length === 0) return empty('No project has been observed yet.')
   const columns: Record<string, ShownColumn<ProjectSources>> = {
     project: texts('Project', ({ project }) => project, pathText),
-    observed: ages('Last observed', ({ lastObserved }) => lastObserved, reader),
+    observed: ages('Last observed', ({ lastObserved }) => lastObserved, context),
     pipelines: figures('Pipelines', ({ pipelines }) => pipelines, number),
     first: {
       head: 'First seen by',
@@ -169,7 +169,7 @@ function projectsTable(projects: readonly ProjectSources[], reader: Reader): Con
           .join(', ') || '–',
     },
   }
-  return sortedTable('Projects by source', columns, projects, reader)
+  return sortedTable('Projects by source', columns, projects, context)
 }
 
 function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
@@ -204,21 +204,21 @@ function counterWords(name: string): string {
   return words.replace(/ early$/, ', before their time').replace(/^./, first => first.toUpperCase())
 }
 
-function quarantinedTable({ quarantined, inbox }: SourcesView, reader: Reader): Content {
+function quarantinedTable({ quarantined, inbox }: SourcesView, context: RequestContext): Content {
   if (quarantined.length === 0) return empty('All deliveries were processed.')
   const columns: Record<string, ShownColumn<QuarantinedDelivery>> = {
     number: { head: 'No.', of: ({ id }) => id, cell: ({ id }) => html`<span class="mono">${id}</span>` },
     received: {
       head: 'Received',
       of: ({ receivedAt }) => receivedAt,
-      cell: ({ receivedAt }) => time(receivedAt, reader.now),
+      cell: ({ receivedAt }) => time(receivedAt, context.now),
     },
     event: texts('Event', ({ event }) => event),
     instance: texts('Instance', ({ instance }) => instance),
     why: texts('Why', ({ reason }) => reason, said),
     size: figures('Size', one => one.size, size),
   }
-  return html`${sortedTable('Quarantined deliveries', columns, quarantined, reader)}
+  return html`${sortedTable('Quarantined deliveries', columns, quarantined, context)}
     ${inbox.quarantined > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(inbox.quarantined)}.</p>`}
     <p class="dim">
       Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.

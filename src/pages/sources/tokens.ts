@@ -1,7 +1,7 @@
 // The page of ingest tokens: which ones are in use and how old they are, by name and fingerprint. It never has their values.
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
-import { card, empty, facts, region, type Page, type Reader } from '../layout/frame.ts'
+import { card, empty, facts, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { duration, time } from '../layout/format.ts'
 import { html, type Content } from '../layout/html.ts'
 import { ordered, sortedTable, texts, type Keys, type ShownColumn } from '../layout/sorting.ts'
@@ -75,8 +75,8 @@ export async function tokensView({ repositories, setup }: PagesSources, sort?: s
   }
 }
 
-export function tokensPage(view: TokensView, reader: Reader): Page {
-  const { now } = reader
+export function tokensPage(view: TokensView, context: RequestContext): Page {
+  const { now } = context
   const { setup, targets, rotations } = view
   return {
     title: 'Tokens',
@@ -87,7 +87,7 @@ export function tokensPage(view: TokensView, reader: Reader): Page {
         <div>${region('in-use', card('In use', inUse(view, now)))}</div>
         <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
       </div>
-      ${region('rotations', card('Rotations', rotationTable(rotations, reader), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
+      ${region('rotations', card('Rotations', rotationTable(rotations, context), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
     `,
   }
 }
@@ -135,17 +135,17 @@ function targetList(targets: readonly TokenTarget[], now: Millis): Content {
   )}`
 }
 
-function rotationTable(rotations: readonly Rotation[], reader: Reader): Content {
+function rotationTable(rotations: readonly Rotation[], context: RequestContext): Content {
   if (rotations.length === 0) return empty('No rotations yet.')
   const of = rotationKeys
   const columns: Record<string, ShownColumn<Rotation>> = {
     state: { head: 'State', of: of.state, cell: ({ state }) => badge(stateTone(state), state) },
     token: texts('Token', of.token, name => html`<strong>${name}</strong>`),
     target: texts('Target', of.target, target => html`<span class="break">${target}</span>`),
-    began: { head: 'Began', of: of.began, cell: ({ startedAt }) => time(startedAt, reader.now) },
+    began: { head: 'Began', of: of.began, cell: ({ startedAt }) => time(startedAt, context.now) },
     took: { head: 'Took', of: of.took, cell: one => duration(of.took(one)) },
   }
-  return sortedTable('Rotations', columns, rotations, reader)
+  return sortedTable('Rotations', columns, rotations, context)
 }
 
 function stateTone(state: string): string {

@@ -1,6 +1,6 @@
 // The pages of tests: flaky tests; the most failing and the slowest tests.
 import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { alternatives, card, empty, type Page, type Reader } from '../layout/frame.ts'
+import { alternatives, card, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -16,13 +16,13 @@ const maxRows = 50
 type Sources = Pick<PagesSources, 'tests' | 'views'>
 type Settings = Pick<PagesSettings, 'readsTests'>
 
-export async function flakyTestsPage(parts: Sources, settings: Settings, reader: Reader): Promise<Page> {
-  const asked = askedTests(reader.query, maxRows)
-  const { flaky } = await flakyTests(parts, asked, reader.now)
+export async function flakyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
+  const asked = askedTests(context.query, maxRows)
+  const { flaky } = await flakyTests(parts, asked, context.now)
   const lost = flaky.reduce((sum, { costMs }) => sum + costMs, 0)
   return {
     title: 'Flaky tests',
-    content: html`${await heading('Flaky tests', '/tests', asked, parts, reader)}
+    content: html`${await heading('Flaky tests', '/tests', asked, parts, context)}
       ${
         flaky.length > 0 &&
         html`<p class="summary">
@@ -31,10 +31,10 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
         </p>`
       }
       ${card(
-        reader.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
+        context.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
         flaky.length === 0
           ? empty(noneOf('No test failed and passed on the same code', settings, asked))
-          : testsTable('Flaky tests', { times: 'Revisions', cost: 'Time lost' }, flaky, reader, asked),
+          : testsTable('Flaky tests', { times: 'Revisions', cost: 'Time lost' }, flaky, context, asked),
       )}
       <p class="dim">
         A test is flaky when it failed and passed on the same revision, or was repeated within one report until it
@@ -43,24 +43,24 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
   }
 }
 
-export async function costlyTestsPage(parts: Sources, settings: Settings, reader: Reader): Promise<Page> {
-  const asked = askedTests(reader.query, maxRows)
-  const { failed, slow } = await costlyTests(parts, asked, reader.now)
+export async function costlyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
+  const asked = askedTests(context.query, maxRows)
+  const { failed, slow } = await costlyTests(parts, asked, context.now)
   const title = 'Failing and slow tests'
   return {
     title,
-    content: html`${await heading(title, '/tests/costly', asked, parts, reader)}
+    content: html`${await heading(title, '/tests/costly', asked, parts, context)}
       ${card(
         'Most failing',
         failed.length === 0
           ? empty(noneOf('No test failed', settings, asked))
-          : testsTable('Most failing tests', { times: 'Failures', cost: 'Time lost' }, failed, reader, asked),
+          : testsTable('Most failing tests', { times: 'Failures', cost: 'Time lost' }, failed, context, asked),
       )}
       ${card(
         'Slowest',
         slow.length === 0
           ? empty(noneOf('No test took any time', settings, asked))
-          : testsTable('Slowest tests', { times: 'Runs', cost: 'Time', each: 'Each' }, slow, reader, asked),
+          : testsTable('Slowest tests', { times: 'Runs', cost: 'Time', each: 'Each' }, slow, context, asked),
       )}
       <p class="dim">
         Time lost is the duration of the jobs that failed with the test. A test counts as slow when it is among the ten
@@ -70,20 +70,26 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, reader
 }
 
 /** `says`: the beginning of the sentence for an empty list. */
-function noneOf(says: string, { readsTests = false }: Settings, { span, project }: AskedTests): Content {
+function noneOf(description: string, { readsTests = false }: Settings, { span, project }: AskedTests): Content {
   if (!readsTests) {
     return html`Test reports are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
       <code>PIPESPAN_PLATFORM_TOKEN</code>, to see failing, slow and flaky tests of future jobs.`
   }
-  return `${says} in the last ${spans[span].name}${project === undefined ? '' : ` in ${project}`}.`
+  return `${description} in the last ${spans[span].name}${project === undefined ? '' : ` in ${project}`}.`
 }
 
-async function heading(title: string, path: string, asked: AskedTests, parts: Sources, reader: Reader): Promise<Html> {
+async function heading(
+  title: string,
+  path: string,
+  asked: AskedTests,
+  parts: Sources,
+  context: RequestContext,
+): Promise<Html> {
   const aside = alternatives('Which tests', [
-    ['Flaky', scopeAddress(`${reader.base}/tests`, asked), path === '/tests'],
-    ['Failing and slow', scopeAddress(`${reader.base}/tests/costly`, asked), path !== '/tests'],
+    ['Flaky', scopeAddress(`${context.base}/tests`, asked), path === '/tests'],
+    ['Failing and slow', scopeAddress(`${context.base}/tests/costly`, asked), path !== '/tests'],
   ])
-  return scopeHeading({ title, path, names: testSpanNames, aside }, asked, parts, reader)
+  return scopeHeading({ title, path, names: testSpanNames, aside }, asked, parts, context)
 }
 
 /** The heads of a list's columns. */
@@ -98,7 +104,7 @@ function testsTable(
   label: string,
   names: FigureNames,
   tests: readonly TestFigures[],
-  reader: Reader,
+  context: RequestContext,
   { span, project: chosen }: AskedTests,
 ): Html {
   const eachOf = ({ costMs, times }: TestFigures): number => costMs / times
@@ -118,11 +124,11 @@ function testsTable(
     times: figures(names.times, ({ times }) => times, number),
     cost: figures(names.cost, ({ costMs }) => costMs, duration),
     ...(names.each !== undefined && { each: figures(names.each, eachOf, duration) }),
-    last: ages('Last', ({ lastAt }) => lastAt, reader),
+    last: ages('Last', ({ lastAt }) => lastAt, context),
     job: {
       head: 'In',
-      cell: test => html`<a href="${jobAddress(reader.base, test, test.jobId)}">#${test.jobId}</a>`,
+      cell: test => html`<a href="${jobAddress(context.base, test, test.jobId)}">#${test.jobId}</a>`,
     },
   }
-  return sortedTable(label, columns, tests, reader)
+  return sortedTable(label, columns, tests, context)
 }

@@ -20,7 +20,7 @@ export interface ChartMark {
   readonly at: number
   /** Undefined: it has not ended. */
   readonly until?: number | undefined
-  readonly says: string
+  readonly description: string
 }
 
 export interface Line {
@@ -114,11 +114,11 @@ export function barChart(
 function drawnMarks(marks: readonly ChartMark[], { since, until }: ChartFrame): Content {
   const x = (at: number): number =>
     left + ((Math.min(until, Math.max(since, at)) - since) / (until - since)) * (width - left)
-  return marks.map(({ at, until: end = until, says }) => {
+  return marks.map(({ at, until: end = until, description }) => {
     const [from, to] = [x(at), x(end)]
     if (to <= left) return ''
     return html`<g class="mark"
-      ><title>${says}</title
+      ><title>${description}</title
       ><rect
         x="${from.toFixed(1)}"
         y="${top}"

@@ -1,5 +1,5 @@
 // The page of regressions: what was flagged, and what a rule would have flagged in a project's stored runs.
-import { card, crumbs, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, utc } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
@@ -9,8 +9,12 @@ import type { PagesParts, PagesSettings, PreviewRule } from '../ports.ts'
 
 const shownFor = 30 * 86_400_000
 
-export async function regressionsPage(parts: PagesParts, settings: PagesSettings, reader: Reader): Promise<Page> {
-  const { query, now, base } = reader
+export async function regressionsPage(
+  parts: PagesParts,
+  settings: PagesSettings,
+  context: RequestContext,
+): Promise<Page> {
+  const { query, now, base } = context
   const projectId = wholeNumber(query.get('project') ?? '')
   const configured = settings.regressions ?? defaultRegressions
   const rule = previewRule(query, configured.rule)
@@ -30,8 +34,8 @@ export async function regressionsPage(parts: PagesParts, settings: PagesSettings
         What became slower or less reliable, in the last 30 days or still: each once, with its first bad run.
         ${!configured.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
-      ${card('Flagged', regressionTable(flagged, reader, 'Nothing was flagged.'))}
-      ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, reader)}`)}
+      ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.'))}
+      ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, context)}`)}
     `,
   }
 }
@@ -58,7 +62,7 @@ function previewForm({ base, projectId, rule, names }: Form): Html {
   </form>`
 }
 
-function previewed(preview: ShownPreview | undefined, projectId: number | undefined, reader: Reader): Content {
+function previewed(preview: ShownPreview | undefined, projectId: number | undefined, context: RequestContext): Content {
   if (preview?.project === undefined) {
     const text = projectId === undefined ? 'Choose a project.' : 'This project has no figures of the last month.'
     return html`<p class="dim">${text} Nothing is changed by trying a rule.</p>`
@@ -70,5 +74,5 @@ function previewed(preview: ShownPreview | undefined, projectId: number | undefi
       <code>PIPESPAN_REGRESSIONS_SLOWER_BY=${rule.slowerBy}s</code>
       <code>PIPESPAN_REGRESSIONS_FAILING=${rule.failing}</code>.
     </p>
-    ${regressionTable(found, reader, 'Nothing would have been flagged.', 'With this rule')}`
+    ${regressionTable(found, context, 'Nothing would have been flagged.', 'With this rule')}`
 }

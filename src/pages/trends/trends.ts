@@ -1,7 +1,7 @@
 // The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
 import { periodChoice } from '../layout/scope-heading.ts'
 import { barChart, lineChart, type ChartMark } from './charts.ts'
-import { card, crumbs, empty, table, tiles, type Page, type Reader } from '../layout/frame.ts'
+import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, utc } from '../layout/format.ts'
 import { delta } from '../layout/delta.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
@@ -16,9 +16,9 @@ import type { Timeline } from '../changes/timeline-figures.ts'
 import type { Trends } from './trend-figures.ts'
 
 /** `timeline`: that of the project; only on the page of one project. */
-export function trendsPage(trends: Trends, timeline: Timeline | undefined, reader: Reader): Page {
+export function trendsPage(trends: Trends, timeline: Timeline | undefined, context: RequestContext): Page {
   const { points, project, job } = trends
-  const { base } = reader
+  const { base } = context
   const of = [project?.name ?? 'All projects', job].filter(Boolean).join(', job ')
   const all = trendsLink(base, trends, { projectId: undefined, job: undefined })
   return {
@@ -62,10 +62,10 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
                 ${pointsTable(trends)}
               </details>`
       }
-      ${timeline !== undefined && timelineCard(timeline, reader)}
+      ${timeline !== undefined && timelineCard(timeline, context)}
       ${card(
         'Regressions',
-        regressionTable(trends.regressions, reader, 'Nothing became slower or less reliable in this time.'),
+        regressionTable(trends.regressions, context, 'Nothing became slower or less reliable in this time.'),
         {
           aside: html`<a href="${base}/trends/regressions${project !== undefined && `?project=${project.id}`}"
             >All, and try a rule</a
@@ -101,7 +101,7 @@ function marksOf({ project, regressions }: Trends, kind: 'slower' | 'failing'): 
     .map(one => ({
       at: one.first.at,
       until: one.resolved?.at,
-      says: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
+      description: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
     }))
 }
 

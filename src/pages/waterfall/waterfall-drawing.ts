@@ -20,7 +20,7 @@ const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_20
 
 interface WaterfallLinks {
   /** What the drawing shows, for screen readers. */
-  readonly says: string
+  readonly description: string
   /** The address that a row links to, if any. */
   readonly href?: (row: WaterfallRow) => string | undefined
   /** The rows that a row can be expanded to, if any. */
@@ -54,7 +54,7 @@ export function waterfallDrawing(
     class="waterfall${drawing.isLarge ? ' many' : ''}"
     tabindex="0"
     role="region"
-    aria-label="${links.says}"
+    aria-label="${links.description}"
     data-span="${to - from}"
     data-whole="${whole}"
   >

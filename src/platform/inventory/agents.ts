@@ -15,7 +15,7 @@ const agentName = 'platform.agent.name'
 export const agents: Collector = {
   kind: 'agents',
   of: 'projects',
-  says: 'Cluster agents, and how long each has been out of contact.',
+  description: 'Cluster agents, and how long each has been out of contact.',
   asks: [
     '/projects/:id/cluster_agents',
     '/projects/:id/cluster_agents/:agent_id/tokens',

@@ -11,7 +11,7 @@ export interface CollectorHead {
   /** What its list in the configuration names. */
   readonly of: OwnerKind
   /** What it reports: a sentence. */
-  readonly says: string
+  readonly description: string
   /** The API paths that it reads, for the reference. */
   readonly asks: readonly string[]
   /** Between two rounds, ms. */

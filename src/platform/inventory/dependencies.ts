@@ -34,18 +34,18 @@ const ecosystem = 'platform.sbom.ecosystem'
 /** Between two checks of an export under way, ms. */
 const lookEvery = 15_000
 /** After so many checks it is given up until the next day. */
-const mostLooks = 40
+const maxRequests = 40
 /** When a new export replaces one that failed; until then the gauges keep their values, ms. */
 const nextDay = 24 * hour
 /** Most components that are compared with those of the day before. */
-const mostComponents = 50_000
+const maxComponents = 50_000
 /** Components that are counted in one turn of the event loop. */
 const componentsPerTurn = 500
 
 export const dependencies: Collector = {
   kind: 'dependencies',
   of: 'projects',
-  says: 'Components of the bill of materials of the default branch, and what changed since the last one.',
+  description: 'Components of the bill of materials of the default branch, and what changed since the last one.',
   asks: [
     'POST /projects/:id/dependency_list_exports',
     '/dependency_list_exports/:id',
@@ -81,7 +81,7 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
   try {
     const answer = await ask.one(path, state)
     if (answer === null || typeof answer === 'number' || answer.has_finished !== true) {
-      if (looks < mostLooks)
+      if (looks < maxRequests)
         return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
       return { points: [], memory: last, goesOnIn: nextDay }
     }
@@ -109,7 +109,7 @@ async function foundOf(components: readonly unknown[], last: Memory, exportId: n
   const sorted = [...hashes].sort()
   const digest = createHash('sha256').update(sorted.join('\n')).digest('hex')
   await nextTurn()
-  const known = sorted.slice(0, mostComponents)
+  const known = sorted.slice(0, maxComponents)
   const before = last.known && new Set(last.known)
   const now = new Set(known)
   return {

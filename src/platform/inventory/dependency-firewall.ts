@@ -11,7 +11,7 @@ const enablement = z.object({ enabled: wireFlag })
 export const dependencyFirewall: Collector = {
   kind: 'dependency_firewall',
   of: 'projects',
-  says: 'Whether the dependency firewall is on.',
+  description: 'Whether the dependency firewall is on.',
   asks: ['/projects/:id/dependency_firewall/enablement'],
   every: hour,
   requests: '1',

@@ -13,7 +13,7 @@ const limit = { unit: 'min', number: 'int', attributes: [] } as const
 export const groups: Collector = {
   kind: 'groups',
   of: 'groups',
-  says: 'Limits of compute minutes.',
+  description: 'Limits of compute minutes.',
   asks: ['/groups/:id'],
   every: hour,
   requests: '1',

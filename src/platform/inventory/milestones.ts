@@ -11,7 +11,7 @@ const day = 24 * hour
 export const milestones: Collector = {
   kind: 'milestones',
   of: 'groups or projects',
-  says: 'Open milestones, and how long until each is due.',
+  description: 'Open milestones, and how long until each is due.',
   asks: ['/projects/:id/milestones', '/groups/:id/milestones'],
   every: hour,
   requests: '1 per 100 milestones',

@@ -1,7 +1,7 @@
 // Turns a configured query into a gauge: its count, or one point for each row of the answer (REST document, "Query-language endpoint").
 import { z } from 'zod'
 import { stringify } from 'yaml'
-import { longestList, readObject } from '../wire-read.ts'
+import { maxList, readObject } from '../wire-read.ts'
 import { maybe, wireFlag, wireList, wireText } from '../rest/wire-field.ts'
 import { PlatformError } from '../port.ts'
 import type { Asking } from '../rest/asking.ts'
@@ -40,7 +40,7 @@ const answer = z.object({
       pageInfo: maybe(z.object({ endCursor: maybe(wireText), hasNextPage: maybe(wireFlag) })),
     }),
   ),
-  fields: maybe(wireList.transform(all => all.slice(0, longestList).flatMap(one => field.safeParse(one).data ?? []))),
+  fields: maybe(wireList.transform(all => all.slice(0, maxList).flatMap(one => field.safeParse(one).data ?? []))),
 })
 type Answer = z.infer<typeof answer>
 

@@ -2,7 +2,7 @@
 // masks only exact values of masked variables.
 
 /** Only this part of the log is searched, as a debug trace begins with variables, in characters. */
-const mostRead = 256 * 1024
+const maxRead = 256 * 1024
 /** This many exported variables of the platform prove a debug trace. */
 const most = 3
 
@@ -16,7 +16,7 @@ export function createDebugWatch(): (text: string) => boolean {
   let count = 0
   let isTraced = false
   return text => {
-    if (isTraced || read > mostRead) return isTraced
+    if (isTraced || read > maxRead) return isTraced
     read += text.length + 1
     if (!text.includes('CI_')) return false
     if (exported.test(text) || traced.test(text)) count += 1

@@ -1,5 +1,5 @@
 // Keeps the first and the last lines of a job's log for export, limited by bytes, so that the memory does not depend on the size of the log.
-import { leastCost, LineRing, type KeptLine } from './line-ring.ts'
+import { minCost, LineRing, type KeptLine } from './line-ring.ts'
 import type { Place } from './sections.ts'
 import type { ReadLine } from './log-reader.ts'
 
@@ -23,10 +23,10 @@ export class KeptLines {
   readonly #missing = { lines: 0, bytes: 0, number: 0 }
   readonly #linesIn = new Map<number, number>()
 
-  /** `mostBytes`: of both together. */
-  constructor(mostBytes: number) {
-    const head = Math.floor(mostBytes * headShare)
-    this.#most = { head, tail: mostBytes - head }
+  /** `maxBytes`: of both together. */
+  constructor(maxBytes: number) {
+    const head = Math.floor(maxBytes * headShare)
+    this.#most = { head, tail: maxBytes - head }
   }
 
   add({ number, stamp, text }: ReadLine, place: Place | undefined): void {
@@ -67,7 +67,7 @@ export class KeptLines {
 }
 
 function costOf({ text }: KeptLine): number {
-  return Math.max(leastCost, Buffer.byteLength(text))
+  return Math.max(minCost, Buffer.byteLength(text))
 }
 
 /** A slice of a string keeps the whole string in memory. Concatenating and slicing makes a copy. */

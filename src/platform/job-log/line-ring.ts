@@ -13,7 +13,7 @@ export interface KeptLine {
 }
 
 /** The least cost of a line, however short, so that the number of lines is limited too. */
-export const leastCost = 40
+export const minCost = 40
 
 /** A dropped line, for counting. */
 export interface GoneLine {
@@ -42,7 +42,7 @@ export class LineRing {
 
   constructor(most: number) {
     this.#most = most
-    const lines = 2 * Math.ceil(most / leastCost) + 2
+    const lines = 2 * Math.ceil(most / minCost) + 2
     this.#bytes = Buffer.allocUnsafe(2 * most)
     this.#ends = new Float64Array(lines)
     this.#numbers = new Float64Array(lines)
@@ -55,7 +55,7 @@ export class LineRing {
   /** `onGone` is called with each dropped line, the oldest first. A line larger than the limit is dropped itself. */
   add({ number, at, stream, place, index, text }: KeptLine, onGone: (line: GoneLine) => void): void {
     const size = Buffer.byteLength(text)
-    const cost = Math.max(leastCost, size)
+    const cost = Math.max(minCost, size)
     while (this.#first < this.#next && this.#cost + cost > this.#most) this.#dropOldest(onGone)
     if (cost > this.#most) {
       onGone({ number, bytes: size })
@@ -91,7 +91,7 @@ export class LineRing {
     const n = this.#first++
     const bytes = (this.#ends[n] ?? 0) - this.#from
     this.#from += bytes
-    this.#cost -= Math.max(leastCost, bytes)
+    this.#cost -= Math.max(minCost, bytes)
     this.#places[n] = undefined
     onGone({ number: this.#numbers[n] ?? 0, bytes })
   }

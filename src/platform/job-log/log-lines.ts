@@ -19,9 +19,9 @@ export interface KeptLog {
 }
 
 /** Longest text of a line, bytes. */
-const longestBody = 16 * 1024
+const maxBody = 16 * 1024
 /** Bytes of lines in one chunk, so that backends with a limit of 1 MB take it. */
-const mostBytes = 512 * 1024
+const maxBytes = 512 * 1024
 /** What a record costs besides its text. */
 const bytesOfRecord = 300
 
@@ -32,7 +32,7 @@ export async function logLines(log: KeptLog): Promise<LogLine[][]> {
   for await (const line of linesOf(log)) {
     const size = bytesOfRecord + Buffer.byteLength(line.text)
     bytes += size
-    if (bytes > mostBytes) {
+    if (bytes > maxBytes) {
       groups.push([])
       bytes = size
     }
@@ -66,7 +66,7 @@ async function* linesOf({
     stamped = at ?? stamped
     last = { number, at: time }
     return {
-      ...{ number, at: time, text: inBytes(await clean(text), longestBody) },
+      ...{ number, at: time, text: inBytes(await clean(text), maxBody) },
       ...(at === undefined && { estimated: true }),
       ...(stream !== undefined && { stream }),
       ...(section !== undefined && spans.has(section.ordinal) && { section: section.ordinal }),

@@ -30,7 +30,7 @@ export interface LogSink {
 }
 
 /** Characters of a raw line that are held. */
-const mostHeld = 32 * 1024
+const maxHeld = 32 * 1024
 /** Characters of a raw title that are held. */
 const maxTitle = 4 * 1024
 
@@ -140,7 +140,7 @@ export class LogReader {
       // A CR at the end may belong to the line's end: it only overwrites the text if more follows.
       const before = last === -1 && !this.#hasReturned ? this.#held : ''
       const held = before + text.slice(last + 1, end)
-      this.#held = held.length > mostHeld ? held.slice(0, mostHeld) : held
+      this.#held = held.length > maxHeld ? held.slice(0, maxHeld) : held
     }
     if (text !== '') this.#hasReturned = end < text.length
   }
@@ -156,7 +156,7 @@ export class LogReader {
     if (!this.#isInLine) return
     this.#endTitle()
     this.#isInLine = false
-    const raw = withoutCutEnd(this.#held, mostHeld)
+    const raw = withoutCutEnd(this.#held, maxHeld)
     this.#clear()
     this.#sink.line({ number: this.#number, stamp: this.#stamp, text: plain(raw) }, raw)
   }

@@ -47,10 +47,10 @@ interface Kept {
 }
 
 /** Limits for a job. 30 places are reserved for the runner's own sections, because some of them come at the end. */
-const mostKept = { all: 200, others: 170 }
+const maxKept = { all: 200, others: 170 }
 /** Most sections open at a time; deeper ones are only counted. */
-const mostOpen = 1_000
-const longestTitle = 128
+const maxOpen = 1_000
+const maxTitleLength = 128
 const hour = 3_600_000
 const second = 1_000
 
@@ -116,12 +116,12 @@ export class Sections {
 
   #begin(name: string, at: number, isByLine: boolean): void {
     this.#count += 1
-    if (this.#open.length >= mostOpen) return
+    if (this.#open.length >= maxOpen) return
     const ordinal = this.#count
     const around = this.#open.at(-1)
     const kind = sectionKindOf(name, around !== undefined)
     const isOther = kind !== 'runner'
-    const hasPlace = this.#kept.length < mostKept.all && (!isOther || this.#others < mostKept.others)
+    const hasPlace = this.#kept.length < maxKept.all && (!isOther || this.#others < maxKept.others)
     const parent = around?.nearest
     const kept = hasPlace ? { ordinal, parent, name, kind, isByLine, start: at } : undefined
     if (kept !== undefined) this.#kept.push(kept)
@@ -165,7 +165,7 @@ export class Sections {
     const shift = Math.round(Math.max(Math.abs(from - start), Math.abs(within(end) - end)))
     return {
       ...{ ...facts, name: redactText(name) },
-      ...(title !== undefined && { title: shortTitle(redactedTo(2 * longestTitle, title, redactText)) }),
+      ...(title !== undefined && { title: shortTitle(redactedTo(2 * maxTitleLength, title, redactText)) }),
       ...{ clock: isByLine ? 'line' : 'marker', start: from, end: to },
       ...(shift > second && { clockShift: shift }),
       ...(failed && { failed }),
@@ -175,5 +175,5 @@ export class Sections {
 
 /** In characters, not in UTF-16 units. */
 function shortTitle(title: string): string {
-  return Array.from(title).slice(0, longestTitle).join('')
+  return Array.from(title).slice(0, maxTitleLength).join('')
 }

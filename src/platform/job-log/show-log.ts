@@ -16,9 +16,9 @@ export interface ShowLogOptions {
   /** How much of one log is read, bytes. */
   readonly readMax: number
   /** Limit within any minute: the rest of the API budget is for other requests. */
-  readonly mostPerMinute: number
+  readonly maxPerMinute: number
   /** How long a reader waits at most, ms. */
-  readonly patience?: number | undefined
+  readonly timeoutMs?: number | undefined
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -53,30 +53,30 @@ export type ShowLog = (job: ShownJob) => Promise<ShownLog>
 /** Logs fetched at the same time, as each is held in memory. */
 const places = 2
 /** Bytes shown of one log, half of its beginning and half of its end, including colour codes. */
-const mostShown = 1024 * 1024
+const maxShown = 1024 * 1024
 const minute = 60_000
 
 export function createShowLog(options: ShowLogOptions): ShowLog {
-  const { client, redactText, readMax, mostPerMinute, patience = 30_000, clock } = options
+  const { client, redactText, readMax, maxPerMinute, timeoutMs = 30_000, clock } = options
   let busy = 0
   let begun: readonly number[] = []
   return async job => {
     const now = clock.now()
     begun = begun.filter(at => Math.abs(now - at) < minute)
     if (busy >= places) return refused('Other logs are being fetched.', 'Reload this page in a few seconds.')
-    if (begun.length >= mostPerMinute) {
-      const what = `${mostPerMinute} logs were fetched within a minute; the rest of the API budget is reserved for pipelines.`
+    if (begun.length >= maxPerMinute) {
+      const what = `${maxPerMinute} logs were fetched within a minute; the rest of the API budget is reserved for pipelines.`
       return refused(what, 'Reload this page in a minute, or read the log on the platform.')
     }
     begun = [...begun, now]
     busy += 1
-    const signal = AbortSignal.timeout(patience)
+    const signal = AbortSignal.timeout(timeoutMs)
     try {
       return await fetched(job, signal)
     } catch (error) {
       if (error instanceof PlatformError) return refused(error.message, '')
       if (!signal.aborted) throw error
-      const what = `The platform did not return the log within ${patience / 1_000} s, or the API budget is used up.`
+      const what = `The platform did not return the log within ${timeoutMs / 1_000} s, or the API budget is used up.`
       return refused(what, 'Try again later, or read the log on the platform.')
     } finally {
       busy -= 1
@@ -85,7 +85,7 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
 
   async function fetched({ projectId, id, ...times }: ShownJob, signal: AbortSignal): Promise<ShownLog> {
     const sections = new Sections(times)
-    const kept = new KeptLines(mostShown)
+    const kept = new KeptLines(maxShown)
     const isKey = createKeyWatch()
     const isTraced = createDebugWatch()
     const found = { isTraced: false }

@@ -9,7 +9,7 @@ import type { TestsRead } from '../port/inside.ts'
 
 export interface TestReadOptions {
   /** Longest message or stack trace that is kept, UTF-16 units. */
-  readonly longestText: number
+  readonly maxText: number
   /** Cases that are kept with their times. */
   readonly keptCases: number
   /** Longer times cannot be, s. */
@@ -20,7 +20,7 @@ export interface TestReadOptions {
 /** `source`: the artifact's bytes, a gzip of one document or more. Rejects only with what the source itself throws. */
 export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<TestsRead> {
   const { caps = reportCaps, ...kept } = options
-  const collector = createTestCollector({ ...kept, mostCases: caps.cases })
+  const collector = createTestCollector({ ...kept, maxCases: caps.cases })
   const cases = createJunitCases(collector, caps)
   const elements = createElementReader(cases)
   const fault = await faultOf(async () => {

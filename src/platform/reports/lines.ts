@@ -1,7 +1,7 @@
 // Splits windows of text into lines, wherever the windows are cut. Lines that are too long are skipped.
 
 /** Characters of one line. */
-const longestLine = 64 * 1024
+const maxLineLength = 64 * 1024
 
 /** Called with each line, without its end. */
 export interface LineReader {
@@ -17,7 +17,7 @@ export function createLineReader(onLine: (line: string) => void): LineReader {
   let isTooLong = false
   let passedOver = 0
   const finish = (line: string): void => {
-    if (isTooLong || line.length > longestLine) passedOver += 1
+    if (isTooLong || line.length > maxLineLength) passedOver += 1
     else onLine(line)
     isTooLong = false
   }
@@ -33,7 +33,7 @@ export function createLineReader(onLine: (line: string) => void): LineReader {
         from = at + 1
       }
       pending += text.slice(from)
-      if (pending.length <= longestLine) return
+      if (pending.length <= maxLineLength) return
       pending = ''
       isTooLong = true
     },

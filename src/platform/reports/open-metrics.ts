@@ -16,7 +16,7 @@ export interface ReadMetrics {
 }
 
 /** Limits of one report: names, series, and all texts in UTF-16 units; of one series: labels; of one text: characters. */
-export const mostOfMetrics = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
+export const metricLimits = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
 
 const sample = /^([A-Za-z_:][\w:]*)(?:[ \t]*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]{1,64})(?=[\s#]|$)/
 const label = /[ \t,]*([A-Za-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"/y
@@ -41,8 +41,8 @@ export async function readMetrics(
     const key = JSON.stringify([metric.name, metric.labels])
     if (!series.has(key)) {
       const isNew = !names.has(metric.name)
-      const isFull = series.size >= mostOfMetrics.series || texts + key.length > mostOfMetrics.texts
-      if (isFull || (isNew && names.size >= mostOfMetrics.names)) {
+      const isFull = series.size >= metricLimits.series || texts + key.length > metricLimits.texts
+      if (isFull || (isNew && names.size >= metricLimits.names)) {
         dropped += 1
         return
       }
@@ -72,7 +72,7 @@ export async function readMetrics(
 /** Undefined if it is no sample with a number. */
 function metricOf(line: string, redactText: RedactText): ReportedMetric | undefined {
   const [, name = '', braces = '', value = ''] = sample.exec(line) ?? []
-  if (name === '' || taken.has(name) || name.length > mostOfMetrics.text || !figure.test(value)) return undefined
+  if (name === '' || taken.has(name) || name.length > metricLimits.text || !figure.test(value)) return undefined
   const number = Number(value)
   // A name cannot be redacted: it would be another metric.
   if (!Number.isFinite(number) || redactText(name) !== name) return undefined
@@ -85,10 +85,10 @@ function labelsOf(braces: string, redactText: RedactText): Record<string, string
   label.lastIndex = 0
   for (let found = label.exec(braces); found !== null; found = label.exec(braces)) {
     const [, name = '', value = ''] = found
-    if (labels.length >= mostOfMetrics.labels || reserved.test(name) || name.length > mostOfMetrics.text) continue
+    if (labels.length >= metricLimits.labels || reserved.test(name) || name.length > metricLimits.text) continue
     if (redactText(name) !== name) continue
-    const text = unescaped(value.slice(0, 2 * (mostOfMetrics.text + maxSecret)))
-    labels.push([name, redactedTo(mostOfMetrics.text, text, one => redactedValue(name, one, redactText))])
+    const text = unescaped(value.slice(0, 2 * (metricLimits.text + maxSecret)))
+    labels.push([name, redactedTo(metricLimits.text, text, one => redactedValue(name, one, redactText))])
   }
   return Object.fromEntries(labels.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -7,18 +7,18 @@ import type { ReadSpans, SpansRead } from '../port/inside.ts'
 import type { RestClient } from '../rest/client.ts'
 
 /** The longest text, whatever the configuration says, UTF-16 units. */
-const maxText = 64 * 1024
+const maxSpanText = 64 * 1024
 
 export interface ReadSpansOptions {
   readonly client: Pick<RestClient, 'jobArtifactFile'>
   readonly paths: readonly string[]
   readonly redactText: RedactText
   /** Longest text that is exported, UTF-16 units. */
-  readonly longestText: number
+  readonly maxText: number
 }
 
-export function createReadSpans({ client, paths, redactText, longestText }: ReadSpansOptions): ReadSpans {
-  const limit = Math.min(longestText, maxText)
+export function createReadSpans({ client, paths, redactText, maxText }: ReadSpansOptions): ReadSpans {
+  const limit = Math.min(maxText, maxSpanText)
   const clean: Clean = (text, key) =>
     redactedTo(limit, text, key === undefined ? redactText : one => redactedValue(key, one, redactText))
   return async (projectId, job, takenIds, call) => {

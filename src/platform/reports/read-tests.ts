@@ -17,14 +17,14 @@ export interface TestReportsOptions {
   readonly client: Pick<RestClient, 'jobArtifact' | 'testReport'>
   readonly redactText: RedactText
   /** Longest message or stack trace that is exported, UTF-16 units. */
-  readonly longestText: number
+  readonly maxText: number
   /** Cases that are kept with their times. */
   readonly keptCases: number
 }
 
-export function createTestReports({ client, redactText, longestText, keptCases }: TestReportsOptions): TestReports {
-  const kept = { longestText: longestText + maxSecret, keptCases }
-  const clean = async (tests: TestsRead): Promise<TestsRead> => cleanTests(tests, redactText, longestText)
+export function createTestReports({ client, redactText, maxText, keptCases }: TestReportsOptions): TestReports {
+  const kept = { maxText: maxText + maxSecret, keptCases }
+  const clean = async (tests: TestsRead): Promise<TestsRead> => cleanTests(tests, redactText, maxText)
   return {
     ofJob: async (projectId, job, call) => {
       if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return unread()
@@ -41,7 +41,7 @@ export function createTestReports({ client, redactText, longestText, keptCases }
           const group = jobGroupOf(job.name ?? '')
           // Parallel jobs share it: how long all of them took together is not known.
           const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
-          const found = await readTestReport(report, group, { ...kept, mostCases: reportCaps.cases, maxSeconds })
+          const found = await readTestReport(report, group, { ...kept, maxCases: reportCaps.cases, maxSeconds })
           return found && clean(found)
         },
       }
@@ -58,7 +58,7 @@ function maxSecondsOf({ start, end }: JobSnapshot): number {
 
 /** For a report that is not requested. */
 function unread(): TestsRead {
-  const collector = createTestCollector({ mostCases: 0, longestText: 0, keptCases: 0 })
+  const collector = createTestCollector({ maxCases: 0, maxText: 0, keptCases: 0 })
   return collector.collected(new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`))
 }
 

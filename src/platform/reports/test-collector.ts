@@ -36,9 +36,9 @@ export interface CaseSink {
 
 export interface CollectorOptions {
   /** Cases whose result is used; the rest is only counted. */
-  readonly mostCases: number
+  readonly maxCases: number
   /** Longest text that is kept of a message or a stack trace, UTF-16 units. */
-  readonly longestText: number
+  readonly maxText: number
   /** Cases that are kept with their times, for spans. */
   readonly keptCases: number
   /** Longer times of suites and cases cannot be, s. They are dropped and counted. */
@@ -95,7 +95,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     const { result, file = suite.file, line, seconds, words } = reported
     if (!isFailed(result) || failures.length + pendingWords >= most.failures) return undefined
     pendingWords += 1
-    const text = (value: string) => (value.trim() === '' ? undefined : shortened(value, options.longestText))
+    const text = (value: string) => (value.trim() === '' ? undefined : shortened(value, options.maxText))
     const message = words.message.trim() === '' ? firstLine(words.stack) : words.message
     return {
       ...test,
@@ -175,7 +175,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
       begin(reported)
     },
     case: reported => {
-      if (taken >= options.mostCases) {
+      if (taken >= options.maxCases) {
         dropped.cases += 1
         return
       }

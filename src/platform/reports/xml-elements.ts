@@ -23,16 +23,16 @@ export interface ElementReader {
 }
 
 /** Limit of one attribute, comment or tag, characters; longer text comes in pieces. */
-const longestToken = 1024 * 1024
-const mostAttributes = 1_000
-const mostFaults = 1_000
+const maxTokenLength = 1024 * 1024
+const maxAttributes = 1_000
+const maxFaults = 1_000
 
 /** Errors that the parser reports between several documents in one file. */
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
 
 export function createElementReader(sink: ElementSink): ElementReader {
   // The limit is global to the library, which is used only here.
-  Object.assign(sax, { MAX_BUFFER_LENGTH: longestToken })
+  Object.assign(sax, { MAX_BUFFER_LENGTH: maxTokenLength })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
   let firstFault: ReportFault | undefined
   let sawElement = false
@@ -52,7 +52,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
       ? new ReportFault('truncated', `The report ends within its line ${parser.line + 1}.`)
       : new ReportFault('malformed', `The report is no well-formed XML in its line ${parser.line + 1}.`)
     // Each takes time, and a report with so many errors is useless.
-    if (faults > mostFaults) throw firstFault
+    if (faults > maxFaults) throw firstFault
   }
   parser.onopentagstart = () => {
     attributes = 0
@@ -61,7 +61,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
   parser.onattribute = ({ name, value }) => {
     attributes += 1
     length += name.length + value.length
-    if (attributes > mostAttributes || length > longestToken) throw tooLong(parser)
+    if (attributes > maxAttributes || length > maxTokenLength) throw tooLong(parser)
   }
   parser.onopentag = ({ name, attributes: own }) => {
     sawElement = true
@@ -73,7 +73,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
   parser.ontext = text => sink.text(text)
   parser.oncdata = text => sink.text(text)
   parser.oncomment = comment => {
-    if (comment.length > longestToken) throw tooLong(parser)
+    if (comment.length > maxTokenLength) throw tooLong(parser)
   }
   parser.ondoctype = declared => {
     if (declared.includes('<!ENTITY')) {

@@ -37,7 +37,7 @@ export interface Grant {
 
 const minute = 60_000
 /** The longest that a pause or an announced limit counts. */
-export const longestPause = 60 * minute
+export const maxPause = 60 * minute
 
 /** Share of the burst that stays untouched by this priority. */
 const reserves: Record<Priority, number> = { enrich: 0, page: 1 / 6, poll: 1 / 3, backfill: 2 / 3, inside: 5 / 6 }
@@ -50,11 +50,11 @@ export function freshBudget(rules: BudgetRules, now: Millis): BudgetState {
 export function grant(rules: BudgetRules, before: BudgetState, now: Millis, priority: Priority): Grant {
   const state = refilled(rules, before, now)
   const { tokens, pausedUntil, announced } = state
-  if (pausedUntil !== undefined) return { state, waitMs: Math.min(longestPause, pausedUntil - now) }
+  if (pausedUntil !== undefined) return { state, waitMs: Math.min(maxPause, pausedUntil - now) }
   const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
   // Waits for the longer of both: otherwise a lower priority might wait less than a higher one.
   const isReserved = announced !== undefined && announced.remaining < needed
-  const untilReset = isReserved ? Math.min(longestPause, announced.until - now) : 0
+  const untilReset = isReserved ? Math.min(maxPause, announced.until - now) : 0
   // The margin makes up for rounding: after the announced wait the tokens must suffice.
   const isShort = tokens + 1e-9 < needed
   const untilRefilled = isShort ? Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) : 0
@@ -70,7 +70,7 @@ export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): B
   let announced = isInForce(before.announced?.until, now) ? before.announced : undefined
   const { remaining, resetIn } = facts
   if (remaining !== undefined && resetIn !== undefined && resetIn > 0) {
-    const newest = { remaining, until: now + Math.min(longestPause, resetIn) }
+    const newest = { remaining, until: now + Math.min(maxPause, resetIn) }
     if (announced === undefined || newest.remaining < announced.remaining) announced = newest
   }
   return { tokens, at, ...(pausedUntil && { pausedUntil }), ...(announced && { announced }) }
@@ -110,13 +110,13 @@ function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: Bu
 
 /** A time further ahead than any pause was written under a clock that was ahead. */
 function isInForce(until: Millis | undefined, now: Millis): boolean {
-  return until !== undefined && until > now && until <= now + longestPause
+  return until !== undefined && until > now && until <= now + maxPause
 }
 
 function latestInForce(before: Millis | undefined, pause: number | undefined, now: Millis): Millis | undefined {
   const until = Math.max(
     isInForce(before, now) ? (before ?? 0) : 0,
-    pause === undefined ? 0 : now + Math.min(longestPause, pause),
+    pause === undefined ? 0 : now + Math.min(maxPause, pause),
   )
   return until > now ? until : undefined
 }

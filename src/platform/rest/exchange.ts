@@ -75,7 +75,7 @@ export async function bounded(
     // Leaving the loop closes the connection.
     if (bytes > maxBytes) return { said: `more than ${maxBytes} bytes` }
     values += valuesIn(chunk)
-    if (values > mostValues) return { said: `more than ${mostValues} values` }
+    if (values > maxValues) return { said: `more than ${maxValues} values` }
     chunks.push(chunk)
     if (isError && bytes >= maxSaidBytes) break
   }
@@ -83,7 +83,7 @@ export async function bounded(
 }
 
 /** A page of a hundred items has some ten thousand values. Parsed, each may take a hundred bytes, however short it is. */
-const mostValues = 500_000
+const maxValues = 500_000
 const [comma, openList, openObject] = [0x2c, 0x5b, 0x7b]
 
 /** An upper bound of the JSON values, as characters within strings count too. */

@@ -7,7 +7,7 @@ import type { Streamed } from './stream.ts'
 export type ReadJobLog = (url: URL, options: JobLogOptions) => Promise<JobLogRead>
 
 /** How often reading continues after a broken connection, if bytes arrive each time. */
-const mostBreaks = 5
+const maxBreaks = 5
 
 /** Rejects with a PlatformError, or with the reason of an aborted signal. */
 export function createJobLogReader(requester: Pick<Requester, 'stream'>): ReadJobLog {
@@ -41,7 +41,7 @@ export function createJobLogReader(requester: Pick<Requester, 'stream'>): ReadJo
         // The range begins at the end of the log: all of it was read.
         if (asksRange && error.status === 416) return { bytes, isWhole: true }
         const isBroken = error.kind === 'network' || error.kind === 'timeout'
-        if (!isBroken || bytes === before || breaks >= mostBreaks) throw error
+        if (!isBroken || bytes === before || breaks >= maxBreaks) throw error
       }
     }
   }

@@ -41,7 +41,7 @@ export function createKeptBudget(rules: BudgetRules, keeper: BudgetKeeper, clock
 }
 
 /** Of one process, for tests and for commands without a store. */
-export function createMemoryBudget(rules: BudgetRules, clock: Clock): Budget {
+export function createInMemoryBudget(rules: BudgetRules, clock: Clock): Budget {
   let known = freshBudget(rules, clock.now())
   const keeper: BudgetKeeper = {
     read: async () => ({ state: known, now: clock.now() }),

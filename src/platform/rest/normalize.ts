@@ -13,7 +13,7 @@ import type {
 } from '../../model/observation.ts'
 
 /** Most artifacts of a job that are read; the platform has about forty types. */
-const mostArtifacts = 100
+const maxArtifacts = 100
 
 /** Facts about the pipeline from other answers. */
 export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
@@ -180,7 +180,7 @@ function archiveOf(job: RestJob): JobFacts['artifacts'] {
 /** Bytes by type, summed for several of one type. Undefined if none has a size. */
 function sizesOf({ artifacts = [] }: RestJob): JobFacts['artifactSizes'] {
   const sizes = new Map<string, number>()
-  for (const { file_type: type, size } of artifacts.slice(0, mostArtifacts)) {
+  for (const { file_type: type, size } of artifacts.slice(0, maxArtifacts)) {
     if (size !== undefined) sizes.set(type, (sizes.get(type) ?? 0) + size)
   }
   return sizes.size === 0 ? undefined : Object.fromEntries(sizes)

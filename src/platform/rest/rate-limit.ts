@@ -4,7 +4,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { BudgetFacts } from '../port/budget.ts'
 
 /** Smaller values of `RateLimit-Reset` are seconds from now, as in the IETF draft; greater ones Unix time. */
-const smallestUnixTime = 1_000_000_000
+const minUnixTime = 1_000_000_000
 
 /** True for a rate limit (429) or an overload (503): then `Retry-After` applies to all requests. */
 function asksForPause(status: number): boolean {
@@ -53,7 +53,7 @@ export function servedAt(headers: Readonly<Record<string, string>>): Millis | un
 
 function untilReset(reset: number | undefined, platformNow: Millis): number | undefined {
   if (reset === undefined) return undefined
-  return Math.max(0, reset < smallestUnixTime ? reset * 1000 : reset * 1000 - platformNow)
+  return Math.max(0, reset < minUnixTime ? reset * 1000 : reset * 1000 - platformNow)
 }
 
 function count(header: string | undefined): number | undefined {

@@ -21,7 +21,7 @@ import { exchange, type Method } from './exchange.ts'
 import { judge } from './judge.ts'
 import { saidBy, saidIn } from './error-body.ts'
 import type { RequesterOptions } from './call.ts'
-import { longestPause } from './budget.ts'
+import { maxPause } from './budget.ts'
 import type { Streamed } from './stream.ts'
 
 export interface RestAnswer {
@@ -113,7 +113,7 @@ export function createRequester(options: RequesterOptions): Requester {
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
       // A pause that follows soon after another one is not logged again.
-      if (pausedUntil + longestPause <= now) {
+      if (pausedUntil + maxPause <= now) {
         log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
       }
       pausedUntil = now + facts.pause

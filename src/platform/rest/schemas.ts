@@ -16,7 +16,7 @@ import {
   wireTime,
   wireUrl,
 } from './wire-field.ts'
-import { longestList } from '../wire-read.ts'
+import { maxList } from '../wire-read.ts'
 
 const text = maybe(wireText)
 const time = maybe(wireTime)
@@ -88,7 +88,7 @@ export const restJob = z.object({
   tag_list: maybe(wireTexts),
   artifacts_file: maybe(archive),
   artifacts: maybe(
-    wireList.transform(items => items.slice(0, longestList).flatMap(item => artifact.safeParse(item).data ?? [])),
+    wireList.transform(items => items.slice(0, maxList).flatMap(item => artifact.safeParse(item).data ?? [])),
   ),
 })
 export type RestJob = z.infer<typeof restJob>

@@ -1,6 +1,6 @@
 // Building blocks of the table of events: paths of fields in a payload, and attributes read from them.
 import {
-  longestText,
+  maxText,
   readFlag,
   readId,
   readLongText,
@@ -77,7 +77,7 @@ export const readLongWord: Read<string> = found => (typeof found === 'string' ? 
 /** As a single line. */
 export function oneLine(words: string): string {
   return words
-    .slice(0, longestText)
+    .slice(0, maxText)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
     .toWellFormed()

@@ -16,7 +16,7 @@ export interface EventRow {
   /** The flags of a hook that sends it. None: only system hooks do. */
   readonly flags: readonly string[]
   readonly sentBy: 'project' | 'group' | 'system'
-  readonly says: string
+  readonly description: string
   /** Identifies what it is about; all are required. */
   readonly object: readonly Path[]
   /** When it happened. */
@@ -42,7 +42,7 @@ const own = 'object_attributes'
 export const eventTable: readonly EventRow[] = [
   {
     word: 'deployment', name: 'platform.deployment', wire: ['deployment'], flags: ['deployment_events'], sentBy: 'project',
-    says: 'A deployment was created, began, ended or was held up.',
+    description: 'A deployment was created, began, ended or was held up.',
     object: ['deployment_id'], time: 'status_changed_at', version: ['status'],
     attributes: [
       id('deployment.id', 'deployment_id'),
@@ -60,7 +60,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'change', name: 'platform.vcs.change', wire: ['merge_request'], flags: ['merge_requests_events'], sentBy: 'project',
-    says: 'A merge request was opened, changed, approved, closed or merged.',
+    description: 'A merge request was opened, changed, approved, closed or merged.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
     times: { createdAt: `${own}.created_at`, endedAt: `${own}.merged_at` },
     attributes: [
@@ -77,7 +77,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'release', name: 'platform.release', wire: ['release'], flags: ['releases_events'], sentBy: 'project',
-    says: 'A release was created, changed or removed.',
+    description: 'A release was created, changed or removed.',
     object: [project, 'tag'],
     attributes: [
       shown('platform.release.tag', 'tag'), shown('platform.release.name', 'name'), text('platform.release.action', 'action'), ...user,
@@ -86,7 +86,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'feature_flag', name: 'platform.feature_flag.change', wire: ['feature_flag'], flags: ['feature_flag_events'], sentBy: 'project',
-    says: 'A feature flag was switched on or off.',
+    description: 'A feature flag was switched on or off.',
     object: [project, `${own}.id`],
     attributes: [
       shown('feature_flag.key', `${own}.name`),
@@ -99,7 +99,7 @@ export const eventTable: readonly EventRow[] = [
   {
     word: 'access_token', name: 'platform.access_token.expiring', wire: ['access_token', 'resource_access_token'],
     flags: ['resource_access_token_events'], sentBy: 'project',
-    says: 'An access token of a project or a group will expire: announced 60, 30, 7 and 1 days before. Severity WARN.',
+    description: 'An access token of a project or a group will expire: announced 60, 30, 7 and 1 days before. Severity WARN.',
     object: [`${own}.id`],
     attributes: [
       shown('platform.access_token.name', `${own}.name`),
@@ -111,21 +111,21 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'push', name: 'platform.vcs.push', wire: ['push'], flags: ['push_events'], sentBy: 'project',
-    says: 'Commits were pushed to a branch, or a branch was created or deleted.',
+    description: 'Commits were pushed to a branch, or a branch was created or deleted.',
     object: [project, 'ref'], version: ['before', 'after'],
     attributes: [...pushed('platform.vcs.push'), count('platform.vcs.push.commits', 'total_commits_count'), ...user],
     body: of => `Branch ${of('vcs.ref.head.name')}: ${of('platform.vcs.push.action')}`,
   },
   {
     word: 'tag', name: 'platform.vcs.tag', wire: ['tag_push'], flags: ['tag_push_events'], sentBy: 'project',
-    says: 'A tag was created, moved or deleted.',
+    description: 'A tag was created, moved or deleted.',
     object: [project, 'ref'], version: ['before', 'after'],
     attributes: [...pushed('platform.vcs.tag'), ...user],
     body: of => `Tag ${of('vcs.ref.head.name')}: ${of('platform.vcs.tag.action')}`,
   },
   {
     word: 'issue', name: 'platform.issue', wire: ['issue', 'confidential_issue', 'work_item'], flags: ['issues_events'], sentBy: 'project',
-    says: 'An issue, incident, task or other work item was opened, changed, closed or reopened.',
+    description: 'An issue, incident, task or other work item was opened, changed, closed or reopened.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
     times: { createdAt: `${own}.created_at`, endedAt: `${own}.closed_at` },
     attributes: [
@@ -140,7 +140,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'note', name: 'platform.note', wire: ['note', 'confidential_note'], flags: ['note_events'], sentBy: 'project',
-    says: 'A comment was written or changed. Never what it says.',
+    description: 'A comment was written or changed. Never what it says.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
     attributes: [
       id('platform.note.id', `${own}.id`),
@@ -154,7 +154,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'milestone', name: 'platform.milestone', wire: ['milestone'], flags: ['milestone_events'], sentBy: 'project',
-    says: 'A milestone was created, changed, closed or removed.',
+    description: 'A milestone was created, changed, closed or removed.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`action|${own}.action`, ...byUser],
     attributes: [
       id('platform.milestone.id', `${own}.iid|${own}.id`, 'the number in its URL'),
@@ -167,14 +167,14 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'wiki_page', name: 'platform.wiki_page', wire: ['wiki_page'], flags: ['wiki_page_events'], sentBy: 'project',
-    says: 'A page of a wiki was created, changed or removed.',
+    description: 'A page of a wiki was created, changed or removed.',
     object: [owner, `${own}.slug`],
     attributes: [shown('platform.wiki_page.slug', `${own}.slug`), text('platform.wiki_page.action', `${own}.action`), ...user],
     body: of => `Wiki page ${of('platform.wiki_page.slug')}: ${of('platform.wiki_page.action')}`,
   },
   {
     word: 'emoji', name: 'platform.emoji', wire: ['emoji'], flags: ['emoji_events'], sentBy: 'group',
-    says: 'An emoji was awarded or revoked.',
+    description: 'An emoji was awarded or revoked.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action|event_type`, ...byUser],
     attributes: [
       id('platform.emoji.id', `${own}.id`),
@@ -188,7 +188,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'member', name: 'platform.member', wire: ['member'], flags: ['member_events'], sentBy: 'group',
-    says: 'Somebody became a member of a group or project, asked for it, was given another role or was removed. `user.*` is the member.',
+    description: 'Somebody became a member of a group or project, asked for it, was given another role or was removed. `user.*` is the member.',
     object: [owner, 'user_id'],
     attributes: [
       text('platform.member.action', 'event_name', '`user_add_to_group`, `user_update_for_group`, …'),
@@ -201,7 +201,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'subgroup', name: 'platform.subgroup', wire: ['subgroup'], flags: ['subgroup_events'], sentBy: 'group',
-    says: 'A subgroup was created or removed.',
+    description: 'A subgroup was created or removed.',
     object: ['group_id'],
     attributes: [
       text('platform.subgroup.action', 'event_name', '`subgroup_create`, `subgroup_destroy`'),
@@ -212,7 +212,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'project', name: 'platform.project', wire: ['project'], flags: ['project_events'], sentBy: 'group',
-    says: 'A project was created, removed, renamed or moved.',
+    description: 'A project was created, removed, renamed or moved.',
     object: ['project_id'],
     attributes: [
       text('platform.project.action', 'event_name', '`project_create`, `project_destroy`, …'),
@@ -223,7 +223,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'repository_update', name: 'platform.repository_update', wire: ['repository_update'], flags: ['repository_update_events'], sentBy: 'system',
-    says: 'A push changed refs of a repository: once for all of its refs.',
+    description: 'A push changed refs of a repository: once for all of its refs.',
     object: [project],
     attributes: [
       value('platform.repository_update.refs', 'int', 'changes', 'how many refs changed', ({ changes }) => readItems(changes)?.length),
@@ -233,7 +233,7 @@ export const eventTable: readonly EventRow[] = [
   },
   {
     word: 'vulnerability', name: 'platform.vulnerability', wire: ['vulnerability'], flags: ['vulnerability_events'], sentBy: 'project',
-    says: 'A vulnerability was found, or its state changed.',
+    description: 'A vulnerability was found, or its state changed.',
     object: [`${own}.id|${own}.url`],
     attributes: [
       text('platform.vulnerability.id', `${own}.id|${own}.url`, 'its ID, otherwise its URL'),

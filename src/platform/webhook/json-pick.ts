@@ -19,15 +19,15 @@ import {
 } from './json-walk.ts'
 import { ItemsInPlace } from './wire-items.ts'
 import { maxItems } from '../port.ts'
-import { longestList, longestMessage } from '../wire-read.ts'
+import { maxList, maxMessage } from '../wire-read.ts'
 import type { ObjectShape, Shape } from './wire-shape.ts'
 
 /** Longer strings are cut, bytes. What remains is longer than any reader takes, even if each character is an escape of six bytes. */
-const longestString = 6 * (longestMessage + 2)
+const maxStringLength = 6 * (maxMessage + 2)
 /** Smaller items are parsed as a whole, which is quicker. */
 const largeItem = 64 * 1024
 /** Longer keys are not read by anybody, bytes: this is the longest name with all letters escaped. */
-const longestKey = 6 * 64
+const maxKeyLength = 6 * 64
 
 /** Throws NotJson. Lists in the result refer to the bytes until they are read. */
 export function pickJson(body: Uint8Array, shape: Shape): unknown {
@@ -78,7 +78,7 @@ class Picker {
   #texts(): unknown[] {
     const texts: unknown[] = []
     this.#each(() => {
-      if (texts.length < longestList) texts.push(this.value('scalar'))
+      if (texts.length < maxList) texts.push(this.value('scalar'))
       else this.at = skipValue(this.#bytes, this.at)
     })
     return texts
@@ -124,23 +124,23 @@ class Picker {
   /** The key that begins here; undefined if nobody reads it. */
   #name(from: number): string | undefined {
     const end = this.#bytes.indexOf(quote, from + 1)
-    const raw = this.#bytes.toString('latin1', from + 1, Math.min(end, from + longestKey))
+    const raw = this.#bytes.toString('latin1', from + 1, Math.min(end, from + maxKeyLength))
     if (!raw.includes('\\')) return raw.length === end - from - 1 ? raw : undefined
     const whole = skipString(this.#bytes, from)
-    return whole - from > longestKey ? undefined : textOf(this.#bytes, from, whole)
+    return whole - from > maxKeyLength ? undefined : textOf(this.#bytes, from, whole)
   }
 
   #scalar(): unknown {
     const from = this.at
     this.at = skipScalar(this.#bytes, from)
     if (this.#bytes[from] !== quote) return JSON.parse(this.#bytes.toString('latin1', from, this.at))
-    return this.at - from > longestString ? this.#beginning(from) : textOf(this.#bytes, from, this.at)
+    return this.at - from > maxStringLength ? this.#beginning(from) : textOf(this.#bytes, from, this.at)
   }
 
   /** The beginning of a string that is too long, without cutting a character or an escape. */
   #beginning(from: number): string {
     let at = from + 1
-    while (at < from + longestString) at += this.#bytes[at] !== backslash ? 1 : this.#bytes[at + 1] === 0x75 ? 6 : 2
+    while (at < from + maxStringLength) at += this.#bytes[at] !== backslash ? 1 : this.#bytes[at + 1] === 0x75 ? 6 : 2
     while (((this.#bytes[at] ?? 0) & 0xc0) === 0x80) at += 1
     return JSON.parse(`${this.#bytes.toString('utf8', from, at)}"`) as string
   }

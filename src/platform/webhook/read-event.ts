@@ -8,7 +8,7 @@ import { anyKnown, known } from '../known.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
 import { redactedTo, type RedactText } from '../text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { longestText, readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
+import { maxText, readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
 import { redact } from '../../lib/redaction.ts'
 import { eventTable, type EventRow } from './event-table.ts'
 import type { EventTimes, EventValue, PlatformEvent } from '../../model/event.ts'
@@ -91,7 +91,7 @@ function attributesOf(
 
 /** Text that people wrote may also contain secrets of this process. */
 export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
-  return oneLine(redactedTo(longestText, isFree ? redact(words) : words, redactText))
+  return oneLine(redactedTo(maxText, isFree ? redact(words) : words, redactText))
 }
 
 function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefined {

@@ -5,7 +5,7 @@ import { backslash, beginOf, expectEnd, NotJson, skipSpace, skipString, skipValu
 export const keptOfText = 4_096
 
 /** The key `variables` with all letters escaped; longer keys are others. */
-const longestKey = 6 * 'variables'.length + 2
+const maxKeyLength = 6 * 'variables'.length + 2
 
 /**
  * The body without fields named `variables`, at any depth; all else stays byte for byte. A body that is not JSON is cut to its first 4 KiB, and
@@ -84,5 +84,5 @@ function isVariables(bytes: Buffer, key: number): boolean {
   const first = bytes[key + 1]
   if (first !== backslash && first !== 0x76) return false
   const end = skipString(bytes, key)
-  return end - key <= longestKey && JSON.parse(bytes.toString('latin1', key, end)) === 'variables'
+  return end - key <= maxKeyLength && JSON.parse(bytes.toString('latin1', key, end)) === 'variables'
 }

@@ -134,7 +134,7 @@ export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
       project: path,
       job: trendJob(job.name ?? ''),
       branch,
-      worker: plainText((job.runner?.type ?? '').slice(0, longestWorker)),
+      worker: plainText((job.runner?.type ?? '').slice(0, maxWorkerLength)),
       totalMs: Math.round(seconds * 1_000),
       cost: job.cost ?? 0,
       lost: purpose === 'useful' ? (isFlaky ? 'flaky' : undefined) : purpose,
@@ -144,4 +144,4 @@ export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
 }
 
 /** UTF-16 units; the platform's types of runners are shorter. */
-const longestWorker = 50
+const maxWorkerLength = 50

@@ -105,7 +105,7 @@ export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'quar
 /** The part of the store that the ingress needs, on its own connections. */
 export interface InboxWriter extends Pick<Inbox, 'put'> {
   /** How many puts may run at the same time. */
-  readonly abreast: number
+  readonly concurrency: number
   /** Throws StoreError when the store cannot write. */
   proveWritable(): Promise<void>
   close(): Promise<void>

@@ -153,7 +153,7 @@ export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: s
   const { status, queuedDuration, source = '' } = pipeline.facts
   const kind = {
     branch: branchClassOf(pipeline.facts, project),
-    source: plainText(source.slice(0, longestSource)),
+    source: plainText(source.slice(0, maxSourceLength)),
     pipelineName,
   }
   const base = { instance: key.instance, projectId: project.id, project: path }
@@ -185,7 +185,7 @@ export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: s
 }
 
 /** UTF-16 units; the platform's sources are shorter. */
-const longestSource = 50
+const maxSourceLength = 50
 
 /** The name under which a job is counted. */
 export function trendJob(name: string): string {

@@ -4,13 +4,13 @@
 import type { RunKey } from '../../model/observation.ts'
 
 /** An item is given up after this many processes in a row died while they worked on it alone. */
-export const mostDeaths = 3
+export const maxDeaths = 3
 
 /** For one kind of work, one batch at a time. It never fails: without a note the work is done all the same. */
 export interface UnderWayNote {
   /** Notes that these are worked on together. Returns those that are not: a process died with them, so each is to be begun alone. */
   begin(names: readonly string[]): Promise<readonly string[]>
-  /** Returns how many processes in a row died while they worked on it alone. It is noted only if these are fewer than `mostDeaths`. */
+  /** Returns how many processes in a row died while they worked on it alone. It is noted only if these are fewer than `maxDeaths`. */
   beginAlone(name: string): Promise<number>
   /** The process has survived the work: deletes the notes. */
   end(): Promise<void>

@@ -87,7 +87,7 @@ export interface ShownEventQuery {
 }
 
 /** Counting the runs of a list stops here. */
-export const mostCounted = 10_000
+export const maxCounted = 10_000
 
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
@@ -106,7 +106,7 @@ export interface Views {
   search(query: RunQuery): Promise<RunPage>
   /** Keys of runs, the last stored first; `before`: only rows with lower ids. */
   listedKeys(limit: number, before?: number): Promise<readonly ListedKey[]>
-  /** The length of a list without text and job; undefined if it is longer than `mostCounted`. */
+  /** The length of a list without text and job; undefined if it is longer than `maxCounted`. */
   countRuns(
     query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>,
     isCounted?: (project: string) => boolean,

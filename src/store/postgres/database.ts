@@ -37,11 +37,11 @@ export interface DatabaseOptions {
   readonly connections?: number | undefined
   readonly log?: Log | undefined
   /** The time-out of a statement and its connection, ms: a network may fall silent. */
-  readonly patience?: number | undefined
+  readonly timeoutMs?: number | undefined
 }
 
 /** For commands. */
-const usualPatience = 60_000
+const defaultTimeoutMs = 60_000
 /** How long to wait for a new or free connection, ms. */
 const connectTimeout = 5_000
 /** The server ends a transaction that is idle for this long, and frees its locks, ms. */
@@ -53,17 +53,17 @@ const attempts = 8
 
 /** Connects and brings the database to this version's schema. Throws StoreError with a remedy. */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
-  const patience = options.patience ?? usualPatience
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   // No start-up options and no settings of the session: poolers such as PgBouncer refuse the former and share the latter.
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connections ?? 8,
-    connectionTimeoutMillis: Math.min(connectTimeout, patience),
+    connectionTimeoutMillis: Math.min(connectTimeout, timeoutMs),
     application_name: 'pipespan',
     // Finds a dead idle connection before it is needed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    query_timeout: patience,
+    query_timeout: timeoutMs,
     // What is sent without waiting for the answers before it goes at once.
     pipeline: true,
     types: { getTypeParser: parserOf },
@@ -72,7 +72,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   pool.on('error', ignore)
   const database = connect(
     { pool, options, damaged: createDamagedRows(options.log), followed: followedClock() },
-    patience,
+    timeoutMs,
   )
   try {
     await migrate(pool)
@@ -82,7 +82,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     const schema = schemaFault(error)
     if (schema !== undefined) throw schema
     throw new StoreError(
-      `The PostgreSQL store cannot be opened: ${silenceOf(error, patience) ?? reasonOf(error)}.`,
+      `The PostgreSQL store cannot be opened: ${silenceOf(error, timeoutMs) ?? reasonOf(error)}.`,
       'Check the host, the database, the user and its password in PIPESPAN_STORE_URL, and that the server is up.',
       { cause: error },
     )
@@ -91,14 +91,14 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
 }
 
 /** What is wrong if something other than PostgreSQL answers, or nothing; undefined if the server itself refused. */
-function silenceOf(error: unknown, patience: number): string | undefined {
+function silenceOf(error: unknown, timeoutMs: number): string | undefined {
   const message = reasonOf(error)
   const quoted = `(${message})`
   if (/terminated unexpectedly|ECONNRESET/.test(message)) {
     return `the server closes the connection before a PostgreSQL handshake ${quoted}`
   }
   if (!message.includes('connection timeout')) return undefined
-  return `no PostgreSQL server answered within ${Math.min(connectTimeout, patience) / 1000} s ${quoted}`
+  return `no PostgreSQL server answered within ${Math.min(connectTimeout, timeoutMs) / 1000} s ${quoted}`
 }
 
 interface Shared {
@@ -108,12 +108,12 @@ interface Shared {
   readonly followed: FollowedClock
 }
 
-function connect(shared: Shared, patience: number): Database {
+function connect(shared: Shared, timeoutMs: number): Database {
   const { pool, options, damaged, followed } = shared
   const readClock = async (): Promise<number> => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {})
   const query: Session['query'] = async (text, values = []) => {
     try {
-      return (await pool.query<Row>(timed(text, patience), [...values])).rows
+      return (await pool.query<Row>(timed(text, timeoutMs), [...values])).rows
     } catch (error) {
       throw faultOf(error)
     }
@@ -131,8 +131,8 @@ function connect(shared: Shared, patience: number): Database {
   return {
     query,
     damaged,
-    transaction: async work => repeatedly(async () => once(shared, work, patience)),
-    ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, patience)),
+    transaction: async work => repeatedly(async () => once(shared, work, timeoutMs)),
+    ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, timeoutMs)),
     now: async () => followed.follow(await readClock()),
     wasAhead: async () => followed.wasAhead(await readClock()),
     dueIn: async (sql, values) => {
@@ -149,12 +149,12 @@ function connect(shared: Shared, patience: number): Database {
  * A transaction of one statement, in one round trip: a page asks dozens, and each wait for the server is a turn of both processes. If the
  * statement fails, the server makes the commit a rollback.
  */
-async function askOnce({ pool }: Shared, sql: string, values: readonly unknown[], patience: number): Promise<Row[]> {
+async function askOnce({ pool }: Shared, sql: string, values: readonly unknown[], timeoutMs: number): Promise<Row[]> {
   const client = await connection(pool)
   const sent = await Promise.allSettled([
-    client.query(timed(beginning(patience), patience)),
-    client.query<Row>(timed(sql, patience), [...values]),
-    client.query(timed('COMMIT', patience)),
+    client.query(timed(beginning(timeoutMs), timeoutMs)),
+    client.query<Row>(timed(sql, timeoutMs), [...values]),
+    client.query(timed('COMMIT', timeoutMs)),
   ] as const)
   const [, answer] = sent
   const failures = sent.flatMap(one => (one.status === 'rejected' ? [one.reason as Error] : []))
@@ -177,13 +177,13 @@ async function connection(pool: pg.Pool): Promise<pg.PoolClient> {
 async function once<T>(
   { pool, options, damaged, followed }: Shared,
   work: (session: Session, now: number) => Promise<T>,
-  patience: number,
+  timeoutMs: number,
 ): Promise<T> {
   const client = await connection(pool)
   let broken: Error | undefined
   const query: Session['query'] = async (text, values = []) => {
     try {
-      return (await client.query<Row>(timed(text, patience), [...values])).rows
+      return (await client.query<Row>(timed(text, timeoutMs), [...values])).rows
     } catch (error) {
       // No error of the server: the connection is unusable.
       if (!(error instanceof pg.DatabaseError)) broken = error as Error
@@ -191,7 +191,7 @@ async function once<T>(
     }
   }
   try {
-    const now = await begin(client, patience).catch((error: unknown) => {
+    const now = await begin(client, timeoutMs).catch((error: unknown) => {
       broken = error as Error
       throw faultOf(error)
     })
@@ -208,20 +208,20 @@ async function once<T>(
 }
 
 /** Begins a transaction, sets the server's own time-outs and reads its clock, in one round trip. */
-async function begin(client: pg.PoolClient, patience: number): Promise<number> {
-  const text = `${beginning(patience)}; SELECT ${clock}`
-  const results = (await client.query<Row>(timed(text, patience))) as unknown as pg.QueryResult<Row>[]
+async function begin(client: pg.PoolClient, timeoutMs: number): Promise<number> {
+  const text = `${beginning(timeoutMs)}; SELECT ${clock}`
+  const results = (await client.query<Row>(timed(text, timeoutMs))) as unknown as pg.QueryResult<Row>[]
   return nowOf(results.at(-1)?.rows[0] ?? {})
 }
 
-function beginning(patience: number): string {
-  return `BEGIN; SET LOCAL statement_timeout = ${patience};
+function beginning(timeoutMs: number): string {
+  return `BEGIN; SET LOCAL statement_timeout = ${timeoutMs};
     SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}`
 }
 
 /** After the time-out the connection is dropped, as a late answer may still arrive on it. */
-function timed(text: string, patience: number): pg.QueryConfig {
-  return { text, query_timeout: patience } as pg.QueryConfig
+function timed(text: string, timeoutMs: number): pg.QueryConfig {
+  return { text, query_timeout: timeoutMs } as pg.QueryConfig
 }
 
 /** The driver returns bigint as text; all of ours are counts, ids or times, and fit a double. */

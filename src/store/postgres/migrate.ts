@@ -8,7 +8,7 @@ import type pg from 'pg'
 /** An arbitrary number, the same in every version. */
 const migrationLock = 7_462_736_101
 /** A large table, or another replica that migrates, may take long, ms. */
-const patience = 24 * 3_600_000
+const timeoutMs = 24 * 3_600_000
 
 /** Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. */
 export async function migrate(pool: pg.Pool): Promise<void> {
@@ -20,7 +20,7 @@ async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
   const ignore = (): void => undefined
   client.on('error', ignore)
   const query = async (text: string, values: unknown[] = []): Promise<{ version?: number }[]> =>
-    (await client.query<{ version?: number }>({ text, query_timeout: patience } as pg.QueryConfig, values)).rows
+    (await client.query<{ version?: number }>({ text, query_timeout: timeoutMs } as pg.QueryConfig, values)).rows
   let broken: Error | undefined
   try {
     await query('BEGIN')

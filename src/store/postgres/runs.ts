@@ -3,7 +3,7 @@ import { changeRuns } from '../sql/runs.ts'
 import { keyOf } from '../sql/run-rows.ts'
 import { postgresStatements } from './statements.ts'
 import { runReads } from '../sql/run-reads.ts'
-import { taken, withinOf } from './steps.ts'
+import { execute, withinOf } from './steps.ts'
 import type { Database, Session } from './database.ts'
 import type { Runs, Processed } from '../ports/runs.ts'
 
@@ -13,7 +13,7 @@ export function postgresRuns(db: Database): Runs {
       try {
         await db.transaction(async (session, now) => {
           await erase(session, processed)
-          await taken(session, changeRuns(work, processed, undefined, withinOf(session, now)))
+          await execute(session, changeRuns(work, processed, undefined, withinOf(session, now)))
         })
         return true
       } catch (error) {

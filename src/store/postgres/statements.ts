@@ -1,6 +1,6 @@
 // Runs the shared SQL on PostgreSQL.
 import { placed } from './arrays.ts'
-import { taken, withinOf } from './steps.ts'
+import { execute, withinOf } from './steps.ts'
 import type { Database } from './database.ts'
 import type { Statements } from '../sql/statements.ts'
 
@@ -9,7 +9,7 @@ export function postgresStatements(db: Database): Statements {
     all: async (sql, values) => db.ask(placed(sql), values),
     change: async (sql, values) => (await db.query(`${placed(sql)} RETURNING 1`, values)).length,
     changed: async (sql, values) => db.ask(placed(sql), values),
-    transaction: async steps => db.transaction(async (session, now) => taken(session, steps(withinOf(session, now)))),
+    transaction: async steps => db.transaction(async (session, now) => execute(session, steps(withinOf(session, now)))),
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: 'FOR UPDATE SKIP LOCKED',

@@ -5,15 +5,15 @@ import type { Session } from './database.ts'
 import type { Step, Steps, Within } from '../sql/steps.ts'
 
 /** Within a transaction. */
-export async function taken<T>(session: Session, steps: Steps<T>): Promise<T> {
+export async function execute<T>(session: Session, steps: Steps<T>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) step = steps.next(await rowsOf(session, step.value))
   return step.value
 }
 
 async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
-  if ('abreast' in step) {
-    await allTaken(session, step.abreast)
+  if ('concurrently' in step) {
+    await executeConcurrently(session, step.concurrently)
     return []
   }
   if ('each' in step)
@@ -23,8 +23,8 @@ async function rowsOf(session: Session, step: Step): Promise<readonly Row[]> {
 }
 
 /** At the same time, on the transaction's connection. */
-async function allTaken(session: Session, all: readonly Steps<void>[]): Promise<void> {
-  const running = all.map(async steps => taken(session, steps))
+async function executeConcurrently(session: Session, all: readonly Steps<void>[]): Promise<void> {
+  const running = all.map(async steps => execute(session, steps))
   try {
     await Promise.all(running)
   } catch (error) {

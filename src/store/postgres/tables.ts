@@ -5,7 +5,7 @@ import { cell, number, record, text, type Row } from '../sql/columns.ts'
 import type { Database } from './database.ts'
 
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
-const mostParameters = 30_000
+const maxParameters = 30_000
 
 export function postgresTables(db: Database): Tables {
   const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
@@ -30,7 +30,7 @@ export function postgresTables(db: Database): Tables {
       return (await db.query(sql, [limit, ...(after ?? [])])).map(row => cells(columns, row))
     },
     write: async ({ name, columns }, rows) => {
-      const most = Math.floor(mostParameters / columns.length)
+      const most = Math.floor(maxParameters / columns.length)
       await db.transaction(async session => {
         for (let from = 0; from < rows.length; from += most) {
           const some = rows.slice(from, from + most)

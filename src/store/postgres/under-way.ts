@@ -2,7 +2,7 @@
 // that another one holds, a row that exists already means that its replica has died.
 import { z } from 'zod'
 import { circumstances } from '../sql/circumstances.ts'
-import { mostDeaths, type UnderWay, type UnderWayNote } from '../ports/under-way.ts'
+import { maxDeaths, type UnderWay, type UnderWayNote } from '../ports/under-way.ts'
 import type { Database } from './database.ts'
 
 export function postgresUnderWay(db: Database): UnderWay {
@@ -46,12 +46,12 @@ function note(db: Database, work: string): UnderWayNote {
           const [found] = await session.query('SELECT value FROM key_value WHERE name = $1 FOR UPDATE', [rowOf(name)])
           const before = found && row.parse(JSON.parse(found.value as string))
           const counts = before?.under === circumstances
-          const deaths = counts ? Math.min(mostDeaths, before.deaths + (before.alone ? 1 : 0)) : 0
+          const deaths = counts ? Math.min(maxDeaths, before.deaths + (before.alone ? 1 : 0)) : 0
           await session.query(
             'INSERT INTO key_value VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
             [rowOf(name), JSON.stringify({ alone: true, deaths, under: circumstances })],
           )
-          begun = deaths < mostDeaths ? [rowOf(name)] : []
+          begun = deaths < maxDeaths ? [rowOf(name)] : []
           return deaths
         }),
       ),

@@ -20,7 +20,7 @@ function jobsNamed(chunks: readonly Chunk[], names: ReadonlySet<string>): number
 /** How much is read before the event loop gets its turn. */
 const atOnce = { jobs: 20, runs: 20 }
 /** Of one project; of more jobs the first by name are judged. */
-const mostJobs = 1_000
+const maxJobs = 1_000
 
 const listed = record({
   instance: text('instance'),
@@ -64,7 +64,7 @@ export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
     figures: async ({ instance, projectId }, step, since, active) => {
       const jobs = await ask(
         `SELECT DISTINCT job FROM trends
-         WHERE step = ?1 AND bucket >= ?2 AND project_id = ?3 ORDER BY job LIMIT ${mostJobs}`,
+         WHERE step = ?1 AND bucket >= ?2 AND project_id = ?3 ORDER BY job LIMIT ${maxJobs}`,
         [day, active, projectId],
       )
       const names = jobs.map(text('job'))

@@ -3,8 +3,8 @@ import { foldedName } from '../ports/pipeline-name.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
 /** Names of one project. Pipelines with further names are counted without one. */
-export const mostNames = 20
-const mostProjects = 10_000
+export const maxNames = 20
+const maxProjects = 10_000
 
 export class PipelineNames {
   readonly #known = new Map<string, Set<string>>()
@@ -16,10 +16,10 @@ export class PipelineNames {
     const its = `${key.instance} ${project.id}`
     let names = this.#known.get(its)
     if (names === undefined) {
-      if (this.#known.size >= mostProjects) this.#known.clear()
+      if (this.#known.size >= maxProjects) this.#known.clear()
       this.#known.set(its, (names = new Set()))
     }
-    if (names.size < mostNames) names.add(name)
+    if (names.size < maxNames) names.add(name)
     return names.has(name) ? name : ''
   }
 }

@@ -9,15 +9,15 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { CostReads, RetainedCostQuery } from '../ports/costs.ts'
 import type { DamagedRows } from '../sql/stored-json.ts'
 
-const mostRuns = 5_000
+const maxRuns = 5_000
 /** When a job ends, its pipeline is rarely older than this, ms. */
 const olderBy = 7 * day
 /** A project is rarely renamed. */
-const mostPaths = 20
+const maxPaths = 20
 
 export function retainedCostsOn(ask: Ask, damaged: DamagedRows): CostReads['retained'] {
   return async query => {
-    const { since, until, projectId, isCounted, limit, most = mostRuns } = query
+    const { since, until, projectId, isCounted, limit, most = maxRuns } = query
     const sums = new RetainedSums()
     const paths = projectId === undefined ? undefined : await pathsOf(ask, query)
     const runs = { since: since - olderBy, until, finishedSince: since, projectId, paths, isCounted, most }
@@ -33,7 +33,7 @@ export function retainedCostsOn(ask: Ask, damaged: DamagedRows): CostReads['reta
 /** Those under which the daily sums know the project. */
 async function pathsOf(ask: Ask, { since, until, projectId = 0 }: RetainedCostQuery): Promise<readonly string[]> {
   const rows = await ask(
-    `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 AND project_id = ?3 LIMIT ${mostPaths}`,
+    `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 AND project_id = ?3 LIMIT ${maxPaths}`,
     [since - olderBy, until, projectId],
   )
   return rows.map(text('project'))

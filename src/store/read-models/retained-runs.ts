@@ -10,7 +10,7 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** UTF-16 units of the chunks that are read for one answer: a quarter of a second. */
-const mostText = 24 * 1024 * 1024
+const maxText = 24 * 1024 * 1024
 /** How much is read before the event loop gets its turn: some milliseconds. Runs may be large, so the first are few. */
 const atOnce = { first: 20, runs: 100, text: 512 * 1024 }
 
@@ -60,7 +60,7 @@ export async function readRetained(
   const runs = isCounted === undefined ? walked : walked.filter(({ project }) => isCounted(project))
   let read = 0
   let characters = 0
-  while (read < runs.length && characters < mostText) {
+  while (read < runs.length && characters < maxText) {
     const fitting = read === 0 ? atOnce.first : Math.floor((atOnce.text * read) / Math.max(1, characters))
     const ids = runs.slice(read, read + Math.min(atOnce.runs, Math.max(1, fitting))).map(({ id }) => id)
     const rows = await ask(

@@ -16,7 +16,7 @@ const lookedAt = 5_000
 /** A search for a job reads whole runs, and some are large: how many at once, and for how long, ms. */
 const jobsLookedAt = { atOnce: 100, longest: 100 }
 /** A job that more projects have is searched in all of them. */
-const mostProjects = 200
+const maxProjects = 200
 /** When a job ends, its pipeline is rarely older than this, ms. */
 const olderBy = 7 * day
 
@@ -86,12 +86,12 @@ interface KnownJob {
 async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery): Promise<KnownJob> {
   const rows = await ask(
     `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
-     WHERE step = ?1 AND job = ?2 AND bucket >= ?3 GROUP BY project_id + 0 LIMIT ${mostProjects + 1}`,
+     WHERE step = ?1 AND job = ?2 AND bucket >= ?3 GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
     // A job ends on the day on which its pipeline was created, or later.
     [day, trendJob(job), since - (since % day)],
   )
   const its = project === undefined ? rows : rows.filter(row => projectOf(row) === project)
-  if (its.length === 0 || rows.length > mostProjects) return {}
+  if (its.length === 0 || rows.length > maxProjects) return {}
   const [one] = its.length === 1 ? its : []
   const only = one !== undefined && projectOf(one) === text('earlier')(one) ? projectOf(one) : ''
   return {

@@ -2,7 +2,7 @@
 import { branchClasses } from '../../model/branch-class.ts'
 import { day } from '../ports/trends.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
-import { mostNames, type SectionsOfDay } from './section-sums.ts'
+import { maxNames, type SectionsOfDay } from './section-sums.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
 import { places } from '../sql/statements.ts'
 import { plusBins } from '../../lib/log-bins.ts'
@@ -49,10 +49,10 @@ export function sectionDayKey({
   return [projectId, job, bucket, instance, branch]
 }
 
-/** The values of `writeSections`. `known`: rows of `knownSections`. New names beyond `mostNames` are dropped. */
+/** The values of `writeSections`. `known`: rows of `knownSections`. New names beyond `maxNames` are dropped. */
 export function sectionValues(of: SectionsOfDay, known: readonly Row[], damaged: DamagedRows): StepValue[][] {
   const stored = new Map(known.map(row => [nameOf(row), row]))
-  let room = mostNames - stored.size
+  let room = maxNames - stored.size
   return [...of.sections].flatMap(([section, more]) => {
     const row = stored.get(section)
     if (row === undefined && (room -= 1) < 0) return []

@@ -21,7 +21,7 @@ export interface SectionsOfDay {
 type Sum = { -readonly [Name in keyof SectionFigures]: SectionFigures[Name] } & { durations: Record<string, number> }
 
 /** Sections of one job on one day: a script may use other names in each run. */
-export const mostNames = 20
+export const maxNames = 20
 
 export class SectionSums {
   readonly #days = new Map<string, SectionsOfDay & { readonly sections: Map<string, Sum> }>()
@@ -47,7 +47,7 @@ export class SectionSums {
       const section = trendJob(name)
       const sum = those.get(section) ?? { runs: 0, failed: 0, durations: {} }
       if (!those.has(section)) {
-        if (those.size >= mostNames) continue
+        if (those.size >= maxNames) continue
         this.#size += 1
         those.set(section, sum)
       }

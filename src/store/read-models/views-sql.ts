@@ -9,9 +9,9 @@ import type { Ask } from './ask.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
-import { mostCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
+import { maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
-const mostChildren = 100
+const maxChildren = 100
 
 export function viewsOn(
   ask: Ask,
@@ -92,11 +92,11 @@ export function viewsOn(
       const [column, group] = isCounted === undefined ? ['run_id', ''] : ['project', 'GROUP BY project']
       const rows = await ask(
         `SELECT ${group === '' ? '' : 'project, '}count(*) AS count
-         FROM (SELECT ${column} FROM listed_runs ${where} LIMIT ${mostCounted + 1}) AS walked ${group}`,
+         FROM (SELECT ${column} FROM listed_runs ${where} LIMIT ${maxCounted + 1}) AS walked ${group}`,
         values,
       )
       const counted = rows.reduce((sum, row) => sum + count(row), 0)
-      if (counted > mostCounted) return undefined
+      if (counted > maxCounted) return undefined
       return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
     },
     projects: async limit => {
@@ -124,7 +124,7 @@ export function viewsOn(
     children: async ({ instance, pipelineId }) => {
       const rows = await ask(
         'SELECT run_id FROM listed_runs WHERE parent_id = ?1 AND instance = ?2 ORDER BY created_at, run_id LIMIT ?3',
-        [pipelineId, instance, mostChildren],
+        [pipelineId, instance, maxChildren],
       )
       return load(idsOf(rows))
     },

@@ -1,6 +1,6 @@
 // What is reported many times and counted once, for both databases: each kind declares its table (`CountedTable`); merging reports into what is known, and
 // counting what is due, are written here.
-import { abreast, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
+import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
 import { moveTotals } from './totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
 import { writeEvent } from './events.ts'
@@ -174,7 +174,7 @@ function* countRows<Of, State, Around>(
   const { now, damaged } = within
   const { compared } = kind
   if (compared !== undefined) yield* lockNames(rows.map(compared.lock), within)
-  const around = compared && (yield* abreast(rows.map(row => compared.around(row, damaged))))
+  const around = compared && (yield* concurrently(rows.map(row => compared.around(row, damaged))))
   const all = rows.flatMap((row, at): { readonly id: number; readonly decided: Decided<State> }[] => {
     const id = idOf(row)
     const of = damaged.orNothing({ [kind.name]: id }, 'it is not counted', () => kind.content(row))
@@ -183,7 +183,7 @@ function* countRows<Of, State, Around>(
     const decided = decide(due, around?.[at] as Around)
     return decided === undefined ? [] : [{ id, decided }]
   })
-  yield* abreast(all.map(one => writeDecided(kind, one, within)))
+  yield* concurrently(all.map(one => writeDecided(kind, one, within)))
   const counted = all.flatMap(({ decided }) => (typeof decided === 'object' ? decided.written : []))
   yield* moveTotals(
     counted.flatMap(({ totals }) => totals ?? []),

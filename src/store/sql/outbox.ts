@@ -1,7 +1,7 @@
 // The SQL of the outbox that both databases share: settling, queues and dead letters.
 import { number, optional, record, text, word, type Row } from './columns.ts'
 import { signals } from '../ports/runs.ts'
-import { longestPutOff } from './too-far-ahead.ts'
+import { maxPutOff } from './too-far-ahead.ts'
 import { places, type Statements, type Value } from './statements.ts'
 import { plainText } from './plain-text.ts'
 import { storedAny, type DamagedRows } from './stored-json.ts'
@@ -137,7 +137,7 @@ export function settledValues(one: Settlement, now: number): Value[] {
     case 'delivered':
       return ['delivered', null, null, 0, null, now, one.id]
     case 'later': {
-      const dueAt = now + Math.min(longestPutOff, one.forMs)
+      const dueAt = now + Math.min(maxPutOff, one.forMs)
       return ['pending', dueAt, plainText(one.error), one.counted ? 1 : 0, null, null, one.id]
     }
     case 'unsent':

@@ -22,7 +22,7 @@ export interface ForRows {
 export type Step =
   | StepOf
   | { readonly each: ForRows; readonly rows: readonly (readonly StepValue[])[] }
-  | { readonly abreast: readonly Steps<void>[] }
+  | { readonly concurrently: readonly Steps<void>[] }
 
 export type Steps<T> = Generator<Step, T, readonly Row[]>
 
@@ -82,10 +82,10 @@ export function each(statement: ForRows, rows: readonly (readonly StepValue[])[]
 }
 
 /** Takes several steps at the same time where the database can: none waits for the answers to another. */
-export function* abreast<T>(all: readonly Steps<T>[]): Steps<T[]> {
+export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   const results: T[] = []
   yield {
-    abreast: all.map(function* (steps, at) {
+    concurrently: all.map(function* (steps, at) {
       results[at] = yield* steps
     }),
   }

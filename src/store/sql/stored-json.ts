@@ -18,7 +18,7 @@ export interface DamagedRows {
 }
 
 /** So many are logged once each; all others are not logged. */
-const mostNamed = 10_000
+const maxNamed = 10_000
 
 export function createDamagedRows(log: Log | undefined): DamagedRows {
   const named = new Set<string>()
@@ -32,7 +32,7 @@ export function createDamagedRows(log: Log | undefined): DamagedRows {
       } catch (error) {
         if (!isOfTheData(error)) throw error
         const name = JSON.stringify(row)
-        if (!named.has(name) && named.size < mostNamed) {
+        if (!named.has(name) && named.size < maxNamed) {
           named.add(name)
           log?.error({ ...row, consequence }, 'a row of the store is damaged')
         }

@@ -15,7 +15,7 @@ export interface Recorded {
 }
 
 /** How many earlier reports of its revision a report is compared with, the latest. */
-const mostReports = 20
+const maxReports = 20
 /** How many results a ranking is made from, the newest: some 50 ms, however many are stored. */
 const lookedAt = 20_000
 /** Rows of one statement. */
@@ -29,7 +29,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
   const known = yield ['SELECT id FROM test_reports WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   if (known.length > 0) return { flaky: yield* foundBy(report), forgotten: 0 }
   const code = [instance, projectId, job, revision]
-  const earlier = (yield [selectEarlier, [...code, mostReports]]).flatMap(
+  const earlier = (yield [selectEarlier, [...code, maxReports]]).flatMap(
     row => damaged.orNothing({ tests: row.id }, 'no report is compared with it', () => earlierReport(row)) ?? [],
   )
   const failures =

@@ -4,16 +4,16 @@
 // databases; each runs all statements in one transaction.
 
 /** The longest wait of an export, ms; a longer `Retry-After` is kept by the export queue. */
-export const longestPutOff = 600_000
+export const maxPutOff = 600_000
 
 const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
 /** Longer than any lease, ms. */
-const longestLease = 2 * hour
+const maxLease = 2 * hour
 /** Longer than any pause of the enrichment queue: an hour, a week for silent runs; ms. */
-const longestUnasked = { usual: 2 * hour, silent: 8 * day }
+const maxUnasked = { usual: 2 * hour, silent: 8 * day }
 /** Permanent leases end so far ahead that no wrong clock has set them. */
 export const forGood = 50 * 365 * day
 
@@ -24,26 +24,26 @@ const endOfToday = `(${now} / ${day} + 1) * ${day}`
 /** The queue comes first: its last condition needs the `changed_at` of runs, which a later statement changes. */
 export const broughtBack: readonly string[] = [
   `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
-   WHERE due_at > ${now} + ${longestUnasked.silent} OR due_at > ${now} + ${longestUnasked.usual} AND (leased = 1 OR priority <> 'silent')
+   WHERE due_at > ${now} + ${maxUnasked.silent} OR due_at > ${now} + ${maxUnasked.usual} AND (leased = 1 OR priority <> 'silent')
       OR due_at > ${now} AND leased = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${now})`,
   `UPDATE job_reads SET due_at = ${now}, leased = 0
-   WHERE due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${longestUnasked.usual})`,
+   WHERE due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${maxUnasked.usual})`,
   `UPDATE runs SET due_at = ${now} WHERE due_at > ${now} AND changed_at > ${now}`,
   `UPDATE runs SET changed_at = ${now} WHERE due_at IS NULL AND changed_at > ${now}`,
   `UPDATE outbox SET due_at = ${now}
-   WHERE state = 'pending' AND lease IS NULL AND due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${longestPutOff})`,
+   WHERE state = 'pending' AND lease IS NULL AND due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${maxPutOff})`,
   `UPDATE outbox SET due_at = ${now}, lease = NULL
-   WHERE state = 'pending' AND lease IS NOT NULL AND due_at > ${now} + ${longestLease}`,
+   WHERE state = 'pending' AND lease IS NOT NULL AND due_at > ${now} + ${maxLease}`,
   `UPDATE outbox SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${now}`,
-  `UPDATE inbox SET leased_until = 0 WHERE leased_until > ${now} + ${longestLease}`,
-  `DELETE FROM leases WHERE until > ${now} + ${longestLease} AND until < ${now} + ${forGood}`,
+  `UPDATE inbox SET leased_until = 0 WHERE leased_until > ${now} + ${maxLease}`,
+  `DELETE FROM leases WHERE until > ${now} + ${maxLease} AND until < ${now} + ${forGood}`,
   `UPDATE delivery_keys SET seen_at = ${endOfToday}
    WHERE seen_at > ${endOfToday} AND key NOT IN (SELECT key FROM delivery_keys WHERE seen_at = ${endOfToday})`,
   `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${now}`,
   `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
   `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${now}`,
-  `UPDATE deployments SET due_at = ${now} WHERE due_at > ${now} + ${longestUnasked.silent}`,
-  `UPDATE changes SET due_at = ${now} WHERE due_at > ${now} + ${longestUnasked.usual}`,
-  `UPDATE incidents SET due_at = ${now} WHERE due_at > ${now} + ${longestLease}`,
+  `UPDATE deployments SET due_at = ${now} WHERE due_at > ${now} + ${maxUnasked.silent}`,
+  `UPDATE changes SET due_at = ${now} WHERE due_at > ${now} + ${maxUnasked.usual}`,
+  `UPDATE incidents SET due_at = ${now} WHERE due_at > ${now} + ${maxLease}`,
   `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${now}`,
 ]

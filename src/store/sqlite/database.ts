@@ -138,8 +138,8 @@ function prepared(connection: DatabaseSync, sql: string): StatementSync {
   }
 }
 
-function databaseOf(connection: DatabaseSync, patience: number, { now, elapsed = now, log }: Surroundings): Database {
-  setBusyTimeout(connection, patience)
+function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed = now, log }: Surroundings): Database {
+  setBusyTimeout(connection, timeoutMs)
   const clock = followedClock()
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
@@ -169,7 +169,7 @@ function databaseOf(connection: DatabaseSync, patience: number, { now, elapsed =
       }
       scrubbing = undefined
     } finally {
-      setBusyTimeout(connection, patience)
+      setBusyTimeout(connection, timeoutMs)
     }
   }
   return {
@@ -196,7 +196,7 @@ function databaseOf(connection: DatabaseSync, patience: number, { now, elapsed =
       if (left <= kept) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
       return page * (before - left)
     },
-    ...createTransactions(connection, patience),
+    ...createTransactions(connection, timeoutMs),
     scrub,
     close: () => {
       if (!connection.isOpen) return

@@ -2,7 +2,7 @@
 import { pruneEvents, pruneRuns, pruneStatements } from '../sql/pruning.ts'
 import { number, optional } from '../sql/columns.ts'
 import { sqliteStatements } from './statements.ts'
-import { taken, withinOf } from './steps.ts'
+import { execute, withinOf } from './steps.ts'
 import type { Database } from './database.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import type { RecentChunks } from './recent-chunks.ts'
@@ -36,7 +36,7 @@ export function sqlitePruning(
     runs: async (before, limit, from) => {
       if (mayPruneNewest(before)) trends.writeAhead()
       return db.transaction(() => {
-        const done = taken(db, pruneRuns(before, limit, from, recent.recallOfRun, withinOf(db)))
+        const done = execute(db, pruneRuns(before, limit, from, recent.recallOfRun, withinOf(db)))
         if (done.pruned > 0) moveBack(db, recent)
         return done
       })

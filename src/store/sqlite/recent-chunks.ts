@@ -29,7 +29,7 @@ export interface RecentChunks {
 }
 
 /** UTF-16 units of stored text in the cache: some 600 chunks of twenty jobs, which take twice as much in memory. */
-export const mostText = 4 * 1024 * 1024
+export const maxText = 4 * 1024 * 1024
 /** Larger chunks, in UTF-16 units, are not cached: a few of them would displace all others. */
 const largest = 64 * 1024
 const believedMs = 60_000
@@ -63,7 +63,7 @@ export function createRecentChunks(now: () => number): RecentChunks {
         text += one.size
       }
       for (const id of recent.keys()) {
-        if (text <= mostText) return
+        if (text <= maxText) return
         forget(id)
       }
     },

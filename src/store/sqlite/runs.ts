@@ -3,11 +3,11 @@ import { changeRuns, type RunMemory } from '../sql/runs.ts'
 import { createLeases } from './leases.ts'
 import { erase, type Waiting } from './inbox.ts'
 import { keyOf } from '../sql/run-rows.ts'
-import { mostText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
+import { maxText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
 import { number, record } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { sqliteStatements } from './statements.ts'
-import { taken, withinOf } from './steps.ts'
+import { execute, withinOf } from './steps.ts'
 import type { Runs } from '../ports/runs.ts'
 
 export function sqliteRuns(waiting: Waiting, recent: RecentChunks): Runs {
@@ -26,11 +26,11 @@ export function sqliteRuns(waiting: Waiting, recent: RecentChunks): Runs {
           wrote: chunks => {
             written.push(...chunks)
             // No more than the cache can take, so that a large transaction does not fill the memory.
-            written.splice(0, written.length - newestWorth(mostText, written))
+            written.splice(0, written.length - newestWorth(maxText, written))
           },
           changed: id => changed.push(id),
         }
-        taken(db, changeRuns(work, processed, memory, withinOf(db)))
+        execute(db, changeRuns(work, processed, memory, withinOf(db)))
         db.afterCommit(() => {
           for (const id of changed) leased.forget(id)
           recent.remember(written)

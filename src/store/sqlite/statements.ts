@@ -1,5 +1,5 @@
 // Runs the shared SQL on SQLite.
-import { taken, withinOf } from './steps.ts'
+import { execute, withinOf } from './steps.ts'
 import type { Database } from './database.ts'
 import type { Statements } from '../sql/statements.ts'
 
@@ -8,7 +8,7 @@ export function sqliteStatements(db: Database): Statements {
     all: async (sql, values = []) => db.prepare(sql).all(...values),
     change: async (sql, values = []) => db.transaction(() => Number(db.prepare(sql).run(...values).changes)),
     changed: async (sql, values = []) => db.transaction(() => db.prepare(sql).all(...values)),
-    transaction: async steps => db.transaction(() => taken(db, steps(withinOf(db)))),
+    transaction: async steps => db.transaction(() => execute(db, steps(withinOf(db)))),
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: '',

@@ -4,15 +4,15 @@ import type { Row } from '../sql/columns.ts'
 import type { Step, Steps, Within } from '../sql/steps.ts'
 
 /** Within a transaction. */
-export function taken<T>(db: Database, steps: Steps<T>): T {
+export function execute<T>(db: Database, steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next(rowsOf(db, step.value))
   return step.value
 }
 
 function rowsOf(db: Database, step: Step): readonly Row[] {
-  if ('abreast' in step) {
-    for (const steps of step.abreast) taken(db, steps)
+  if ('concurrently' in step) {
+    for (const steps of step.concurrently) execute(db, steps)
     return []
   }
   if ('each' in step) {

@@ -5,7 +5,7 @@ import { PipelineNames } from '../read-models/pipeline-names.ts'
 import { rowsInMemory } from '../read-models/trends-sql.ts'
 import { sqliteStatements } from './statements.ts'
 import { StoreError } from '../../lib/fault.ts'
-import { taken } from './steps.ts'
+import { execute } from './steps.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendViews } from '../ports/trends.ts'
@@ -22,7 +22,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   /** One writer at a time: no chunk with a smaller id can appear later. */
   function read(own: Ahead, limit: number): number {
     const range = { until: Number.MAX_SAFE_INTEGER, limit, recall: recent.takeOfRun }
-    return taken(db, readAhead(own, range, db.damaged))
+    return execute(db, readAhead(own, range, db.damaged))
   }
 
   function take(limit: number): number {
@@ -31,7 +31,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
       // Should somebody else have taken in what was read, it is read anew.
       const own = ahead?.from === from ? ahead : aheadOf(from, names)
       const count = read(own, limit)
-      if (own.last > from) taken(db, writeAhead(own, db.damaged))
+      if (own.last > from) execute(db, writeAhead(own, db.damaged))
       return count
     })
     ahead = undefined

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { circumstances } from '../sql/circumstances.ts'
 import { openReadingNote, type ReadingNote } from './reading-note.ts'
-import { mostDeaths, runOfName, type UnderWay, type UnderWayNote } from '../ports/under-way.ts'
+import { maxDeaths, runOfName, type UnderWay, type UnderWayNote } from '../ports/under-way.ts'
 import type { Database } from './database.ts'
 
 /** `file`: the store's; undefined for a store in memory. */
@@ -32,7 +32,7 @@ function note(file: string | undefined, stillWaits: (name: string) => boolean): 
     },
     beginAlone: async name => {
       const deaths = noted().deaths(name) ?? 0
-      if (deaths < mostDeaths) noted().begin([name])
+      if (deaths < maxDeaths) noted().begin([name])
       return deaths
     },
     end: async () => noted().end(),

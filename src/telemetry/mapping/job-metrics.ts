@@ -14,7 +14,7 @@ import type { Measured, MetricAttribute } from './metric-attributes.ts'
 const unpriced = 'unpriced'
 
 /** Longer lists of tags become `*`. */
-const longestTagSet = 128
+const maxTagSetLength = 128
 const otherTags = '*'
 
 const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
@@ -53,7 +53,7 @@ export const artifactAttributes: readonly MetricAttribute[] = [
 function tagSetOf({ runner, tags }: JobSnapshot): string | undefined {
   const known = runner?.tags ?? tags
   const set = known?.toSorted().join(',')
-  return set !== undefined && set.length > longestTagSet ? otherTags : set
+  return set !== undefined && set.length > maxTagSetLength ? otherTags : set
 }
 
 /** Seconds, grouped by what the attributes distinguish. */

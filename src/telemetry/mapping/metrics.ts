@@ -70,7 +70,7 @@ export interface MetricRow extends MetricHead {
 /** Placeholder for the name in a metrics report: such a row stands for many metrics, whose points have their own labels. */
 export const ownName = '{name}'
 /** Limited, as users choose names and labels. */
-const mostReported = 500
+const maxReported = 500
 
 /** Placeholder for the unit of the price table. */
 export const costUnit = 'cost'
@@ -124,7 +124,7 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Test cases, by result.' },
   { name: 'platform.test.suite.duration', ...histogram, of: 'inside', attributes: testSuiteAttributes, when: 'test reports are read', measured: testSuites,
     description: 'Duration of test suites.' },
-  { name: `platform.report.${ownName}`, ...gauge, unit: '1', of: 'inside', maxSeries: mostReported, attributes: reportedMetricAttributes, when: 'metrics reports are read; 50 names per project; the labels of the samples become attributes', measured: reportedMetrics,
+  { name: `platform.report.${ownName}`, ...gauge, unit: '1', of: 'inside', maxSeries: maxReported, attributes: reportedMetricAttributes, when: 'metrics reports are read; 50 names per project; the labels of the samples become attributes', measured: reportedMetrics,
     description: 'Value of this name in the latest metrics report of a job.' },
   { name: 'platform.report.coverage', ...gauge, unit: '%', of: 'inside', attributes: coverageAttributes, when: 'coverage reports are read', measured: reportedCoverage,
     description: 'Coverage in the latest report of a job.' },

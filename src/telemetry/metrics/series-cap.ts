@@ -1,7 +1,7 @@
 // The limit of series for delta temporality, for which no totals are kept. It counts the series of this process, as an OpenTelemetry SDK does.
 
 /** Limit of all remembered series; beyond it all are forgotten, and each metric begins to count anew. */
-const mostRemembered = 200_000
+const maxRemembered = 200_000
 
 export interface SeriesCap {
   /** False if this would be a series beyond the metric's limit. `most`: a lower limit of this metric. */
@@ -18,7 +18,7 @@ export function createSeriesCap(limit: number): SeriesCap {
       const known = seen.get(name) ?? new Set()
       if (known.has(series)) return true
       if (known.size >= Math.min(limit, most) - 1) return false
-      if (remembered >= mostRemembered) {
+      if (remembered >= maxRemembered) {
         seen.clear()
         known.clear()
         remembered = 0

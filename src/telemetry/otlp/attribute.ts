@@ -25,8 +25,8 @@ export interface NamedRow {
 }
 
 /** Limits of the cache of a run of rows: first values, entries for each of these, and UTF-16 units of an entry. */
-const mostFirsts = 512
-const mostOfFirst = 4
+const maxFirst = 512
+const maxOfFirst = 4
 const longest = 1_024
 
 /** The encoding of a run's values. */
@@ -110,8 +110,8 @@ function writeKnown(
   writeAnew(writer, tag, values, run)
   const own = values.slice(run.from, run.to)
   if (own.reduce(longer, 0) > longest) return
-  if (byFirst.size >= mostFirsts) byFirst.clear()
-  byFirst.set(first, [{ values: own, bytes: writer.since(before) }, ...known.slice(0, mostOfFirst - 1)])
+  if (byFirst.size >= maxFirst) byFirst.clear()
+  byFirst.set(first, [{ values: own, bytes: writer.since(before) }, ...known.slice(0, maxOfFirst - 1)])
 }
 
 function exported(value: AttributeValue | undefined, typed: Typing | undefined): AttributeValue | undefined {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../rest/platform-server.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
-import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient } from '../../../src/platform/rest/client.ts'
 import type { PlatformClient } from '../../../src/platform/port.ts'
 import type { Budget } from '../../../src/platform/port/budget.ts'
@@ -32,7 +32,7 @@ describe('a log that somebody reads', () => {
     platform = await startPlatform(answer(200, 'one\ntwo\n'))
     asked = []
     isUsedUp = false
-    const inner = createMemoryBudget({ perMinute: 1_000 }, systemClock)
+    const inner = createInMemoryBudget({ perMinute: 1_000 }, systemClock)
     const budget: Budget = {
       ...inner,
       take: async (priority, signal) => {
@@ -57,7 +57,7 @@ describe('a log that somebody reads', () => {
         client,
         redactText: createTextRedaction([]),
         readMax: 2 ** 20,
-        mostPerMinute: 100,
+        maxPerMinute: 100,
         clock: { now: () => now },
       },
       ...more,
@@ -75,7 +75,7 @@ describe('a log that somebody reads', () => {
       response.writeHead(200)
       response.write('one\n')
     }
-    const show = showing({ patience: 200 })
+    const show = showing({ timeoutMs: 200 })
     const read = await show(job)
     expect(read.as === 'refused' && read.what).toContain('within 0.2 s')
     platform.reply = answer(200, 'now\n')
@@ -84,7 +84,7 @@ describe('a log that somebody reads', () => {
 
   it('is given up when the API budget is used up, and nobody is asked', async () => {
     isUsedUp = true
-    expect(await showing({ patience: 100 })(job)).toMatchObject({ as: 'refused' })
+    expect(await showing({ timeoutMs: 100 })(job)).toMatchObject({ as: 'refused' })
     expect(platform.asked).toEqual([])
   })
 
@@ -105,7 +105,7 @@ describe('a log that somebody reads', () => {
   })
 
   it('is one of so many a minute, so that what else asks the platform has the rest', async () => {
-    const show = showing({ mostPerMinute: 2 })
+    const show = showing({ maxPerMinute: 2 })
     for (const as of ['log', 'log', 'refused', 'refused']) expect(await show(job)).toMatchObject({ as })
     expect(platform.asked).toHaveLength(2)
     now += 60_000

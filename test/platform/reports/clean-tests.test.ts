@@ -15,7 +15,7 @@ it('names, messages and stack traces have no half of a secret at their end', asy
   const cut = (limit: number): string => `${'x'.repeat(limit - 10)} ${secret}`
   const failure = `<failure message="${cut(300)}" type="${cut(300)}">${cut(300)}</failure>`
   const report = `<testsuite name="${cut(1_024)}"><testcase name="${cut(1_024)}">${failure}</testcase></testsuite>`
-  const read = await readJunit(bytesOf(report), { longestText: 300 + 2_048, keptCases: 10 })
+  const read = await readJunit(bytesOf(report), { maxText: 300 + 2_048, keptCases: 10 })
   const clean = JSON.stringify(await cleanTests(read, redactText, 300), (_, value: unknown) =>
     value instanceof Map ? [...(value as Map<unknown, unknown>)] : value,
   )

@@ -8,7 +8,7 @@ import { readSeconds } from '../../../src/platform/reports/figures.ts'
 import { isFull, runs } from '../../full.ts'
 import { googletest, jest, phpunit, pytest, pytestTeardown, repeated, surefire } from './junit-samples.ts'
 
-const options: TestReadOptions = { longestText: 4_096, keptCases: 1_000 }
+const options: TestReadOptions = { maxText: 4_096, keptCases: 1_000 }
 
 async function* inOne(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes

@@ -5,7 +5,7 @@ import { readCoverage } from '../../../src/platform/reports/coverage.ts'
 import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
 import { readFindings } from '../../../src/platform/reports/findings.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
-import { mostOfMetrics, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
+import { metricLimits, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 
 /** As it comes over the wire: cut wherever. */
 async function* inPieces(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
@@ -46,14 +46,14 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
     const { metrics, dropped, fault } = await readMetricsOf(zipped(lines.join('\n'), 65_536))
     expect(fault).toBeUndefined()
-    expect(metrics).toHaveLength(mostOfMetrics.series)
-    expect(dropped).toBe(100_000 - mostOfMetrics.series)
+    expect(metrics).toHaveLength(metricLimits.series)
+    expect(dropped).toBe(100_000 - metricLimits.series)
   })
 
   it('of many names has as many as there is room for', async () => {
     const lines = Array.from({ length: 300 }, (_, n) => `name_${n} ${n}`)
     const { metrics, dropped } = await readMetricsOf(zipped(lines.join('\n')))
-    expect([metrics.length, dropped]).toEqual([mostOfMetrics.names, 300 - mostOfMetrics.names])
+    expect([metrics.length, dropped]).toEqual([metricLimits.names, 300 - metricLimits.names])
   })
 
   it('says why it cannot be read, and what was read before stands', async () => {

@@ -29,7 +29,7 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
   [
     'tests',
     filled('<testsuite>', '<a/>', '</testsuite>'),
-    async source => readJunit(source, { longestText: 1, keptCases: 0 }),
+    async source => readJunit(source, { maxText: 1, keptCases: 0 }),
   ],
   [
     'coverage',
@@ -66,7 +66,7 @@ it.each([
   ['one suite of many cases', [{ name: 'unit', test_cases: Array.from({ length: 20_000 }, () => ({})) }]],
   ['many suites', [...Array.from({ length: 20_000 }, (_, n) => ({ name: String(n) })), { name: 'unit' }]],
 ])('reads the report of the platform in turns: %s', async (_, suites) => {
-  const options = { mostCases: 100_000, longestText: 1, keptCases: 0 }
+  const options = { maxCases: 100_000, maxText: 1, keptCases: 0 }
   const report = testReport.parse({ test_suites: suites })
   expect(await turnsDuring(readTestReport(report, 'unit', options))).toBeGreaterThanOrEqual(100)
 })

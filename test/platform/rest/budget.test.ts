@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { leapingClock } from './platform-server.ts'
-import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 import {
   freshBudget,
   grant,
-  longestPause,
+  maxPause,
   observe,
   snapshotOf,
   type BudgetState,
@@ -158,7 +158,7 @@ describe('the budget', () => {
   it('believes no pause for longer than an hour', () => {
     const rules = { perMinute: 300 }
     const state = observe(freshBudget(rules, 0), { pause: 1e15 }, 0)
-    expect(grant(rules, state, 0, 'enrich').waitMs).toBe(longestPause)
+    expect(grant(rules, state, 0, 'enrich').waitMs).toBe(maxPause)
   })
 
   it('sends no more than the platform says remains, and leaves the last of it to the urgent', () => {
@@ -208,7 +208,7 @@ describe('the budget of one process', () => {
   it('makes callers wait for their turn, and serves them all', async () => {
     const clock = leapingClock()
     const start = clock.now()
-    const budget = createMemoryBudget({ perMinute: 60 }, clock)
+    const budget = createInMemoryBudget({ perMinute: 60 }, clock)
     await Promise.all(Array.from({ length: 130 }, () => budget.take('enrich')))
     expect(clock.now() - start).toBeGreaterThan(minute)
     expect((await budget.snapshot()).available).toBe(0)
@@ -216,7 +216,7 @@ describe('the budget of one process', () => {
 
   it('stops waiting when the caller gives up', async () => {
     const clock = leapingClock()
-    const budget = createMemoryBudget({ perMinute: 1 }, clock)
+    const budget = createInMemoryBudget({ perMinute: 1 }, clock)
     await budget.take('enrich')
     const leaving = AbortSignal.abort(new Error('shutting down'))
     await expect(budget.take('enrich', leaving)).rejects.toThrow('shutting down')

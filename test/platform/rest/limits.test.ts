@@ -14,7 +14,7 @@ import {
 import { grant, observe } from '../../../src/platform/rest/budget.ts'
 import { budgetFactsOf, isOfEndpoint } from '../../../src/platform/rest/rate-limit.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
-import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)
@@ -41,7 +41,7 @@ describe('a 429', () => {
   it('pauses those who share the budget', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     const clock = leapingClock()
-    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    const budget = createInMemoryBudget({ perMinute: 300 }, clock)
     await using one = clientOf(platform.url, { budget, clock, retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
     await using other = clientOf(platform.url, { budget, clock })
     await rejection(one.client.project(1, poll))
@@ -66,7 +66,7 @@ describe('a 429', () => {
     await using platform = await startPlatform(later({ 'retry-after': '42' }))
     const leaving = new AbortController()
     const clock: Clock = { now: () => 0, sleep: async () => leaving.abort(new Error('shutting down')) }
-    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    const budget = createInMemoryBudget({ perMinute: 300 }, clock)
     await using test = clientOf(platform.url, { budget })
     await expect(test.client.project(4711, { ...poll, signal: leaving.signal })).rejects.toThrow('shutting down')
   })
@@ -79,7 +79,7 @@ describe('a 429 of one endpoint', () => {
   it('lets only its own request wait', async () => {
     await using platform = await startPlatform(inTurn(own({ 'retry-after': '20' }), json(project)))
     const clock = leapingClock()
-    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    const budget = createInMemoryBudget({ perMinute: 300 }, clock)
     const paused: Promise<number>[] = []
     const sleep = async (ms: number) => {
       paused.push(budget.snapshot().then(({ pausedFor }) => pausedFor))
@@ -173,7 +173,7 @@ describe('the budget of the client', () => {
       inTurn(answer(500, ''), answer(301, '', { location: '/api/v4/projects/9' }), json(project)),
     )
     const clock = leapingClock()
-    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    const budget = createInMemoryBudget({ perMinute: 300 }, clock)
     const counted: string[] = []
     await using test = clientOf(platform.url, {
       clock,
@@ -189,7 +189,7 @@ describe('the budget of the client', () => {
   it('does not let a backfill that waits hold up enrichment', async () => {
     await using platform = await startPlatform(json(project))
     const clock = leapingClock()
-    const free = createMemoryBudget({ perMinute: 300 }, clock)
+    const free = createInMemoryBudget({ perMinute: 300 }, clock)
     const closing = new AbortController()
     const never = (signal?: AbortSignal) =>
       new Promise<void>((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))))

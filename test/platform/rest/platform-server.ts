@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { createMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
+import { createInMemoryBudget } from '../../../src/platform/rest/kept-budget.ts'
 import { createPlatformClient, type PlatformClientOptions, type RestClient } from '../../../src/platform/rest/client.ts'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../src/lib/clock.ts'
@@ -102,7 +102,7 @@ export function clientOf(url: string, options: Partial<PlatformClientOptions> = 
     url,
     token: () => token,
     tokenType: 'private',
-    budget: createMemoryBudget({ perMinute: 6_000 }, clock),
+    budget: createInMemoryBudget({ perMinute: 6_000 }, clock),
     concurrency: 4,
     userAgent: 'Pipespan/test',
     clock,

@@ -2,7 +2,7 @@
 import { UnreadableError } from '../../../lib/fault.ts'
 import type { DeliveryPositions } from './positions.ts'
 
-const patience = 60_000
+const timeoutMs = 60_000
 
 /** Monotonic ms, the same on all threads of the process. */
 function now(): number {
@@ -16,7 +16,7 @@ export function noteStuck(positions: DeliveryPositions): void {
 
 /** Throws UnreadableError. */
 export function proveReadable({ stuckSince }: DeliveryPositions): void {
-  if (stuckSince === 0 || now() - stuckSince < patience) return
+  if (stuckSince === 0 || now() - stuckSince < timeoutMs) return
   throw new UnreadableError(
     'No accepted delivery could be read from their file beside the store for a minute or longer.',
     'See the intake errors above, and check that the folder and its files exist and are readable.',

@@ -165,7 +165,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
 
   return {
     // The file has one writer.
-    abreast: 1,
+    concurrency: 1,
     put: async deliveries => {
       keys.forgetProcessed(positions.processed)
       if (size() >= maxSize) return deliveries.map(() => 'full')
