@@ -30,7 +30,7 @@ const cases = (isFull ? [...short, ...full] : short).flatMap(({ n, ...one }) =>
 )
 
 it.each(cases)(
-  '$connections strangers $place, who $mix, within $mebibytes MiB: all honest deliveries are taken',
+  'accepts all honest deliveries while $connections strangers $place, who $mix, within $mebibytes MiB',
   async found => {
     const { mix, connections, place, from, mebibytes } = found
     const settings = { PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken, PIPESPAN_WEBHOOK_TOKEN: undefined }

@@ -39,7 +39,7 @@ const full: readonly Case[] = [
   { name: '1,224 kept connections, with 1,024 descriptors', kinds: ['lingers'], connections: 1_224, openFiles: 1_024 },
 ]
 
-it.each(isFull ? [...short, ...full] : short)('$name: all honest deliveries are taken', async found => {
+it.each(isFull ? [...short, ...full] : short)('accepts all honest deliveries: $name', async found => {
   const { connections, openFiles, mebibytes = 512 } = found
   const { daemon, memory } = await startWithin(mebibytes, {}, mebibytes === 256 ? smallHeap : [], openFiles)
   const headers = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }
@@ -102,7 +102,7 @@ function takesDescriptors(file: string): string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
 }
 
-it('not one descriptor is left: the daemon lives, and takes deliveries again once there are some', async () => {
+it('survives without any free descriptor, and accepts deliveries again once there are some', async () => {
   const sign = path.join(temporaryFolder(), 'now')
   const daemon = await Daemon.start({}, takesDescriptors(sign), 256)
   const headers = { 'x-service-event': 'Pipeline Hook' }

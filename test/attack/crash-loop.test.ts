@@ -46,8 +46,8 @@ let hours = 0
 // What is noted about who died is the same to both stores: `test/store/under-way.test.ts`.
 const engines = isFull ? ['sqlite', 'postgres'] : ['sqlite']
 
-describe.each(engines)('a delivery that kills its reader, on %s', engine => {
-  it('is set aside at the third death of a process that read it alone; nothing else is lost', async () => {
+describe.each(engines)('a delivery that crashes the process that reads it, on %s', engine => {
+  it('is quarantined after it crashed three processes that read it alone; nothing else is lost', async () => {
     const receiver = await receive()
     const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
     const daemon = await Daemon.start(
@@ -75,8 +75,8 @@ describe.each(engines)('a delivery that kills its reader, on %s', engine => {
   })
 })
 
-describe.each(engines)('what kills behind the inbox, on %s', engine => {
-  it('is set aside at the third death, a run as it is and an outbox entry as a dead letter; more memory or a retry brings both back', async () => {
+describe.each(engines)('a run or an outbox entry that crashes the process, on %s', engine => {
+  it('is set aside after three crashes: the run as it is, the entry as a dead letter; more memory or a retry brings both back', async () => {
     const receiver = await receive()
     const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
     const daemon = await Daemon.start(
@@ -152,7 +152,7 @@ async function within(
 }
 
 describe('a large delivery', () => {
-  it('with 16 MiB of lists that nobody reads is read within 256 MiB, and its pipeline exported', async () => {
+  it('with 16 MiB of unused lists is read within 256 MiB, and its pipeline is exported', async () => {
     await within(256, [attacks.lists?.() ?? ''], 3)
   })
 
@@ -168,7 +168,7 @@ describe('a large delivery', () => {
   })
 
   it.skipIf(!isFull)(
-    'of 40,000 jobs is exported within 256 MiB, after three deaths at most',
+    'of 40,000 jobs is exported within 256 MiB, after three crashes at most',
     { timeout: 600_000 },
     async () => {
       const jobs = 40_000

@@ -10,7 +10,7 @@ const token = 'only-tests-know-this-admin-token'
 const connections = isFull ? 1_000 : 20
 const rounds = isFull ? 4 : 1
 
-it(`lets the right token in while ${connections * rounds} wrong ones come over ${connections} connections`, async () => {
+it(`accepts the right token while ${connections * rounds} wrong ones arrive over ${connections} connections`, async () => {
   const daemon = await Daemon.start({ PIPESPAN_ADMIN_TOKEN: token })
   const agent = new Agent({ keepAlive: true, maxSockets: connections + 20 })
   const ask = async (path: string, headers: Record<string, string>, body?: string) =>

@@ -21,7 +21,7 @@ const honest = isFull ? 100 : 12
 const timeoutMs = 10_000
 
 it.each(isFull ? [...short, ...full] : short)(
-  '$connections strangers, who $kinds: all honest deliveries are taken',
+  'accepts all honest deliveries while $connections strangers $kinds',
   async ({ connections, kinds }) => {
     const daemon = await Daemon.start()
     const headers = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }

@@ -70,7 +70,7 @@ const full: readonly Case[] = [
 const larger = isFull ? [1_000_000, 8_000_000, 25_000_000] : [3_000_000]
 
 it.each(isFull ? [...short, ...full] : short)(
-  '$connections strangers $place, who $who, within $mebibytes MiB: all honest deliveries with $shown are taken',
+  'accepts all honest deliveries with $shown while $connections strangers $place, who $who, within $mebibytes MiB',
   async ({ place, from, forwarded = false, connections, who: which, mebibytes, shown, late }) => {
     const settings = {
       PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,

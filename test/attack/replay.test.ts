@@ -29,50 +29,53 @@ const stores = {
   PostgreSQL: newDatabase,
 }
 
-it.each(Object.entries(stores))('a captured delivery is a duplicate in every form, on %s', async (_name, database) => {
-  const receiver = await OtlpReceiver.start()
-  onTestFinished(async () => receiver.close())
-  const store = await database()
-  const daemon = await Daemon.start({
-    ...patient,
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
-    PIPESPAN_WEBHOOK_TOKEN: undefined,
-    ...(store !== undefined && { PIPESPAN_STORE_URL: store }),
-  })
-  const body = pipelineBody(1)
-  const captured = { ...signedHeaders(body, 'captured'), 'x-service-instance': defaultInstance }
-  const replay = async (): Promise<[string, number][]> => {
-    const answers: [string, number][] = []
-    for (const [name, change] of Object.entries(changed)) {
-      const sent: Record<string, string> = { ...captured }
-      for (const [header, value] of Object.entries(change)) {
-        if (value === undefined) Reflect.deleteProperty(sent, header)
-        else sent[header] = value
+it.each(Object.entries(stores))(
+  'recognises a captured delivery as a duplicate in every form, on %s',
+  async (_name, database) => {
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const store = await database()
+    const daemon = await Daemon.start({
+      ...patient,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
+      PIPESPAN_WEBHOOK_TOKEN: undefined,
+      ...(store !== undefined && { PIPESPAN_STORE_URL: store }),
+    })
+    const body = pipelineBody(1)
+    const captured = { ...signedHeaders(body, 'captured'), 'x-service-instance': defaultInstance }
+    const replay = async (): Promise<[string, number][]> => {
+      const answers: [string, number][] = []
+      for (const [name, change] of Object.entries(changed)) {
+        const sent: Record<string, string> = { ...captured }
+        for (const [header, value] of Object.entries(change)) {
+          if (value === undefined) Reflect.deleteProperty(sent, header)
+          else sent[header] = value
+        }
+        answers.push([name, await post(daemon.webhooks, body, sent)])
       }
-      answers.push([name, await post(daemon.webhooks, body, sent)])
+      return answers
     }
-    return answers
-  }
-  const duplicates = Object.keys(changed).map(name => [name, 200])
+    const duplicates = Object.keys(changed).map(name => [name, 200])
 
-  expect(await post(daemon.webhooks, body, captured)).toBe(202)
-  expect(await replay()).toEqual(duplicates)
-  await daemon.stop()
-  await daemon.restart()
-  expect(await replay()).toEqual(duplicates)
+    expect(await post(daemon.webhooks, body, captured)).toBe(202)
+    expect(await replay()).toEqual(duplicates)
+    await daemon.stop()
+    await daemon.restart()
+    expect(await replay()).toEqual(duplicates)
 
-  const last = pipelineBody(2)
-  expect(await post(daemon.webhooks, last, signedHeaders(last, 'last'))).toBe(202)
-  const pipelines = (): number[] =>
-    receiver.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => Number(attributes['pipeline.id']))
-  await receiver.until(() => pipelines().includes(2))
-  await daemon.stop()
-  // Both may be under way at once.
-  expect(pipelines().sort((a, b) => a - b)).toEqual([1, 2])
-})
+    const last = pipelineBody(2)
+    expect(await post(daemon.webhooks, last, signedHeaders(last, 'last'))).toBe(202)
+    const pipelines = (): number[] =>
+      receiver.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => Number(attributes['pipeline.id']))
+    await receiver.until(() => pipelines().includes(2))
+    await daemon.stop()
+    // Both may be under way at once.
+    expect(pipelines().sort((a, b) => a - b)).toEqual([1, 2])
+  },
+)
 
-it('under a token an unsigned instance moves no pipeline either', async () => {
+it('ignores an unsigned instance header when a token is used, too', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })

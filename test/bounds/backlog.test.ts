@@ -90,7 +90,7 @@ function share(latencies: readonly number[], part: number): number {
 }
 
 it.skipIf(!isFull)(
-  'a long backlog drains from both ends, and fresh pipelines keep their pace',
+  'drains a long backlog from both ends without delaying new pipelines',
   { timeout: 2_400_000 },
   async () => {
     const receiver = await OtlpReceiver.start({ keep: false })

@@ -16,8 +16,8 @@ const mayMount = (() => {
 })()
 if (!mayMount) rmSync(folder, { recursive: true })
 
-describe.skipIf(!mayMount)('a disk that runs full', () => {
-  it('refuses webhooks with 503, keeps what it acknowledged, and goes on once there is room', async () => {
+describe.skipIf(!mayMount)('a full disk', () => {
+  it('makes the daemon refuse webhooks with 503, keeps acknowledged deliveries, and ends when there is space again', async () => {
     onTestFinished(() => {
       spawnSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true, force: true })

@@ -9,7 +9,7 @@ const megabyte = 1024 * 1024
 it.each([
   ['of lines', 'build', isFull ? 100 : 8],
   ['of one line', 'one-line', isFull ? 50 : 8],
-] as const)('of a log %s no more than 10 MiB are held at any time (%s, %s MB)', (_, shape, megabytes) => {
+] as const)('keeps at most 10 MiB of a log %s in memory (%s, %s MB)', (_, shape, megabytes) => {
   const { held, lines } = figuresOf('lines', megabytes, shape, ['--expose-gc'])
   expect(held).toBeGreaterThan(0)
   expect(held).toBeLessThan(10 * megabyte)
@@ -17,7 +17,7 @@ it.each([
   if (isFull) report({ shape, held, lines })
 })
 
-it.runIf(isFull)('a log of 100 MB is read within 30 MiB of resident memory above idle', () => {
+it.runIf(isFull)('reads a log of 100 MB with less than 30 MiB of additional resident memory', () => {
   const figures = figuresOf('lines', 100)
   expect(figures.memory).toBeLessThan(30 * megabyte)
   report({ ...figures })

@@ -101,7 +101,7 @@ const burstJobs = isFull ? 40 : 5
 /** MiB, as docs/operating.md says; the long form has bodies eight times as large, and more of them. */
 const most = isFull ? 400 : 290
 
-it('takes no more memory than it is said to in a burst over a thousand connections, and little before', async () => {
+it('stays within the documented memory in a burst over a thousand connections', async () => {
   const receiver = await OtlpReceiver.start({ keep: false })
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -140,7 +140,7 @@ function hold(daemon: Daemon, body: string): { readonly answer: Promise<number>;
   return { answer, finish: () => sent.end(body.at(-1)) }
 }
 
-it('takes no more memory than it is said to while bodies of up to 25 MB fill the budget, and takes all of them in the end', async () => {
+it('stays within the documented memory while bodies of up to 25 MB fill the budget, and accepts all of them in the end', async () => {
   const receiver = await OtlpReceiver.start({ keep: false })
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })

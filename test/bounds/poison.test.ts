@@ -24,7 +24,7 @@ function pipelines(spans: readonly ReceivedSpan[]): number[] {
 
 const spanIds = (spans: readonly ReceivedSpan[]): Set<string> => new Set(spans.map(span => span.spanId))
 
-describe('poison', () => {
+describe('data that the backend refuses', () => {
   let receiver: OtlpReceiver
   let daemon: Daemon
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('poison', () => {
     receiver.clear()
   })
 
-  it('of every kind delays and loses nothing else, and arrives as far as it can', async () => {
+  it('neither delays nor loses anything else, and is delivered as far as possible', async () => {
     const limit = 1024 * 1024
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 1 MiB' },
@@ -65,7 +65,7 @@ describe('poison', () => {
     await expect.poll(inbox, { interval: 500 }).toMatch(/0 waiting to be processed, 1 could not be decoded/)
   })
 
-  it('that no split makes small enough ends alone, in the words of the backend; the rest arrives', async () => {
+  it("becomes a dead letter with the backend's message if no split makes it small enough; the rest is delivered", async () => {
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 64 KiB' },
       when: ({ plainSize }) => plainSize > 64 * 1024,

@@ -29,7 +29,7 @@ async function repeatedBy(daemon: Daemon): Promise<number> {
 
 describe('PostgreSQL stopped under load', () => {
   it(
-    'loses nothing, sets nothing aside, and sends nothing twice',
+    'causes no loss, no quarantined delivery and no duplicate export',
     { timeout: isFull ? 1_200_000 : 900_000 },
     async () => {
       const random = new Random(seed)

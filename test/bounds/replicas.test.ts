@@ -54,7 +54,7 @@ function sum(values: readonly unknown[]): number {
 
 describe('three replicas', () => {
   it.skipIf(!isFull)(
-    'of which one is killed and one sleeps export every pipeline once',
+    'export every pipeline once although one is killed and one is suspended',
     { timeout: 600_000 },
     async () => {
       const receiver = await OtlpReceiver.start({ keep: true })

@@ -23,60 +23,63 @@ const cases: readonly [directions: readonly Direction[], forgetting: boolean][] 
 ]
 
 describe.skipIf(!isFull)('a silent network to PostgreSQL', () => {
-  it.each(cases)('nothing comes through %j, connections are then forgotten: %s', async (directions, forgetting) => {
-    const receiver = await OtlpReceiver.start({ keep: true })
-    onTestFinished(async () => receiver.close())
-    const storeUrl = await newDatabase()
-    const proxy = await SilentProxy.before(storeUrl)
-    onTestFinished(async () => proxy.close())
-    const daemon = await Daemon.start({
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      PIPESPAN_STORE_URL: proxy.through(storeUrl),
-    })
-    const ready = async (): Promise<number> => (await fetch(`${daemon.url}/readyz`)).status
-    const bodies = Array.from({ length: 1_000 }, (_, at) => pipelineEvent({ id: at + 1 }))
-    let taken = 0
-    let unanswered = 0
-    const refused: number[] = []
-    const platform: Takes = {
-      post: async (body, headers) => {
-        const since = performance.now()
-        const answer = await daemon.post(body, headers)
-        const took = performance.now() - since
-        if (took > platformTimeout) unanswered += 1
-        if (answer.status === 503) refused.push(took)
-        else taken += 1
-        return answer
-      },
-    }
-    const posting = postUntilTaken(platform, bodies, 16)
-    // In the midst of everything: deliveries, transactions, exports.
-    await expect.poll(() => taken, { interval: 1 }).toBeGreaterThan(30)
-    const silentSince = performance.now()
-    proxy.silence(...directions)
-    await expect.poll(() => refused.length).toBeGreaterThan(8)
-    await expect.poll(ready).toBe(503)
-    const notReady = performance.now() - silentSince
-    proxy.resume({ forgetting })
-    const resumed = performance.now()
-    await expect.poll(ready, { interval: 100 }).toBe(200)
-    const readyAgain = performance.now() - resumed
-    await posting
-    const unique = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
-    await receiver.until(() => unique() === bodies.length * 3)
-    const all = performance.now() - resumed
-    expect(unanswered).toBe(0)
-    expect(receiver.spans.length).toBe(bodies.length * 3)
-    expect((await daemon.command('inbox', 'list')).stdout).toMatch(/0 could not be decoded/)
-    expect(daemon.output).not.toMatch(/"level":60|only-for-this-test/)
-    expect(daemon.output).toContain('not ready')
-    const seconds = (ms: number): number => Math.round(ms / 100) / 10
-    report({
-      ...{ silent: directions.join(' and '), forgetting, refused: refused.length },
-      slowest503: seconds(Math.max(...refused)),
-      notReadyAfter: seconds(notReady),
-      readyAgainAfter: seconds(readyAgain),
-      allExportedAfter: seconds(all),
-    })
-  })
+  it.each(cases)(
+    'ends without a loss after it dropped %j (connections forgotten: %s)',
+    async (directions, forgetting) => {
+      const receiver = await OtlpReceiver.start({ keep: true })
+      onTestFinished(async () => receiver.close())
+      const storeUrl = await newDatabase()
+      const proxy = await SilentProxy.before(storeUrl)
+      onTestFinished(async () => proxy.close())
+      const daemon = await Daemon.start({
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        PIPESPAN_STORE_URL: proxy.through(storeUrl),
+      })
+      const ready = async (): Promise<number> => (await fetch(`${daemon.url}/readyz`)).status
+      const bodies = Array.from({ length: 1_000 }, (_, at) => pipelineEvent({ id: at + 1 }))
+      let taken = 0
+      let unanswered = 0
+      const refused: number[] = []
+      const platform: Takes = {
+        post: async (body, headers) => {
+          const since = performance.now()
+          const answer = await daemon.post(body, headers)
+          const took = performance.now() - since
+          if (took > platformTimeout) unanswered += 1
+          if (answer.status === 503) refused.push(took)
+          else taken += 1
+          return answer
+        },
+      }
+      const posting = postUntilTaken(platform, bodies, 16)
+      // In the midst of everything: deliveries, transactions, exports.
+      await expect.poll(() => taken, { interval: 1 }).toBeGreaterThan(30)
+      const silentSince = performance.now()
+      proxy.silence(...directions)
+      await expect.poll(() => refused.length).toBeGreaterThan(8)
+      await expect.poll(ready).toBe(503)
+      const notReady = performance.now() - silentSince
+      proxy.resume({ forgetting })
+      const resumed = performance.now()
+      await expect.poll(ready, { interval: 100 }).toBe(200)
+      const readyAgain = performance.now() - resumed
+      await posting
+      const unique = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
+      await receiver.until(() => unique() === bodies.length * 3)
+      const all = performance.now() - resumed
+      expect(unanswered).toBe(0)
+      expect(receiver.spans.length).toBe(bodies.length * 3)
+      expect((await daemon.command('inbox', 'list')).stdout).toMatch(/0 could not be decoded/)
+      expect(daemon.output).not.toMatch(/"level":60|only-for-this-test/)
+      expect(daemon.output).toContain('not ready')
+      const seconds = (ms: number): number => Math.round(ms / 100) / 10
+      report({
+        ...{ silent: directions.join(' and '), forgetting, refused: refused.length },
+        slowest503: seconds(Math.max(...refused)),
+        notReadyAfter: seconds(notReady),
+        readyAgainAfter: seconds(readyAgain),
+        allExportedAfter: seconds(all),
+      })
+    },
+  )
 })

@@ -25,7 +25,7 @@ async function allCommands(daemon: Daemon): Promise<string[]> {
 }
 
 it(
-  'leaves to the daemon what is the daemon’s',
+  'commands that are killed beside a daemon lose and repeat none of its work',
   async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())

@@ -38,7 +38,7 @@ function incident(n: number): EventBody {
 }
 
 it.each(['sqlite', 'postgres'] as const)(
-  'deployments and incidents are counted once, however a daemon on %s dies beside it',
+  'counts deployments and incidents once, whenever a daemon on %s is killed',
   { timeout: 600_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()

@@ -45,7 +45,7 @@ function momentsOf(engine: Engine): Moment[] {
 }
 
 it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
-  'puts out all that is inside of the jobs it is to read, and counts it, once, however often it is killed, on %s',
+  'exports and counts the inside of every selected job once, however often the daemon is killed, on %s',
   async engine => {
     const random = new Random(seed)
     await using platform = await startInsidePlatform()

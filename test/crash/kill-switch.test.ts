@@ -31,14 +31,14 @@ function run(at: string, nth: number): { signal: string | null; begun: number; s
   return { signal, stderr, begun: [...stdout.matchAll(/begun/g)].length, ended: stdout.includes('the end') }
 }
 
-it('ends the process at the n-th time of its moment, in whatever thread that comes, and says so', () => {
+it('kills the process at the n-th occurrence of a named point, on any thread, and says so', () => {
   const at = 'before commit: a run in a snapshot and in the outbox'
   const { signal, ended, stderr } = run(at, 2)
   expect({ signal, ended }).toEqual({ signal: 'SIGKILL', ended: false })
   expect(stderr).toContain(`killed ${at}\n`)
 })
 
-it('lets a program go on that never comes there', () => {
+it('does not disturb a program that never reaches the point', () => {
   expect(run('before commit: a run in a snapshot and in the outbox', 4)).toMatchObject({
     signal: null,
     ended: true,
@@ -47,7 +47,7 @@ it('lets a program go on that never comes there', () => {
   expect(run('before commit: exports leased', 1)).toMatchObject({ signal: null, ended: true, begun: 3 })
 })
 
-it('knows each moment by one name', () => {
+it('has one name for each point', () => {
   const names = momentsOn('sqlite').map(nameOf)
   expect(new Set(names).size).toBe(names.length)
 })

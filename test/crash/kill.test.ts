@@ -17,7 +17,7 @@ const timeoutMs = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 5
 
 it(
-  'delivers everything that it acknowledged, however often it is killed, and repeats only what a kill left unknown',
+  'delivers everything that it acknowledged, however often it is killed, and repeats only requests whose outcome is unknown',
   async () => {
     const random = new Random(seed)
     const { deliveries, truths } = makeLoad({ seed: 30, ...size })

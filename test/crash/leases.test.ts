@@ -11,7 +11,7 @@ import { RestApi } from '../../src/demo/platform/rest-api.ts'
 /** Every lease that a daemon takes as the one of several replicas. */
 const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery', 'regressions']
 
-it('Every lease of a daemon that was killed is the next one’s as soon as it has started.', async () => {
+it('a new daemon gets every lease of a killed one as soon as it has started', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })

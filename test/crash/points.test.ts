@@ -70,7 +70,7 @@ function isOfALife({ point }: Moment): boolean {
   return point.needs !== undefined || point.name.includes('dead process')
 }
 
-describe.skipIf(isFull)('killed once at some of the named points', () => {
+describe.skipIf(isFull)('a daemon that is killed once at some of the named points', () => {
   it.each(['sqlite', 'postgres'] as const)(
     'on %s loses nothing and repeats nothing',
     { timeout: 1_800_000 },
@@ -83,7 +83,7 @@ describe.skipIf(isFull)('killed once at some of the named points', () => {
   )
 })
 
-describe.skipIf(!isFull)('killed again and again, at every named point and at random', () => {
+describe.skipIf(!isFull)('a daemon that is killed repeatedly, at every named point and at random', () => {
   it.each(['sqlite', 'postgres'] as const)(
     'on %s loses nothing and repeats nothing',
     { timeout: 1_800_000 },

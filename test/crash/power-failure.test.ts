@@ -53,7 +53,7 @@ const step = fc.oneof(
   fc.constant({ do: 'tidy' as const, count: 0 }),
 )
 
-it('takes away nothing that was accepted: what is not in the store is processed again, and nothing else', async () => {
+it('a power failure loses no accepted delivery; only deliveries whose processing was undone are processed again', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 16 }), fc.uint8Array(), async (steps, torn) => {
       const { live, disk } = pathsOf()
@@ -92,7 +92,7 @@ it('takes away nothing that was accepted: what is not in the store is processed 
   )
 })
 
-it('takes away no commit: each waits for the disk, those of the daemon and those of commands', () => {
+it('a power failure undoes no commit, neither of the daemon nor of a command: each waits for the disk', () => {
   const { live } = pathsOf()
   const full = { synchronous: 2 }
   const own = openOwnDatabase(live, options)

@@ -15,7 +15,7 @@ async function exportsOf(daemon: Daemon, outcome: string): Promise<number> {
 }
 
 it.each(['sqlite', 'postgres'] as const)(
-  'counts as repeated what a daemon on %s sends again after it was killed before the answer, and nothing else',
+  'counts exactly the exports that a daemon on %s repeats after it was killed before the answer',
   { timeout: 300_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()

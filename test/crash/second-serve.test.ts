@@ -31,7 +31,7 @@ const pipelineOf = ({ attributes }: ReceivedSpan): number => Number(attributes['
 const isOfLast = (span: ReceivedSpan): boolean => pipelineOf(span) >= firstOfLast
 
 it(
-  'is refused, and takes nothing away from the first one',
+  'a second serve on the same store is refused and takes nothing from the first',
   async () => {
     const random = new Random(seed)
     const { deliveries, truths } = makeLoad({ seed: 40, ...size })

@@ -122,7 +122,7 @@ function mayMount(folder: string): boolean {
 }
 
 it(
-  'loses nothing that it acknowledged, and takes deliveries again as soon as they can be kept',
+  'loses no acknowledged delivery when its files are removed, and accepts deliveries again as soon as they can be written',
   async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())

@@ -15,7 +15,7 @@ const timeoutMs = 900_000
 const day = 24 * 3_600_000
 
 it(
-  'audit events of forty days and of now are exported once each, through kills of the backfill and with late ones',
+  'exports each audit event of forty days and of today once, through kills of the backfill and with late events',
   async () => {
     const begun = Date.now()
     const random = new Random(isFull ? begun % 1_000_000 : 5)

@@ -26,7 +26,7 @@ async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
 const refusal = { kind: 'status', status: 400, message: 'attribute too long' } as const
 
 describe('a backend', () => {
-  it('that is absent, then says 503, 429 and 401, gets everything once it says 200, and nothing twice', async () => {
+  it('that is absent, then answers 503, 429 and 401, gets everything exactly once when it answers 200', async () => {
     const load = makeLoad({ seed: 40, pipelines: isFull ? 20 : 8, webhooks: 0 })
     const [port = 0] = await freePorts(1)
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
@@ -54,7 +54,7 @@ describe('a backend', () => {
     }
   })
 
-  it('that is down, then refuses the token, holds up no other of several destinations, and gets what it missed as soon as the file holds the next token', async () => {
+  it('that is down, then refuses the token, delays no other destination, and gets everything pending as soon as the file has a new token', async () => {
     const load = makeLoad({ seed: 42, pipelines: 5, webhooks: 0 })
     const [well, [port = 0]] = await Promise.all([startReceiver({ token: 'second' }), freePorts(1)])
     const folder = temporaryFolder()
@@ -79,7 +79,7 @@ describe('a backend', () => {
     expect(differences(load.truths, late.spans)).toEqual([])
   })
 
-  it('that refuses one pipeline for good makes a dead letter of it, which is listed, shown, retried and dropped', async () => {
+  it('that refuses one pipeline for good causes a dead letter, which can be listed, shown, retried and dropped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 43, pipelines: 12, webhooks: 0, scenarios: ['small'] })
     const [first, refused, given] = truths
     const receiver = await startReceiver()

@@ -150,7 +150,7 @@ const endured: readonly { readonly name: string; readonly id: number; readonly b
 ]
 
 describe('the daemon', () => {
-  it('answers bad input as it should, keeps what it cannot understand, and goes on', async () => {
+  it('answers bad input with the documented status, keeps deliveries that it cannot decode, and goes on', async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
     const daemon = await Daemon.start({

@@ -11,7 +11,7 @@ interface ChangeHook {
   readonly object_attributes: { iid: number; action: string; created_at: string; updated_at: string }
 }
 
-it('the time to the merge, the approval and the first pipeline of every change is counted once, over a kill', async () => {
+it('counts the time to the merge, the approval and the first pipeline of every change once, despite a kill', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({

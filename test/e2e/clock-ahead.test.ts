@@ -36,7 +36,7 @@ describe('a clock that was a year ahead', () => {
     await post(2)
   })
 
-  it('holds up nothing after the next start', async () => {
+  it('delays nothing after the next start', async () => {
     await daemon.kill()
     setClock(0)
     stopOutage()
@@ -44,7 +44,7 @@ describe('a clock that was a year ahead', () => {
     await receiver.until(() => pipelines() === 2)
   })
 
-  it('holds up nothing when it is set right while the daemon runs', async () => {
+  it('delays nothing after it is corrected while the daemon runs', async () => {
     setClock(0)
     stopOutage()
     await post(3)

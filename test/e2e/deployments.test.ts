@@ -7,7 +7,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { isAcknowledged, resend } from './resending-sender.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
-it('every event of a deployment is exported once, of the span of the job that deploys, in its trace', async () => {
+it('exports every event of a deployment once, with the trace and span of the job that deploys', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({

@@ -58,7 +58,7 @@ function library(source: string): string {
 const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0
 
 it.runIf(hasCompiler)(
-  'loses nothing when the disk does not sync the store for a while, and goes on when it does',
+  'loses nothing while the disk fails to sync the store, and continues when it succeeds',
   async () => {
     const sign = path.join(temporaryFolder(), 'fails')
     const LD_PRELOAD = library(failing(sign, '.db', '-deliveries/') + syncs)
@@ -77,7 +77,7 @@ it.runIf(hasCompiler)(
 )
 
 it.runIf(hasCompiler)(
-  'gives up no delivery because its file could not be read for some seconds, and exports each once when it can',
+  'gives up no delivery when its file cannot be read for some seconds, and exports each once afterwards',
   async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())

@@ -44,7 +44,7 @@ const post = (url: string, body: string): Promise<Response> =>
   })
 
 describe('an early start', () => {
-  it('is ready and takes webhooks before the rest is there, which then works them off', async () => {
+  it('is ready and accepts webhooks before the rest of the daemon is loaded, which then processes them', async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
     const config = await configured({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -61,7 +61,7 @@ describe('an early start', () => {
     expect(differences(truths, receiver.spans)).toEqual([])
   })
 
-  it('closes again when the rest cannot be built, and the next daemon may have the store', async () => {
+  it('closes when the rest of the daemon cannot start, and frees the store for the next daemon', async () => {
     const config = await configured({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })
     const early = await startEarly({ config, log })
     const url = await early.opened

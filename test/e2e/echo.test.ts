@@ -40,7 +40,7 @@ function repeated(...texts: readonly string[]): string {
   return JSON.stringify({ message: all.join(' ') })
 }
 
-it('what a backend and a platform repeat in whatever encoding stays with them', async () => {
+it('never shows secrets that a backend or a platform repeats, in any encoding', async () => {
   const [refusing, ailing, platform] = await Promise.all([
     OtlpReceiver.start(),
     OtlpReceiver.start(),

@@ -20,7 +20,7 @@ function body(id: number): Buffer {
   return Buffer.from(JSON.stringify({ ...payload, object_attributes: { ...payload.object_attributes, variables } }))
 }
 
-it('what was restored with a backup is gone from every file of the store soon after it is taken in', async () => {
+it('erases deliveries that were restored from a backup from every file of the store soon after they are processed', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })

@@ -55,7 +55,7 @@ function nameOf(record: ReceivedLogRecord): string {
 
 describe('events', () => {
   it(
-    'are exported once each, through two hooks, resends, kills and a clock that is set; a flag that goes on, off and on is three, a token announced again and again is as many',
+    'are exported once each despite two hooks, resends, kills and a clock that is set; every change of a flag and every announcement of a token counts',
     async () => {
       const random = new Random(seed)
       const receiver = await OtlpReceiver.start({ keep: false })
@@ -160,7 +160,7 @@ describe('events', () => {
     timeoutMs,
   )
 
-  it('of every kind reach the backend as log records with a name, in a scope of their own, of the project; none that is not selected', async () => {
+  it("of every selected kind reach the backend as named log records in their own scope, with the project's resource; others do not", async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
     const env = {

@@ -41,8 +41,8 @@ const allEnded = (spans: readonly ReceivedSpan[]): boolean => {
   return [...endedIds].every(id => there.has(id))
 }
 
-describe('every kind of webhook', () => {
-  it('is answered 2xx; pipelines that are over become traces with all their jobs, the others wait; what comes again in another order makes nothing new', async () => {
+describe('every documented webhook', () => {
+  it('is answered 2xx; finished pipelines become traces with all their jobs, others wait; repetitions in another order change nothing', async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -120,7 +120,7 @@ describe('pipespan map', () => {
     )
   })
 
-  it('says what is wrong with a file that it cannot read or understand', async () => {
+  it('says what is wrong with a file that it cannot read or decode', async () => {
     expect(await map('/nowhere.json')).toMatchObject({
       code: 1,
       output: '',

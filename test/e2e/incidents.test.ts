@@ -11,7 +11,7 @@ import type { SimIncident } from '../../src/demo/platform/incident-records.ts'
 
 const minute = 60_000
 
-it('each incident is counted once, opened and closed, also where a webhook was lost', async () => {
+it('counts each incident once when it opens and once when it closes, even if a webhook was lost', async () => {
   const state = new PlatformState()
   const api = await RestApi.start({ state, now: () => Date.now() })
   onTestFinished(async () => api.close())

@@ -13,7 +13,7 @@ function endsThread(file: string): string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
 }
 
-it('the daemon ends with its ingress thread, and says why', async () => {
+it('ends the daemon with an error when its ingress thread dies', async () => {
   const sign = path.join(temporaryFolder(), 'now')
   const daemon = await Daemon.start({}, endsThread(sign))
   writeFileSync(sign, '')

@@ -5,7 +5,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 
-it('Gauges of what the platform has are sent, and go on after a kill without being asked for again.', async () => {
+it('sends the inventory gauges, and continues after a kill without new requests', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })

@@ -10,7 +10,7 @@ const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 60,
 const timeoutMs = 900_000
 
 it(
-  "makes each job's work one span and the snapshot of each attempt one pipeline span of webhooks that are shuffled and come twice",
+  'exports one span per run of a job and one pipeline span per attempt when webhooks are shuffled and duplicated',
   async () => {
     const { deliveries, truths } = makeLoad({ seed: 20, ...size })
     const receiver = await OtlpReceiver.start()

@@ -24,14 +24,14 @@ function packagesIn(file: string): string[] {
 }
 
 describe('a daemon that is ready', () => {
-  it('has loaded for its ingress thread what takes deliveries, and neither schemas nor a driver nor a client', async () => {
+  it('has loaded only the receiver in its ingress thread: no schemas, no database driver, no HTTP client', async () => {
     const files = (await loadedFiles()).filter(file => /^ingress-(?!thread-handle)/.test(path.basename(file)))
     const packages = files.flatMap(packagesIn)
     expect(packages).toEqual(expect.arrayContaining(['fastify', 'pino']))
     for (const other of ['zod', 'pg', 'yaml', 'undici']) expect(packages).not.toContain(other)
   })
 
-  it('has loaded no compiler of schemas, and no file that takes much memory to compile', async () => {
+  it('has loaded no schema compiler and no file that takes much memory to compile', async () => {
     const files = await loadedFiles()
     const packages = files.flatMap(packagesIn)
     expect(packages).toEqual(expect.arrayContaining(['fastify', 'zod', 'undici']))
@@ -39,7 +39,7 @@ describe('a daemon that is ready', () => {
       expect(packages).not.toContain(other)
     expect(files.filter(file => statSync(file).size > 1_200_000)).toEqual([])
   })
-  it('has made no formatter: the first one brings tables of languages into memory, which a page does', async () => {
+  it('has created no formatter, because the first one loads language tables; only pages need them', async () => {
     const made = noteIntl(temporaryFolder())
     const daemon = await Daemon.start({}, made.nodeArgs)
     expect(made.names()).toEqual([])

@@ -5,7 +5,7 @@ import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
-it('answers health checks and accepts webhooks while another process holds the database, and goes on after it', async () => {
+it('answers health checks and accepts webhooks while another process locks the database, and continues afterwards', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s' })

@@ -39,8 +39,8 @@ async function pastHour(api: RestApi, state: PlatformState): Promise<Delivery[]>
   return reported.filter(delivery => delivery.kind === 'pipeline' && !isEnd(delivery))
 }
 
-describe('webhooks of ends that are lost', () => {
-  it.each(['SQLite', 'PostgreSQL'])('are made up for by asking, one pipeline once, on %s', async store => {
+describe('pipelines whose last webhook was lost', () => {
+  it.each(['SQLite', 'PostgreSQL'])('are looked up in the API and exported once each, on %s', async store => {
     const state = new PlatformState()
     const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
     onTestFinished(async () => api.close())

@@ -59,7 +59,7 @@ describe('one daemon', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('exports the three signals of one pipeline together, with what costs nothing to know: times, costs, the critical path, and exemplars that lead to the trace', async () => {
+  it('exports traces, metrics and logs of one pipeline, with times, costs, the critical path, and exemplars that name the trace', async () => {
     const body = JSON.parse(readFileSync('test/fixtures/webhooks/pipeline-merge-request.json', 'utf8')) as object
     const ran = (id: number, from: number, to: number, tags: readonly string[]) => ({
       ...{ id, name: `job ${id}`, stage: 'test', status: 'success', duration: to - from, queued_duration: 2 },
@@ -106,7 +106,7 @@ describe('one daemon', () => {
     expect(newest(receiver, 'platform.cicd.compute.time')).toBe(60)
   })
 
-  it('shows its metrics on loopback without an admin token: each family once, with the project, and those of the daemon itself', async () => {
+  it('shows each metric family once on loopback without an admin token, for the projects and for the daemon itself', async () => {
     await postMore(3)
     let text = ''
     const scraped = async (): Promise<string> => (text = await (await fetch(`${daemon.adminUrl}/metrics`)).text())
@@ -128,7 +128,7 @@ describe('one daemon', () => {
   })
 
   const installed = spawnSync('prometheus', ['--version']).error === undefined
-  it.skipIf(!installed)('is scraped by a real Prometheus, whose queries give the right numbers', async () => {
+  it.skipIf(!installed)('answers the queries of a real Prometheus that scrapes it with the right numbers', async () => {
     const prometheus = await startPrometheus(daemon.adminUrl)
     const total = 'sum(pipeline_status_total{project_path="acme/shop"})'
     // One at least, and not in the middle of a count: that is the first sample.
@@ -160,7 +160,7 @@ describe('one daemon', () => {
   })
   if (!installed) process.stderr.write('Prometheus is not installed: /metrics is not scraped by a real one here.\n')
 
-  it('lets no signal hold up the others where metrics are cumulative: a backend that takes no metrics gets traces and logs', async () => {
+  it('sends traces and logs to a backend that refuses cumulative metrics', async () => {
     receiver.misbehave(refusingMetrics)
     await postMore(30)
     const all = accepted
@@ -170,7 +170,7 @@ describe('one daemon', () => {
     await receiver.until(() => newest(receiver, 'pipeline.status_total') === all)
   })
 
-  it('sends no telemetry of its own by default, and does not even load the SDK for it', async () => {
+  it('sends no telemetry about itself by default, and does not load the SDK', async () => {
     expect(loaded.names()).toEqual(expect.arrayContaining(['main.js', 'ingress-thread.js']))
     expect(loaded.names()).not.toContain(moduleWith(sdk))
   })
@@ -187,7 +187,7 @@ const pipelines = (all: readonly { attributes: Readonly<Record<string, unknown>>
   new Set(all.map(({ attributes }) => attributes['pipeline.id']).filter(id => id !== undefined)).size
 
 describe('delta metrics', () => {
-  it('are one set of points for each pipeline; a backend that takes no metrics gets traces and logs', async () => {
+  it('are one set of points for each pipeline; a backend that refuses them still gets traces and logs', async () => {
     const receiver = await startReceiver()
     const daemon = await Daemon.start({
       ...everything,
@@ -210,8 +210,8 @@ describe('delta metrics', () => {
   })
 })
 
-describe('the telemetry of the daemon itself', () => {
-  it('goes to its own endpoint as the service pipespan, without the headers of the pipelines’, and never among theirs', async () => {
+describe("the daemon's telemetry about itself", () => {
+  it('goes to its own endpoint as the service pipespan, with its own headers, never together with pipelines', async () => {
     const [pipelines, own] = [await startReceiver(), await startReceiver()]
     const loaded = noteModules(temporaryFolder())
     const env = {

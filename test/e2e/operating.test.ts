@@ -49,7 +49,7 @@ describe('pipespan inbox', () => {
 })
 
 describe('behind a reverse proxy', () => {
-  it('the base path is served, nothing beside it but health, and the proxy is believed where that is configured', async () => {
+  it("serves only the base path and the health checks, and trusts the proxy's headers only if configured", async () => {
     const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { unlessErased } from '../support/stored-bytes.ts'
 import { Daemon, run, temporaryFolder } from './daemon.ts'
 
-it('a folder of temporary files, where others may prepare what a program finds there, is not used by serve; nobody else may read or lock a file of the store, even in a folder that is open to all', async () => {
+it('serve uses no shared temporary folder; other users can neither read nor lock a file of the store, even in an open folder', async () => {
   const [folder, TMPDIR] = [temporaryFolder(), temporaryFolder()]
   chmodSync(folder, 0o777)
   // Made before by somebody who wants to read what goes into it.
@@ -23,7 +23,7 @@ it('a folder of temporary files, where others may prepare what a program finds t
   expect(readdirSync(TMPDIR)).toEqual([])
 })
 
-it('compiled code is kept where the operator says', async () => {
+it('serve keeps compiled code in the configured folder', async () => {
   const cache = path.join(temporaryFolder(), 'compiled')
   mkdirSync(cache, { mode: 0o700 })
   expect((await run(['--help'], { NODE_COMPILE_CACHE: cache })).code).toBe(0)

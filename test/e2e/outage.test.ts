@@ -47,7 +47,7 @@ async function flood(concurrency: number, send: (id: number) => Promise<unknown>
 }
 
 describe('a backend that is away', () => {
-  it('fills the store to its limit and no further: 503 then, all of it visible, and everything flows when it is back', async () => {
+  it('fills the store up to its limit, is answered with 503 from then on, and gets everything when it is back', async () => {
     const { daemon, receiver } = await start({ PIPESPAN_STORE_MAX_SIZE: isFull ? '8MiB' : '4MiB' })
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
     const taken: number[] = []
@@ -90,7 +90,7 @@ describe('a backend that is away', () => {
 })
 
 describe('a backlog', () => {
-  it('arrives from both ends when the backend is back, and what is fresh before the backlog has ended', async () => {
+  it('is sent from both ends when the backend is back, so that new pipelines arrive before the backlog is empty', async () => {
     const { daemon, receiver } = await start(patient)
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
     // The first request after the outage is answered, those after it only when what is fresh is there, too, however slow the machine is.
@@ -143,7 +143,7 @@ describe('a flood of webhooks', () => {
     receiver.clear()
   })
 
-  it('never stops exporting in a flood', async () => {
+  it('does not stop the export', async () => {
     // As long as it lasts only what is exported beside it can end it.
     const wanted = isFull ? 20_000 : 300
     const most = 50_000
@@ -163,7 +163,7 @@ describe('a flood of webhooks', () => {
     expect(new Set(pipelines(receiver.spans)).size).toBe(sent)
   })
 
-  it('answers all of a flood while the backend answers nothing at all', async () => {
+  it('is answered completely while the backend does not answer at all', async () => {
     const answered = async (count: number, first: number): Promise<number[]> => {
       const statuses: number[] = []
       let left = count

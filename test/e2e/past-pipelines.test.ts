@@ -15,7 +15,7 @@ const hour = 3_600_000
 const count = 3_000
 
 describe('thousands of past pipelines that the poller found', () => {
-  it.each(['SQLite', 'PostgreSQL'])('delay no pipeline that a webhook reports, on %s', async store => {
+  it.each(['SQLite', 'PostgreSQL'])('do not delay pipelines that a webhook reports, on %s', async store => {
     const state = new PlatformState()
     const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
     onTestFinished(async () => api.close())

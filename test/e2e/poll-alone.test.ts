@@ -34,7 +34,7 @@ async function open(env: Record<string, string>) {
   return { api, receiver, daemon, mine, ofMember, ofOthers }
 }
 
-it('polls what the token may see, and says so at the start', async () => {
+it('polls the projects that the token may see, and says so at the start', async () => {
   const { receiver, daemon, mine, ofMember } = await open({})
   const pipelines = (): unknown[] => receiver.spans.flatMap(({ attributes }) => attributes['pipeline.id'] ?? [])
   await receiver.until(() => new Set(pipelines()).size >= 2)
@@ -46,7 +46,7 @@ it('polls what the token may see, and says so at the start', async () => {
   await daemon.stop()
 })
 
-it('polls nothing where that is turned off, and says so at the start', async () => {
+it('polls nothing if cross-project polling is off, and says so at the start', async () => {
   const { api, daemon } = await open({ PIPESPAN_POLL_CROSS_PROJECT: 'false' })
   const { msg } = await daemon.process.logged('nothing is polled')
   expect(msg).toContain('PIPESPAN_POLL_PROJECTS')

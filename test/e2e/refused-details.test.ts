@@ -34,7 +34,7 @@ function endedPipelines(state: PlatformState, url: () => string): () => Delivery
 }
 
 describe('pipelines whose jobs the token may not read', () => {
-  it.each(['SQLite', 'PostgreSQL'])('are exported as they ended, with few requests, on %s', async store => {
+  it.each(['SQLite', 'PostgreSQL'])('are exported with their final status and few requests, on %s', async store => {
     const state = new PlatformState()
     const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
     onTestFinished(async () => api.close())

@@ -31,20 +31,20 @@ describe('serve', () => {
     return async () => first.dispose()
   })
 
-  it('without a webhook secret refuses any address that others can reach, and names the remedy', async () => {
+  it('refuses a reachable address without a webhook secret, and names the remedy', async () => {
     const daemon = Daemon.launch({ PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_LISTEN: '0.0.0.0:0' })
     expect(await daemon.process.ended).toEqual({ code: 2, signal: null })
     expect(daemon.output).toMatch(/there is no webhook secret.*PIPESPAN_WEBHOOK_TOKEN|webhook\.token.*loopback/s)
   })
 
-  it('without a webhook secret starts on a loopback address, and says so', async () => {
+  it('starts on a loopback address without a webhook secret, and says so', async () => {
     const { level } = await first.process.logged('There is no webhook secret')
     expect(level).toBe(40)
     expect((await first.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
 
   it.runIf(process.platform === 'linux')(
-    'takes webhooks on a thread that goes before the one that works them off',
+    'accepts webhooks on a thread with a higher priority than the main thread',
     async () => {
       const tasks = `/proc/${first.process.child.pid}/task`
       const nicenessOf = (wanted: (name: string, id: string) => boolean): number[] =>
@@ -61,7 +61,7 @@ describe('serve', () => {
     },
   )
 
-  it('names every fault of its configuration at once, with its line, and ends with 2', async () => {
+  it('names every configuration error at once, with its line, and exits with 2', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     writeFileSync(file, 'webhok:\n  token: x\nsettle: soon\n')
     const both = [await run(['serve', '--config', file]), await first.command('config', 'check', file)]
@@ -73,14 +73,14 @@ describe('serve', () => {
     }
   })
 
-  it('on an address that is taken ends with 1 and says which', async () => {
+  it('exits with 1 and names the address if that is in use', async () => {
     const taken = new URL(first.url).host
     const second = Daemon.launch({ PIPESPAN_LISTEN: taken })
     expect(await second.process.ended).toEqual({ code: 1, signal: null })
     expect(second.output).toContain(taken)
   })
 
-  it('on a store that another one serves ends, naming its process and host, and leaves that one alone; a killed one blocks nobody', async () => {
+  it('exits on a store that another daemon serves, naming its process and host; a killed daemon blocks nobody', async () => {
     const second = await run(['serve'], first.env)
     expect(second.code).toBe(1)
     const message = `process ${first.process.child.pid} on ${hostname()}`
@@ -94,7 +94,7 @@ describe('serve', () => {
 })
 
 describe('SIGHUP', () => {
-  it('takes over a renewed certificate and changed secrets, says what needs a restart, and keeps what runs when the file is wrong', async () => {
+  it('loads a renewed certificate and changed secrets, says what needs a restart, and keeps the current values if the file is wrong', async () => {
     const folder = temporaryFolder()
     const [file, token] = [path.join(folder, 'pipespan.yaml'), path.join(folder, 'token')]
     const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') }
@@ -158,7 +158,7 @@ describe('SIGHUP', () => {
 })
 
 describe('a stop', () => {
-  it('leaves in the store what is not settled; the next start takes what is due meanwhile, and its stop sends it and finishes intake, takes the snapshots of it and sends them, then ends with 0', async () => {
+  it('keeps unsettled runs in the store; the next daemon processes its inbox, exports everything due, and exits with 0 when stopped', async () => {
     const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 25, webhooks: 0, scenarios: ['small'] })
     const earlyIds = new Set(truths.slice(0, 5).map(({ id }) => id))
     const isEarly = ({ pipelineId }: Delivery): boolean => earlyIds.has(pipelineId)
@@ -184,7 +184,7 @@ describe('a stop', () => {
     expect(daemon.process.log.at(-1)?.msg).toBe('stopped')
   })
 
-  it('waits for a slow backend, outlives a SIGHUP meanwhile, and ends at once on a second signal', async () => {
+  it('waits for a slow backend, survives a SIGHUP meanwhile, and exits at once on a second signal', async () => {
     const { deliveries } = makeLoad({ seed: 52, pipelines: 1, webhooks: 0, scenarios: ['small'] })
     const receiver = await startReceiver()
     receiver.misbehave({ fault: { kind: 'hang' } })
@@ -211,19 +211,19 @@ describe('the command line', () => {
     [['--version'], `${version}\n`],
     [['--help'], 'Exit codes: 0 done; 1 failed; 2'],
     [['serve', '--help'], 'PIPESPAN_WEBHOOK_TOKEN'],
-  ])('%j ends with 0', async (args, description) => {
+  ])('exits with 0 after %j', async (args, description) => {
     const { code, stdout, stderr } = await runCommand(args)
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toContain(description)
   })
 
-  it('that makes no sense ends with 2 and points to the help', async () => {
+  it('exits with 2 and points to the help after an unknown command or option', async () => {
     const ended = await runCommand(['srve'])
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toContain('--help')
   })
 
-  it('on a Node.js that is too old prints its version, and otherwise says what it needs', async () => {
+  it('prints its version on a Node.js that is too old; any other command names the version that it needs', async () => {
     const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.4' } })`
     const old = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`]
     const asked = new ProgramProcess(['--version'], {}, old)

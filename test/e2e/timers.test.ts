@@ -17,7 +17,7 @@ const setting = readdirSync(source, { recursive: true, encoding: 'utf8' }).filte
     !exempt.includes(file),
 )
 
-it('a daemon without a free descriptor outlives each of its timers, and works again afterwards', async () => {
+it('survives every timer without a free descriptor, and works again afterwards', async () => {
   const folder = temporaryFolder()
   const [sign, reported, token] = ['starved', 'reported', 'token'].map(name => path.join(folder, name)) as [
     string,
@@ -77,7 +77,7 @@ function failing(sign: string): string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
 }
 
-it('a daemon outlives what nobody caught in a callback, on both threads, and says so', async () => {
+it('survives an uncaught error in a callback on either thread, and logs it', async () => {
   const sign = path.join(temporaryFolder(), 'now')
   const daemon = await Daemon.start({}, failing(sign))
   writeFileSync(sign, '')

@@ -10,7 +10,7 @@ import { postUntilTaken } from '../bounds/posting.ts'
 
 describe('cumulative totals', () => {
   const count = isFull ? 1_000 : 40
-  it(`are exact after ${count} pipelines reported twice, restarts, one of them a kill, and two replicas`, async () => {
+  it(`are exact after ${count} pipelines that were reported twice, restarts, a kill, and two replicas`, async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
     const env = {

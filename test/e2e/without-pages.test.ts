@@ -33,7 +33,7 @@ const read = async (url: string, headers = {}): Promise<[number, string]> => {
   return [answer.status, await answer.text()]
 }
 
-it('exports, answers health checks and /metrics, and names the setting where the pages were; the next life with pages counts what was exported', async () => {
+it('exports, answers health checks and /metrics, and names the setting on every page; a later start with pages counts what was exported', async () => {
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const { daemon, wing } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -75,7 +75,7 @@ it('exports, answers health checks and /metrics, and names the setting where the
   await until(async () => Number(figures()) > 0)
 })
 
-it('shows /metrics to who sends the admin token', async () => {
+it('shows /metrics to a client that sends the admin token', async () => {
   const token = 'an-admin-token-of-tests'
   const { daemon } = await start({ PIPESPAN_PAGES: 'false', PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_BASE_PATH: '/spans' })
   const metrics = `${daemon.adminUrl}/metrics`

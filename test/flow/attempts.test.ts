@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { at, day, event, hour, job, jobEvent, minute, openWorld, rest, second, t0, reported } from './world.ts'
 
 describe('a pipeline that finishes', () => {
-  it('is in the outbox once, after it has not changed for the settle delay', async () => {
+  it('enters the outbox once, when it has not changed for the settle delay', async () => {
     const world = openWorld()
     const finish = event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 })])
     await world.observe(event('running', {}, [job(1, 'build', 'running', { started: 5 })]), finish)
@@ -17,7 +17,7 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('waits for an active job up to the deadline, leaves it out then, and sends it when it ends', async () => {
+  it('waits for an active job up to the deadline, then leaves it out and exports it when it ends', async () => {
     const world = openWorld()
     const bridge = { kind: 'bridge' as const }
     await world.observe(
@@ -75,7 +75,7 @@ describe('a pipeline that finishes', () => {
 describe('a pipeline of an external CI system', () => {
   const external = { source: 'external' }
 
-  it('is exported as its own span alone, whatever jobs are listed, and waits for none of them', async () => {
+  it('is exported as its own span alone, whatever jobs are listed, without waiting for them', async () => {
     const world = openWorld()
     const jobs = [job(1, 'build', 'failed', { started: 5, finished: 50 }), job(2, 'late', 'running', { started: 50 })]
     await world.observe(event('failed', { finishedAt: at(60) }, jobs, external))
@@ -91,7 +91,7 @@ describe('a pipeline of an external CI system', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('is that also where its jobs were known before it', async () => {
+  it('is exported alone even if its jobs were observed first', async () => {
     const world = openWorld()
     await world.observe(jobEvent(job(1, 'build', 'success', { started: 5, finished: 50 })))
     await world.observe(event('success', { finishedAt: at(60) }, [], external))
@@ -99,7 +99,7 @@ describe('a pipeline of an external CI system', () => {
     expect(reported(await world.sent())).toEqual(['attempt 1 success []'])
   })
 
-  it('is another thing than one of an external pull request, which has jobs of the platform', async () => {
+  it('differs from one of an external pull request, whose jobs run on the platform', async () => {
     const world = openWorld()
     const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 })]
     await world.observe(event('success', { finishedAt: at(60) }, jobs, { source: 'external_pull_request_event' }))
@@ -108,13 +108,13 @@ describe('a pipeline of an external CI system', () => {
   })
 })
 
-describe('a pipeline that goes on after it was exported', () => {
+describe('a pipeline that continues after its export', () => {
   const built = job(1, 'build', 'success', { started: 5, finished: 50 })
   const failed = job(2, 'test', 'failed', { started: 51, finished: 59 })
   const skipped = job(3, 'deploy', 'skipped')
   const firstFailure = event('failed', { finishedAt: at(60) }, [built, failed, skipped])
 
-  it('canceled, then retried: the second attempt holds the new jobs only', async () => {
+  it('has only the new jobs in its second attempt if it was canceled, then retried', async () => {
     const world = openWorld()
     await world.observe(
       event('canceled', { finishedAt: at(20) }, [job(1, 'build', 'canceled', { started: 5, finished: 20 })]),
@@ -133,7 +133,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(chunk!.pipeline).toMatchObject({ start: at(95), end: at(130) })
   })
 
-  it('a failed build retried: skipped jobs run under their old ids and get a second span', async () => {
+  it('gives skipped jobs a second span if they run under their old ids after a retry', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -149,7 +149,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [3:success~2 12:success]'])
   })
 
-  it('a late failed event during the retry neither closes nor renames it', async () => {
+  it('neither closes nor renames the attempt for a late failed event during the retry', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -169,7 +169,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
-  it('a job of the retry that is observed before its pipeline opens the attempt, and the old status does not close it', async () => {
+  it('opens the attempt for a job that is observed before its pipeline, and the old status does not close it', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -182,7 +182,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
-  it('a second finish without any job known to be new is an attempt of its own', async () => {
+  it('counts a second finish as an attempt even if no new job is known', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -192,7 +192,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success []'])
   })
 
-  it('a late running event with nothing new proves nothing', async () => {
+  it('ignores a late running event that has nothing new', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -202,7 +202,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('a REST answer that is not terminal and newer opens an attempt', async () => {
+  it('opens an attempt for a newer REST answer that is not terminal', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -215,7 +215,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 failed []'])
   })
 
-  it('REST that repeats a finish with more precision brings nothing new', async () => {
+  it('changes nothing when REST repeats the finish with more precision', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -227,7 +227,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('retried jobs that REST brings late are supplements of the attempt they belong to', async () => {
+  it('exports retried jobs that REST reports late as supplements of their attempt', async () => {
     const world = openWorld()
     await world.observe(firstFailure)
     await world.pass(minute)
@@ -240,10 +240,10 @@ describe('a pipeline that goes on after it was exported', () => {
   })
 })
 
-describe('a pipeline that waits', () => {
+describe('a pipeline that does not finish', () => {
   const built = job(1, 'build', 'success', { started: 5, finished: 50 })
 
-  it('blocked by a manual gate is exported as it stands after a while, and goes on as the next attempt a day later', async () => {
+  it('is exported as it is when a manual job blocks it, and continues as the next attempt a day later', async () => {
     const world = openWorld()
     await world.observe(event('manual', {}, [built, job(2, 'deploy', 'manual')]))
     await world.pass(59 * minute)
@@ -265,7 +265,7 @@ describe('a pipeline that waits', () => {
     expect(second!.pipeline).toMatchObject({ start: at(started), end: at(finished) })
   })
 
-  it('a manual job played a day after the pipeline succeeded is attempt 2', async () => {
+  it('starts attempt 2 when a manual job is played a day after its success', async () => {
     const world = openWorld()
     await world.observe(event('success', { finishedAt: at(51) }, [built, job(2, 'deploy', 'manual')]))
     await world.pass(minute)
@@ -278,7 +278,7 @@ describe('a pipeline that waits', () => {
     expect(reported(await world.sent())).toEqual(['attempt 2 success [2:success~2]'])
   })
 
-  it('that goes silent is exported as it is, marked incomplete, with what was running', async () => {
+  it('is exported as it is, marked incomplete, with its running jobs, when no news arrives', async () => {
     const world = openWorld()
     await world.observe(event('running', {}, [built, job(2, 'test', 'running', { started: 55 })]))
     await world.pass(6 * day)
@@ -289,7 +289,7 @@ describe('a pipeline that waits', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('known only from job events is never exported', async () => {
+  it('is never exported if it is known only from job events', async () => {
     const world = openWorld()
     await world.observe(jobEvent(built))
     await world.pass(30 * day)
@@ -298,7 +298,7 @@ describe('a pipeline that waits', () => {
 })
 
 describe('a bridge', () => {
-  it('that is reset and runs again under its id gets a second span', async () => {
+  it('gets a second span when it is reset and runs again under its id', async () => {
     const world = openWorld()
     const bridge = { kind: 'bridge' as const }
     await world.observe(
@@ -317,7 +317,7 @@ describe('a bridge', () => {
 })
 
 describe('pipelines of thousands of jobs', () => {
-  it('go in numbered chunks that carry every job once and the pipeline once', async () => {
+  it('are sent in numbered chunks that have every job once and the pipeline once', async () => {
     const world = openWorld()
     const jobs = Array.from({ length: 1_234 }, (_, n) =>
       job(n + 1, `job ${n}`, 'success', { started: 5, finished: 50 }),

@@ -128,7 +128,7 @@ describe.each<[string, Kind]>([
     { options: { scheme: 'platform' }, bridges: true, facts: otherProject },
   ],
 ])('a family %s', (_, kind) => {
-  it('is the same in every order, and names no span that is not exported', async () => {
+  it('is the same in any order, and refers to no span that is not exported', async () => {
     const all = members.flatMap(id => [news(kind, id, 'running'), news(kind, id, 'success')])
     const expected = traces(
       await exported(
@@ -152,7 +152,7 @@ describe.each<[string, Kind]>([
   ['across projects', { bridges: true, facts: otherProject }],
   ['that a job began with its token', { bridges: true, facts: startedByJob }],
 ])('a family %s, under ids of the instance', (_, kind) => {
-  it('is one trace in whatever order its members end', async () => {
+  it('is one trace in whatever order its pipelines end', async () => {
     const begun = members.map(id => news(kind, id, 'running'))
     const ends = members.map(id => news(kind, id, 'success'))
     const orders = fc.tuple(shuffled(begun), shuffled(ends).chain(paused))

@@ -55,7 +55,7 @@ const value = fc.oneof(
   binaryText({ maxLength: 20 }),
 )
 
-it('takes or refuses any variables, and repeats no secret', () => {
+it('accepts or refuses any variables without repeating a secret', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...variables), value, { maxKeys: 6 }), given => {
       const env = Object.fromEntries(
@@ -70,7 +70,7 @@ it('takes or refuses any variables, and repeats no secret', () => {
   )
 })
 
-it('takes or refuses any YAML, and says where it is wrong', () => {
+it('accepts any YAML, or refuses it and says where it is wrong', () => {
   const keys = rows.map(({ path: place }) => place.replaceAll('[]', '').split('.'))
   const leaf = fc.oneof(value, fc.jsonValue({ maxDepth: 2 }))
   const tree = fc.array(fc.tuple(fc.constantFrom(...keys), leaf), { maxLength: 5 }).map(leaves => {

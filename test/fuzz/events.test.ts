@@ -27,7 +27,7 @@ function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(`not true: ${what}`)
 }
 
-it('makes of whatever an event says one record that can be sent, or says why not', () => {
+it('turns any event into one record that can be sent, or says why not', () => {
   const outcomes: Record<string, number> = {}
   fc.assert(
     fc.property(mutatedEvent, ({ event, body }) => {

@@ -67,7 +67,7 @@ async function send(port: number, piece: Buffer, at: number): Promise<boolean> {
   })
 }
 
-it(`survives ${requests} mutated requests, and serves others meanwhile`, { timeout: 0 }, async () => {
+it(`survives ${requests} mutated requests while it serves others`, { timeout: 0 }, async () => {
   const random = new Random(seed)
   // As in a small container: what is not given back would end it.
   const daemon = await Daemon.start({}, ['--max-old-space-size=160'])

@@ -67,7 +67,7 @@ function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(`not true: ${what}`)
 }
 
-it('makes of whatever a payload says nothing or something that can be sent, and the same in any order', () => {
+it('turns any payload into nothing or into an export that can be sent, the same in any order', () => {
   const pair = fc.tuple(mutated, fc.option(mutated, { nil: undefined, freq: 3 }))
   fc.assert(
     fc.property(pair, ([one, other]) => {

@@ -15,7 +15,7 @@ function binsOf(some: readonly number[]): Bins {
   return some.map(value => ({ [binOf(value)]: 1 })).reduce<Bins>(plusBins, {})
 }
 
-it('counts, adds up and writes as objects of bins would', () => {
+it('counts, adds and writes like plain objects of bins', () => {
   fc.assert(
     fc.property(values, values, (a, b) => {
       const sum = counted(a)

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { giveBack } from '../../src/lib/give-back.ts'
 
-it('takes the memory of a whole buffer, and leaves a part of one to those who have the rest', () => {
+it('releases the memory of a whole buffer, but not of a slice that shares it', () => {
   const whole = Buffer.allocUnsafeSlow(40_000)
   giveBack(whole)
   expect(whole).toHaveLength(0)

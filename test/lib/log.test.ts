@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 
 const log = path.join(import.meta.dirname, '..', '..', 'src', 'lib', 'log.ts')
 
-it.skipIf(!existsSync('/dev/full')).each(['json', 'pretty'])('a log in %s outlives a full disk', format => {
+it.skipIf(!existsSync('/dev/full')).each(['json', 'pretty'])('keeps logging in %s after a full disk', format => {
   const program = `
     import { createLog } from ${JSON.stringify(log)}
     const log = createLog({ level: 'info', format: ${JSON.stringify(format)} })

@@ -3,7 +3,7 @@ import { createLoop } from '../../src/lib/loop.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
-it('a loop that is stopped during a turn ends with that turn, however long its pause would be', async () => {
+it('a loop that is stopped during a turn ends with that turn, however long the next pause', async () => {
   let begin: () => void = () => undefined
   const begun = new Promise<void>(resolve => (begin = resolve))
   let end: () => void = () => undefined
@@ -25,7 +25,7 @@ it('a loop that is stopped during a turn ends with that turn, however long its p
   await expect(stopped).resolves.toBeUndefined()
 })
 
-it('what a turn of a loop began in the event loop goes on before the next turn', async () => {
+it('a loop lets the event loop run between two turns', async () => {
   const order: string[] = []
   const loop = createLoop({
     name: 'test',

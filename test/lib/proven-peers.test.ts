@@ -15,7 +15,7 @@ test.each([
   expect(networkOf(address)).toBe(network)
 })
 
-test('a connection, its own address and the one that its proxy names are known; others are not', () => {
+test('remembers a connection, its address and the address that its proxy names, and no others', () => {
   const peers = createProvenPeers()
   const connection = { remoteAddress: '10.0.0.1' }
   let reported = 0
@@ -31,7 +31,7 @@ test('a connection, its own address and the one that its proxy names are known; 
   expect(peers.knows({}, undefined)).toBe(false)
 })
 
-test('of many addresses the latest are remembered', () => {
+test('remembers the latest of many addresses', () => {
   const peers = createProvenPeers()
   const at = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`
   for (let n = 0; n < 5_000; n += 1) peers.proved({}, at(n))

@@ -50,8 +50,8 @@ const secretText = fc
 let salt = 0
 afterEach(() => (salt += 1))
 
-describe('what others say', () => {
-  it.each(Object.keys(encodings))('does not hold a secret %s', name => {
+describe('a message from outside', () => {
+  it.each(Object.keys(encodings))('contains no secret %s', name => {
     const encode = encodings[name]!
     fc.assert(
       fc.property(secretText, text => {
@@ -65,7 +65,7 @@ describe('what others say', () => {
     )
   })
 
-  it('does not hold one that was encoded twice', () => {
+  it('contains no secret that was encoded twice', () => {
     fc.assert(
       fc.property(
         secretText,
@@ -83,15 +83,15 @@ describe('what others say', () => {
     )
   })
 
-  it('stays as it is where no secret is in it', () => {
+  it('stays unchanged if it contains no secret', () => {
     new Secret(`a-secret-that-nobody-repeats-${salt}`)
     const words = 'ünïcode, 100 %, a&b, \\server\\share, deadbeefdeadbeef, QmFzZTY0IG9mIG5vdGhpbmc=\n'
     expect(redact(words)).toBe(words)
   })
 })
 
-describe('long words', () => {
-  it('hold no beginning of a secret where they are cut, however it is encoded', () => {
+describe('a long word', () => {
+  it('shows no beginning of a secret where it is cut, in any encoding', () => {
     const token = `long-lived-${'0123456789abcdef'.repeat(200)}`
     new Secret(token)
     for (const [name, encode] of Object.entries(encodings)) {
@@ -103,7 +103,7 @@ describe('long words', () => {
     }
   })
 
-  it('are one short line, and cost little whatever is in them', () => {
+  it('becomes one short line at a small cost, whatever it contains', () => {
     expect(briefly('out of\r\n \u0000 order\n', 300)).toBe('out of order')
     expect(briefly('-'.repeat(1_000_000), 300)).toBe(`${'-'.repeat(300)}…`)
     expect(briefly(' \n ', 300)).toBeUndefined()
@@ -111,7 +111,7 @@ describe('long words', () => {
 })
 
 describe('a secret', () => {
-  it('that was replaced stays known', () => {
+  it('stays redacted after it was replaced', () => {
     new Secret('the-token-of-yesterday')
     new Secret('the-token-of-today')
     expect(redact('was the-token-of-yesterday, is the-token-of-today')).toBe('was [secret], is [secret]')
@@ -126,19 +126,19 @@ describe('a secret', () => {
     ['postgres://daemon:p%40ssw%2Frd@db.example/pipespan', 'p@ssw/rd'],
     ['http://someone:proxy-pass@proxy.example:3128', 'proxy-pass'],
     ['whsec_c2lnbmluZy1rZXktb2YtYS1ob29r', 'signing-key-of-a-hook'],
-  ])('%s is not to be seen by its part that is one', (value, part) => {
+  ])('%s is redacted if only its secret part appears', (value, part) => {
     new Secret(value)
     for (const encode of Object.values(encodings)) expect(redact(`x ${encode(part)} y`)).toContain('[secret]')
   })
 
-  it('in an address does not hide the address', () => {
+  it('within a URL does not hide the rest of the URL', () => {
     new Secret('http://open-proxy.example:3128')
     new Secret('postgres://reader:another-pass@shown.example/db')
     const words = 'connect ECONNREFUSED http://open-proxy.example:3128 for shown.example/db as reader'
     expect(redact(words)).toBe(words)
   })
 
-  it('of five characters hides nothing: such a text stands in many words', () => {
+  it('of five characters is not redacted, because many words contain such a text', () => {
     new Secret('state')
     expect(redact('in this state')).toBe('in this state')
   })

@@ -48,12 +48,12 @@ function printed(program: string, ...args: string[]): number {
   return Number(stdout)
 }
 
-it('the parser of the HTTP client is compiled once: a process that sends requests takes a fraction of the memory to compile', () => {
+it('compiles the parser of the HTTP client once, which needs a fraction of the memory', () => {
   const once = printed(requests, 'once')
   expect(once).toBeLessThan(6 * 2 ** 20)
   expect(printed(requests)).toBeGreaterThan(2 * once)
 })
 
-it('in a small container the old generation is collected more often', () => {
+it('collects the old generation more often in a small container', () => {
   expect(printed(garbage, 'limited')).toBeGreaterThan(1.4 * printed(garbage))
 })

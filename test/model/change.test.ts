@@ -42,7 +42,7 @@ const report = fc.oneof(
 )
 
 describe('a change', () => {
-  it('is the same whatever the order and the repetition of what is reported', () => {
+  it('is the same for any order and repetition of its reports', () => {
     const same = fc.property(
       fc.array(report, { minLength: 1, maxLength: 6 }),
       fc.infiniteStream(fc.nat()),
@@ -56,7 +56,7 @@ describe('a change', () => {
     fc.assert(same, runs(1_000))
   })
 
-  it('has the first of its approvals and pipelines, its merge, and its state since it was last turned', () => {
+  it('has its first approval, first pipeline and merge, and its state since the last change', () => {
     const reports = [
       observed('open', t0, 'wip'),
       observed('approval', t0 + 3_000, 'open'),
@@ -76,7 +76,7 @@ describe('a change', () => {
     expect(viewChange(pipeline(1, t0))).toBeUndefined()
   })
 
-  it('has times to be counted from its creation on; the first of several only where its opening was reported', () => {
+  it('has times measured from its creation; the time to a first event only if its opening was reported', () => {
     const later = [
       observed('approved', t0 + 3_000, 'open'),
       pipeline(8, t0 + 2_000),
@@ -95,7 +95,7 @@ describe('a change', () => {
     expect(uncounted(undated, {})).toEqual([])
   })
 
-  it('is read of an event, with what the platform says of its times, and of none that cannot be known again', () => {
+  it("is read from an event with the platform's times, but not from an event without an identity", () => {
     const own = (of: PlatformEvent): Change | undefined => changeOfEvent(of, t0 + 500)
     expect(own(event('merge', undefined, 'merged'))).toMatchObject({ mergedAt: t0 + 500, stateAt: t0 + 500 })
     const dated = event('merge', t0 + 9_000, 'merged', { times: { createdAt: t0, endedAt: t0 + 8_765 } })
@@ -108,7 +108,7 @@ describe('a change', () => {
     expect(own(event('open', t0, 'open', { attributes: { 'vcs.change.state': 'open' } }))).toBeUndefined()
   })
 
-  it('is read of a merge request pipeline: of the project that it is to be merged into, also from a fork', () => {
+  it('is read from a merge request pipeline as a change of the target project, also from a fork', () => {
     const run = (mergeRequest?: { iid: number; targetProjectId?: number }, createdAt?: number) =>
       observedRun({
         ...{ key: { instance: base.instance, pipelineId: 7 }, origin: 'webhook', project: { id: 3 }, jobs: [] },
@@ -124,7 +124,7 @@ describe('a change', () => {
     expect(changeOfRun(run(undefined, t0))).toBeUndefined()
   })
 
-  it('of two reports of one second the later stage counts', () => {
+  it('takes the later stage of two reports within one second', () => {
     const of = (state: 'open' | 'closed', at: number): Change => ({ ...base, event: observedChange({ state }, at) })
     expect(viewChange(all(of('closed', t0 + 100), of('open', t0 + 900)))?.state).toBe('closed')
     expect(viewChange(all(of('closed', t0), of('open', t0 + 1_000)))?.state).toBe('open')

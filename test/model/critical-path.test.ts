@@ -4,20 +4,20 @@ import { criticalPath, type Ran } from '../../src/model/critical-path.ts'
 
 const ran = (id: number, start: number, end: number): Ran => ({ id, start: start * 1_000, end: end * 1_000 })
 
-it('is the chain of jobs that the pipeline waited for', () => {
+it('the critical path is the chain of jobs that the pipeline waited for', () => {
   const jobs = [ran(1, 0, 60), ran(2, 0, 90), ran(3, 95, 100), ran(4, 95, 140), ran(5, 145, 150)]
   expect(criticalPath(jobs)).toMatchObject({ ids: [2, 4, 5], busyMs: 140_000 })
 })
 
-it('goes through the failed attempt of a job that was retried', () => {
+it('the critical path includes the failed attempt of a retried job', () => {
   expect(criticalPath([ran(1, 0, 30), ran(2, 31, 50), ran(3, 55, 80)]).ids).toEqual([1, 2, 3])
 })
 
-it('of jobs that ended together names the longest', () => {
+it('the critical path has the longest of jobs that ended together', () => {
   expect(criticalPath([ran(1, 50, 60), ran(2, 0, 60)]).ids).toEqual([2])
 })
 
-it('is in order of time, never overlaps by more than a second, and ends with what ended last', () => {
+it('the critical path is in order of time, overlaps by at most a second, and ends with the last job', () => {
   const jobs = fc
     .array(fc.tuple(fc.nat(500), fc.nat(200)), { maxLength: 25 })
     .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
@@ -37,7 +37,7 @@ const someJobs = fc
   .array(fc.tuple(fc.nat(120), fc.nat(60)), { minLength: 1, maxLength: 12 })
   .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
 
-it('gives jobs of the path no slack, and every other job at most what is left of the pipeline', () => {
+it('jobs of the critical path have no slack, and other jobs at most the rest of the pipeline', () => {
   fc.assert(
     fc.property(someJobs, given => {
       const { ids, busyMs, slack } = criticalPath(given)
@@ -68,7 +68,7 @@ function finishWith(jobs: readonly Ran[], slow: number, more: number): number {
   return Math.max(...ends.values())
 }
 
-it('has slack of exactly what a job may take longer: the pipeline ends as it did, and later with any more', () => {
+it("a job's slack is exactly how much longer it may take without delaying the pipeline", () => {
   fc.assert(
     fc.property(someJobs, fc.nat(11), (given, which) => {
       const { id } = given[which % given.length]!
@@ -80,7 +80,7 @@ it('has slack of exactly what a job may take longer: the pipeline ends as it did
   )
 })
 
-it('takes no longer than sorting does, also for jobs that all ran at once', () => {
+it('computing the critical path takes no longer than sorting, even if all jobs ran at once', () => {
   const jobs = Array.from({ length: 40_000 }, (_, id) => ran(id, id % 7, (id % 7) + 1))
   expect(criticalPath(jobs).slack.size).toBe(40_000)
 })

@@ -47,7 +47,7 @@ const report = fc.oneof(
 )
 
 describe('a deployment', () => {
-  it('is the same whatever the order and the repetition of what is reported', () => {
+  it('is the same for any order and repetition of its reports', () => {
     const same = fc.property(
       fc.array(report, { minLength: 1, maxLength: 6 }),
       fc.infiniteStream(fc.nat()),
@@ -61,7 +61,7 @@ describe('a deployment', () => {
     fc.assert(same, runs(1_000))
   })
 
-  it('has ended as its event says, at the time that its job has where both agree', () => {
+  it('has the result of its event, and the time of its job if both agree', () => {
     const both = all(observed('success', t0 + 5_000), job('success', t0 + 5_432, { startedAt: t0 + 1_000 }))
     expect(viewDeployment(both)).toMatchObject({ outcome: 'succeeded', startedAt: t0 + 1_000, finishedAt: t0 + 5_432 })
     const apart = all(observed('failed', t0 + 5_000), job('success', t0 + 5_432))
@@ -70,12 +70,12 @@ describe('a deployment', () => {
     expect(viewDeployment(observed('canceled', t0))).toMatchObject({ status: 'canceled', outcome: undefined })
   })
 
-  it('is none where only a job that failed is known of it', () => {
+  it('does not exist if only a failed job is known', () => {
     expect(viewDeployment(job('failed', t0))).toBeUndefined()
     expect(viewDeployment(all(job('failed', t0), observed('failed', t0)))).toMatchObject({ outcome: 'failed' })
   })
 
-  it('is to production by its tier, and by its name where no tier is known', () => {
+  it('is to production by its tier, or by its name if no tier is known', () => {
     const of = (environment: string, tier?: string): boolean => isProduction({ environment, tier })
     expect([of('eu', 'production'), of('production'), of('Prod'), of('production', 'testing'), of('staging')]).toEqual([
       true,
@@ -86,7 +86,7 @@ describe('a deployment', () => {
     ])
   })
 
-  it('is read of an event, and of none without anything to know it by', () => {
+  it('is read from an event, but not from one without an identity', () => {
     const event = (attributes: Record<string, string>, more: Partial<PlatformEvent> = {}): PlatformEvent => ({
       ...{ instance: base.instance, kind: 'deployment', name: 'platform.deployment', severity: 'info', body: '' },
       ...{ attributes, object: 'o', content: 'c', project: base.project, ...more },

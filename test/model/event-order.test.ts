@@ -19,7 +19,7 @@ function eventsOf(reported: readonly ReportedState[], order: readonly number[]):
   return events
 }
 
-it('a repetition is distinguished from what comes again after something else, in any order of processing', () => {
+it('distinguishes a repetition from a state that returns after another one, in any order of processing', () => {
   const reported = fc.array(fc.constantFrom('on', 'off', 'gone'), { minLength: 1, maxLength: 12 })
   fc.assert(
     fc.property(reported, fc.infiniteStream(fc.nat()), (contents, random) => {
@@ -32,14 +32,14 @@ it('a repetition is distinguished from what comes again after something else, in
   )
 })
 
-it('equal contents are one within ten minutes, and two beyond', () => {
+it('counts equal contents as one event within ten minutes, and as two beyond', () => {
   const at = (receivedAt: number): ReportedState => ({ content: 'expires', receivedAt })
   expect(placeBetween(at(0), undefined, at(sameWithin))).toBe('again')
   expect(placeBetween(at(0), undefined, at(sameWithin + 1))).toBe('event')
   expect(placeBetween(undefined, at(0), at(-sameWithin))).toBe('again')
 })
 
-it('what happened later is later, also where the clock was set back; a clock that was far ahead is not followed', () => {
+it('orders later events later even if the clock was set back, and does not follow a clock that was far ahead', () => {
   expect(timeAfter(undefined, 5_000)).toBe(5_000)
   expect(timeAfter(4_000, 5_000)).toBe(5_000)
   expect(timeAfter(5_000, 5_000)).toBe(5_001)

@@ -31,7 +31,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('gives the same run however the observations are grouped before they meet', () => {
+  it('gives the same run however the observations are grouped', () => {
     fc.assert(
       fc.property(observation, observation, observation, (a, b, c) => {
         const [x, y, z] = [observedRun(a), observedRun(b), observedRun(c)]
@@ -63,7 +63,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('keeps what a webhook says of a merge request when REST names only its iid, or its title', () => {
+  it("keeps a webhook's facts of a merge request when REST names only its iid or title", () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         const requests = some.flatMap(({ pipeline }) => pipeline?.facts.mergeRequest ?? [])
@@ -74,7 +74,7 @@ describe('merging observations', () => {
     )
   })
 
-  it('shows no job that ends before it starts as running', () => {
+  it('does not show a job as running that ends before it starts', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         for (const job of reported(some).jobs.values()) {

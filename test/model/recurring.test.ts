@@ -11,7 +11,7 @@ function viewWith(id: number, runner: Runner | undefined, username = 'jo'): JobV
   return viewJob(observedJob({ id, facts: structuredClone(facts), times: {} }, 'webhook'))
 }
 
-test('equal runners and people of several jobs are one object', () => {
+test('shares one object between jobs with an equal runner or person', () => {
   const [one, other] = [viewWith(1, docker), viewWith(2, docker)]
   expect(one.runner).toEqual(docker)
   expect(one.user).toEqual({ id: 3, username: 'jo' })
@@ -27,18 +27,18 @@ test.each([
   ['a field more', { ...docker, isShared: true }],
   ['a field fewer', { id: 7, description: 'shared', tags: ['linux', 'docker'], type: 'instance_type' }],
   ['no tags', { id: 7, description: 'shared', type: 'instance_type', active: true }],
-] satisfies [string, Runner][])('a runner that has %s since then is shown as its own job reported it', (_, changed) => {
+] satisfies [string, Runner][])('keeps a runner as its job reported it if that has %s since then', (_, changed) => {
   expect(viewWith(1, docker).runner).toEqual(docker)
   expect(viewWith(2, changed).runner).toStrictEqual(changed)
   expect(viewWith(3, docker).runner).toStrictEqual(docker)
 })
 
-test('a person who was renamed has the name that each job reported', () => {
+test('keeps the name that each job reported if a person was renamed', () => {
   expect(viewWith(1, docker).user?.username).toBe('jo')
   expect(viewWith(2, docker, 'joanna').user?.username).toBe('joanna')
 })
 
-test('is right for more runners than are remembered', () => {
+test('stays correct with more runners than it remembers', () => {
   const all = Array.from({ length: 1_200 }, (_, n) => ({ ...docker, id: n + 1, description: `runner ${n + 1}` }))
   expect(all.map((runner, n) => viewWith(n + 1, runner).runner)).toEqual(all)
 })

@@ -43,8 +43,8 @@ const whole = job(
 )
 const finished = event('success', { finishedAt: at(60) }, [whole])
 
-describe('a span of a snapshot', () => {
-  it('has of a job what it says it has', () => {
+describe('a job restored from a snapshot', () => {
+  it('has every fact that the snapshot claims to have', () => {
     const seen = { nothing: 0, mark: 0, job: 0 }
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 4 }), observations => {
@@ -62,11 +62,11 @@ describe('a span of a snapshot', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
   })
 
-  it('has all of a job that a webhook reported', () => {
+  it('has all facts if one webhook reported the job', () => {
     expect(restorablesOf(finished)).toEqual(['job'])
   })
 
-  it('shows only that it is in a snapshot of a job that REST reported, or that two webhooks reported differently', () => {
+  it('is only marked as exported if REST reported the job, or if two webhooks reported it differently', () => {
     expect(restorablesOf(rest(finished))).toEqual(['mark'])
     const before = job(
       1,
@@ -78,13 +78,13 @@ describe('a span of a snapshot', () => {
     expect(restorablesOf(event('running', {}, [before]), finished)).toEqual(['mark'])
   })
 
-  it('shows only that it is in a snapshot of a job whose tags are of another runner than the one it shows', () => {
+  it('is only marked as exported if its tags belong to another runner than it shows', () => {
     const on = (runner: NonNullable<JobFacts['runner']>): Observation =>
       event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 }, { runner })])
     expect(restorablesOf(on({ id: 1, tags: ['linux'] }), on({ id: 2 }))).toEqual(['mark'])
   })
 
-  it('restores nothing of a job that was in a snapshot before', () => {
+  it('has no facts if the job was in an earlier snapshot', () => {
     const run = runOf([finished])
     const first = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
     expect(snapshotJobs(first.run).map(({ job: one, span }) => restorableOf(one, span))).toEqual(['nothing'])

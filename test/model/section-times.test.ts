@@ -9,8 +9,8 @@ const section = (ordinal: number, name: string, seconds: number, more: Partial<S
 })
 const job = (status: string) => ({ id: 1, kind: 'job' as const, name: 'unit', start: 1_000, end: 99_000, status })
 
-describe('the sections that are counted', () => {
-  it('of a successful job are its longest ones, those of one name together', () => {
+describe('the counted sections', () => {
+  it('of a successful job are the longest ones, with equal names added up', () => {
     const sections = [
       section(1, 'step_script', 60),
       ...Array.from({ length: 9 }, (_, at) => section(2 + at, `part ${at}`, 1 + at, { parent: 1 })),
@@ -25,7 +25,7 @@ describe('the sections that are counted', () => {
     expect(times.some(({ failed }) => failed)).toBe(false)
   })
 
-  it('of a failed job are those in which it failed, without the runner’s; of another job none', () => {
+  it("of a failed job are those in which it failed, except the runner's; other jobs have none", () => {
     const sections = [
       section(1, 'upload_artifacts', 9, { kind: 'runner', failed: true }),
       section(2, 'compile', 8),

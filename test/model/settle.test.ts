@@ -10,7 +10,7 @@ import { runs } from '../full.ts'
 
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
 
-it('never exports a run that is known from its jobs alone, however long nothing comes', () => {
+it('never exports a run that is known only from its jobs, however long it is silent', () => {
   fc.assert(
     fc.property(observation, fc.nat(1_000), (reported, days) => {
       const run = observedRun({ ...reported, pipeline: undefined })

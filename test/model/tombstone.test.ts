@@ -45,7 +45,7 @@ function merged(run: Run | undefined, observations: readonly Observation[]): Run
 }
 
 describe('a tombstone', () => {
-  it('has nothing pending again, whatever of the past is observed once more, in any order', () => {
+  it('causes no new export, whatever part of the past is observed again, in any order', () => {
     let tombstones = 0
     fc.assert(
       fc.property(

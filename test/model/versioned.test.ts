@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { newestSecondOf, versionOf } from '../../src/model/versioned.ts'
 import { runs } from '../full.ts'
 
-it('gives back the second that a version begins with, whole or not', () => {
+it('returns the second of a version, with or without a fraction', () => {
   const second = fc.oneof(
     fc.nat(999_999_999_999),
     fc.nat(99_999).map(whole => whole + 0.25),

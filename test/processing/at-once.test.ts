@@ -67,7 +67,7 @@ function openFlow(ruled = rules): Flow {
   }
 }
 
-it('takes at once the very snapshot that the settle loop would take a moment later, whatever is observed in which order', async () => {
+it('takes the same snapshot at once that the settle loop would take later, for any observations in any order', async () => {
   const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async observed => {
     const [atOnce, later] = [openFlow(), openFlow()]
     for (const one of observed) {
@@ -88,7 +88,7 @@ const finished = event('success', { finishedAt: t0 + 60_000 }, [
   job(70, 'build', 'success', { started: 5, finished: 50 }),
 ])
 
-it('puts a finished pipeline into the outbox in the transaction that takes it in, with nothing left for the settle loop', async () => {
+it('writes the outbox entry of a finished pipeline in the transaction of its delivery, and leaves nothing to the settle loop', async () => {
   const flow = openFlow()
   await flow.observe(finished)
   expect(await flow.store.runs.dueIn()).toBeUndefined()
@@ -97,7 +97,7 @@ it('puts a finished pipeline into the outbox in the transaction that takes it in
   await flow.store.close()
 })
 
-it('has jobs that were observed before, though the last news does not name them', async () => {
+it('includes jobs that were observed earlier, even if the last observation does not name them', async () => {
   const flow = openFlow()
   await flow.observe({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
   await flow.observe({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
@@ -105,7 +105,7 @@ it('has jobs that were observed before, though the last news does not name them'
   await flow.store.close()
 })
 
-it('leaves a child to the settler, which looks up its family first', async () => {
+it('leaves a child pipeline to the settle loop, which looks up its family first', async () => {
   const flow = openFlow()
   const parent = event(
     'success',
@@ -129,7 +129,7 @@ it('leaves a child to the settler, which looks up its family first', async () =>
   await flow.store.close()
 })
 
-it('waits for the settler where there is a settle delay', async () => {
+it('leaves the run to the settle loop if there is a settle delay', async () => {
   const flow = openFlow(usual)
   await flow.observe(finished)
   expect(await flow.sent()).toEqual([])

@@ -107,12 +107,12 @@ describe('the intake', () => {
   const known = async (pipelineId: number): Promise<boolean> =>
     (await store.runs.get({ instance, pipelineId })) !== undefined
 
-  it('has counted nothing before it has taken anything', () => {
+  it('has counted nothing before the first delivery', () => {
     expect(new Set(Object.values(intake.counters))).toEqual(new Set([0]))
   })
 
   it.each([new DataError('It does not fit.', 'Please report it.'), new TypeError('It does not fit.')])(
-    'moves a delivery that is itself to blame (%o) out of the way of the others, with its reason',
+    'quarantines a delivery that causes an error (%o), with its reason, so that others continue',
     async error => {
       failure = ids => (ids.includes(2) ? error : undefined)
       await post(1, 2, 3)
@@ -132,7 +132,7 @@ describe('the intake', () => {
   it.each([
     [3, 'redacted'],
     [4, 'cut to its beginning, as redacting it may be what kills'],
-  ])('keeps a delivery whose reader died %i times in a row aside, %s', async (times, how) => {
+  ])('quarantines a delivery whose reader crashed %i times in a row, %s', async (times, how) => {
     deaths = times
     redact = (body, onlyBeginning) => (onlyBeginning ? withoutVariables(body, true) : Buffer.from('redacted'))
     await postWith('x'.repeat(10_000), 'success', 1)
@@ -143,14 +143,14 @@ describe('the intake', () => {
     else expect([body.startsWith('{'), body.length <= 4_096]).toEqual([true, true])
   })
 
-  it('moves what is itself to blame out of the way when it comes alone, too', async () => {
+  it('quarantines a delivery that causes an error when it is alone in its batch, too', async () => {
     failure = () => new RangeError('It does not fit.')
     await post(1)
     await intake.drain()
     expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 1 })
   })
 
-  it('leaves everything in the inbox while the store takes nothing, and counts nothing of it', async () => {
+  it('leaves everything in the inbox, uncounted, while the store accepts nothing', async () => {
     failure = () => outage
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It cannot be written.')
@@ -163,14 +163,14 @@ describe('the intake', () => {
     expect(intake.counters).toMatchObject({ processed: 3, unparseable: 0 })
   })
 
-  it('leaves everything in the inbox where not one of several fits: then it is no single one to blame', async () => {
+  it('leaves everything in the inbox if every one of several fails, because then no single delivery is the cause', async () => {
     failure = () => new DataError('It does not fit.', 'Please report it.')
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It does not fit.')
     expect(await store.inbox.state()).toMatchObject({ waiting: 3, quarantined: 0 })
   })
 
-  it('sets nothing aside and counts nothing twice while the store fails and succeeds by turns', async () => {
+  it('quarantines nothing and counts nothing twice while the store fails now and then', async () => {
     let asked = 0
     failure = () => ((asked += 1) % 3 === 0 ? undefined : outage)
     const ids = Array.from({ length: 40 }, (_, at) => at + 1)
@@ -187,7 +187,7 @@ describe('the intake', () => {
     expect((await store.runs.count()).runs).toBe(ids.length)
   })
 
-  it('lets no other delivery wait for one that the store fails to take in again and again, and tries it ever more rarely', async () => {
+  it('retries a delivery that the store keeps refusing ever more rarely, without delaying others', async () => {
     let asked = 0
     failure = ids => {
       if (!ids.includes(2)) return undefined
@@ -219,7 +219,7 @@ describe('the intake', () => {
       .toBe(true)
   })
 
-  it('takes in many small deliveries at once where they are of few runs, and of large ones or of many runs fewer', async () => {
+  it('processes many small deliveries of few runs in one transaction, but fewer large ones or of many runs', async () => {
     const ofRuns = (runs: number, deliveries: number): number[] =>
       Array.from({ length: deliveries }, (_, n) => 1 + (n % runs))
     const most = store.runsPerTransaction
@@ -237,7 +237,7 @@ describe('the intake', () => {
     expect(taken).toEqual([most, most + 1])
   })
 
-  it('takes in a status that only a newer platform knows, and counts it', async () => {
+  it('accepts and counts a status that only a newer platform knows', async () => {
     await postAs('awaiting_quota', 1)
     await post(2)
     await intake.drain()

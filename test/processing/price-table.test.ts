@@ -34,11 +34,11 @@ describe('the first rule that matches', () => {
     expect(rateOf(job(facts), { id: 1, path })?.name).toBe(name)
   })
 
-  it('is none of a project by name where the path is not known', () => {
+  it("is no rule with a project pattern if the project's path is unknown", () => {
     expect(rateOf(job({ runner: runner('group_type', ['macos']) }), { id: 1 })).toBeUndefined()
   })
 
-  it('may be one for all jobs; without rules there is no table', () => {
+  it('may match all jobs; without rules there is no table', () => {
     expect(createPriceTable([{ name: 'all', match: {}, perMinute: 1, factor: 1 }])!(job({}), { id: 1 })?.name).toBe(
       'all',
     )
@@ -54,7 +54,7 @@ describe('a cost', () => {
     expect(priceOf(job({ ...gpu, duration: 100.01 }), { id: 1 }, rateOf)?.cost).toBeCloseTo(0.833416666, 8)
   })
 
-  it('is unknown for what took no time of a runner', () => {
+  it('is unknown for a job that took no runner time', () => {
     const shared = { runner: runner('instance_type') }
     expect(priceOf(job({ ...shared, kind: 'bridge' }), { id: 1 }, rateOf)).toBeUndefined()
     expect(priceOf(job({ ...shared, status: 'running' }), { id: 1 }, rateOf)).toBeUndefined()

@@ -7,7 +7,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { everything, event, instance, job, rules, t0 } from '../flow/world.ts'
 import type { Runs } from '../../src/store/ports/runs.ts'
 
-it('settles large runs one after the other, each in a transaction of its own, and small ones together', async () => {
+it('settles each large run in its own transaction, and small ones together', async () => {
   const store = openSqlite(':memory:', { now: () => t0 + rules.settle, maxSize: 2 ** 30 })
   const sizes = [3_000, 1, 3_000, 1, 6_000, 1]
   for (const [at, size] of sizes.entries()) {

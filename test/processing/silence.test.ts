@@ -60,7 +60,7 @@ async function askedAt(world: PolledWorld, ms: number, step: number): Promise<nu
 }
 
 describe('a run whose end no webhook reported', () => {
-  it('is asked about and exported once, as it ended, with all its jobs', async () => {
+  it('is looked up and exported once, with its final status and all its jobs', async () => {
     await using world = await openPolledWorld(endsAreLost)
     const pipeline = begin(world, 'flakyRunner')
     await world.pass(hour)
@@ -70,7 +70,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.enricher.counters).toMatchObject({ missed: 1, completed: 0 })
   })
 
-  it('is asked about also when only its second attempt went silent', async () => {
+  it('is looked up when only its second attempt is silent', async () => {
     let isLost = false
     await using world = await openPolledWorld({
       hook: delivery => delivery.kind === 'pipeline' && (!isLost || hasNotEnded(delivery)),
@@ -86,7 +86,7 @@ describe('a run whose end no webhook reported', () => {
     ])
   })
 
-  it('is asked about though the poller runs, which then looks at its project like at any that ran lately', async () => {
+  it('is looked up even if the poller runs, which treats its project as recently active', async () => {
     await using world = await openPolledWorld({ ...endsAreLost, poll: { groups: ['brightwater'] } })
     // Schedules move no activity: the poller does not know the project.
     const pipelines = [begin(world, 'nightly'), begin(world, 'nightly')]
@@ -97,7 +97,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.api.asked.map(({ path }) => path)).toContain('/projects/333/pipelines')
   })
 
-  it('is asked about beside finished ones, which never wait for it', async () => {
+  it('is looked up without delaying finished runs', async () => {
     await using world = await openPolledWorld({
       hook: ({ kind, pipelineId, body }) =>
         kind === 'pipeline' && (pipelineId % 2 === 0 || hasNotEnded({ kind, pipelineId, body } as Delivery)),
@@ -111,7 +111,7 @@ describe('a run whose end no webhook reported', () => {
     expect(await world.sent()).toHaveLength(pipelines.length - observed.length)
   })
 
-  it('is left alone without an API token', async () => {
+  it('is not looked up without an API token', async () => {
     await using world = await openPolledWorld({ ...endsAreLost, enrich: false })
     begin(world, 'branch')
     await world.pass(day, minute)
@@ -119,7 +119,7 @@ describe('a run whose end no webhook reported', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('is exported as it stands when it is gone from the platform, and asked for once', async () => {
+  it('is looked up once and exported as it is if the platform no longer has it', async () => {
     await using world = await openPolledWorld(endsAreLost)
     world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
     const pipeline = begin(world, 'branch')
@@ -129,7 +129,7 @@ describe('a run whose end no webhook reported', () => {
     expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 
-  it('is asked about again when the platform was away for a day', async () => {
+  it('is looked up again after the platform was away for a day', async () => {
     await using world = await openPolledWorld(endsAreLost)
     world.api.misbehave = () => restFaults.broken()
     const pipeline = begin(world, 'branch')
@@ -141,7 +141,7 @@ describe('a run whose end no webhook reported', () => {
 })
 
 describe('a run that takes long', () => {
-  it('is asked about ever more rarely, never twice within two minutes, and once an hour in the end', async () => {
+  it('is looked up ever more rarely, at most every two minutes, and finally once an hour', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     beginLong(world, 30 * hour)
     const times = await askedAt(world, day, minute)
@@ -155,7 +155,7 @@ describe('a run that takes long', () => {
     expect(times.length).toBeLessThan(40)
   })
 
-  it('is not asked about as long as it is within what pipelines of its project take', async () => {
+  it('is not looked up while it takes no longer than other pipelines of its project', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     for (let n = 0; n < 20; n++) beginLong(world, 40 * minute)
     await world.pass(2 * hour, minute)
@@ -171,7 +171,7 @@ describe('a run that takes long', () => {
     expect(times[0]! - start).toBeLessThanOrEqual(45 * minute)
   })
 
-  it('is not asked about while it waits for a person', async () => {
+  it('is not looked up while it waits for a manual job', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     begin(world, 'blocked')
     await world.pass(day, 5 * minute)

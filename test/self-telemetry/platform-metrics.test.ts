@@ -13,7 +13,7 @@ import { Timeline } from '../../src/demo/platform/timeline.ts'
 const publicUrl = 'https://pipespan.example.com'
 const minute = 60_000
 
-it('counts what the poller, enrichment and redelivery did, and what it cost of the budget', async () => {
+it('counts the work of the poller, enrichment and redelivery, and their share of the API budget', async () => {
   const state = new PlatformState()
   const random = new Random(3)
   const timeline = new Timeline(Date.now() - 50 * minute)

@@ -52,7 +52,7 @@ const forbidWrites = {
 }
 
 it.each(['SQLite', 'PostgreSQL'] as const)(
-  'reads the metrics, runs under way and the budget of the platform among them, without writing anything, on %s',
+  'reads all metrics, among them active runs and the API budget, without writing anything, on %s',
   async engine => {
     const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
     onTestFinished(async () => api.close())

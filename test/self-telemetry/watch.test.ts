@@ -61,7 +61,7 @@ describe('a watched store', () => {
     ])
   })
 
-  it('reports what was left out of the platform’s lists, by list', async () => {
+  it("reports how many items of the platform's lists were left out, by list", async () => {
     const { watch, points } = world()
     watch.leftOut('jobs', 2)
     watch.leftOut('bridges', 1)
@@ -72,7 +72,7 @@ describe('a watched store', () => {
     ])
   })
 
-  it('has a span for what is slow or fails, and for nothing else', async () => {
+  it('has a span only for operations that are slow or fail', async () => {
     const { store, spans, move } = world()
     const working = (ms: number): RunWork => ({
       key: { instance: 'https://git.example.com', pipelineId: 1 },
@@ -88,7 +88,7 @@ describe('a watched store', () => {
     expect(spans.getFinishedSpans().map(({ name }) => name)).toEqual(['store runs.transact'])
   })
 
-  it('reports how long it took from the last news of a pipeline to its delivery', async () => {
+  it('reports the time from the last observation of a pipeline to its delivery', async () => {
     const { store, points, move, now } = world()
     await store.runs.transact(mergeObservations([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
     move(rules.settle)
