@@ -65,7 +65,7 @@ describe('the architecture', () => {
     expect(breaches).toEqual([])
   })
 
-  it('shows of the platform only its port, but to the composition', () => {
+  it('lets only the composition import more of the platform than its port', () => {
     const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
     const composing = (file: string): boolean =>
       ['platform', 'app'].includes(roomOf(file)) || file === path.join('cli', 'platform.ts')
@@ -76,13 +76,13 @@ describe('the architecture', () => {
     expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
   })
 
-  it('shows the table of texts by name to nobody but the repositories over it', () => {
+  it('lets only repositories use the key-value table', () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('store', 'sql', 'key-value')))
     const files = ['postgres/key-value.ts', 'sql/repositories.ts', 'sqlite/key-value.ts']
     expect(seeing.map(({ from }) => from).sort()).toEqual(files.map(file => path.join('store', file)))
   })
 
-  it('is described by a page that names only files that are there', () => {
+  it('is described by a page that names only existing files', () => {
     const named = [...page.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.ts)`/g)].map(([, file = '']) => file)
     expect(named.length).toBeGreaterThan(30)
     const roots = [source, path.join(source, '..')]
@@ -114,7 +114,7 @@ describe('the architecture', () => {
     expect(silent).toEqual([])
   })
 
-  it('sets timers in two places, where none of them can end the process by what it throws', () => {
+  it('sets timers in two places only, where an error in a callback cannot end the process', () => {
     // What the demo and a command set ends with them.
     const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('cli', 'demo.ts')])
     const setting = files.filter(
@@ -126,12 +126,12 @@ describe('the architecture', () => {
     expect(setting).toEqual([])
   })
 
-  it('names no file for a bucket', () => {
+  it('has no file that is named utils, types, common or helpers', () => {
     const buckets = /(^|\/)(utils?|types|common|helpers?|misc|index)\.ts$/
     expect(files.filter(file => buckets.test(file))).toEqual([])
   })
 
-  it('knows vendor words in one file of the product only', () => {
+  it('uses vendor words in one file only', () => {
     // The simulated platform of the demo speaks as the vendor does; that is its subject.
     const speaking = new Set(['demo', path.join('cli', 'demo-settings.ts')])
     const knowing = files.filter(

@@ -10,7 +10,7 @@ const blocks = docBlocks()
 
 describe('the commands of the documentation', () => {
   it.each(blocks.map(block => ({ ...block, where: `${block.page}:${block.line}` })))(
-    '$where says how it is kept true',
+    '$where has a marker that says how it is tested',
     ({ marker }) => {
       expect(['run', 'walk', 'recipe', 'tested', 'outside']).toContain(marker?.kind)
       if (marker?.kind === 'tested')
@@ -23,7 +23,7 @@ describe('the commands of the documentation', () => {
     blocks.filter(({ marker }) => marker?.kind === 'run'),
     ({ page }) => page,
   )
-  it.each([...runnable])('%s can be followed word by word', (_page, steps) => {
+  it.each([...runnable])('%s works as written', (_page, steps) => {
     using folder = docFolder()
     for (const { script, line } of steps) {
       const { status, stderr, stdout } = spawnSync('sh', ['-eu', '-c', script], {
@@ -39,14 +39,14 @@ describe('the commands of the documentation', () => {
 describe('the links of the documentation', () => {
   const pages = [...filesOf('.', '.md'), ...filesOf('docs', '.md', true)]
 
-  it.each(pages)('%s leads nowhere but to files that are there', page => {
+  it.each(pages)('%s links only to existing files', page => {
     const text = readFileSync(path.join(repository, page), 'utf8')
     const targets = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(([, target]) => target ?? '')
     const missing = targets.filter(target => !existsSync(path.join(repository, path.dirname(page), target)))
     expect(missing).toEqual([])
   })
 
-  it('has a record for every decision that the documentation and the code name', () => {
+  it('have a record for every decision that documentation and code name', () => {
     const files = [...pages.filter(page => !page.includes('decisions')), ...filesOf('src', '.ts', true)]
     const named = files.flatMap(file =>
       [...readFileSync(path.join(repository, file), 'utf8').matchAll(/\bdecision (\d+)/gi)].map(([, number = '']) =>
@@ -71,7 +71,7 @@ describe('the migration page', () => {
   const rows = [...read('docs/migration.md').matchAll(/^\|(.*?)\| (.*) \|$/gm)].map(([, , here = '']) => here)
   const names = rows.flatMap(here => [...here.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
 
-  it('names attributes, metrics and settings that there are', () => {
+  it('names only existing attributes, metrics and settings', () => {
     const known = ['docs/ATTRIBUTES.md', 'docs/METRICS.md', 'docs/EVENTS.md', 'config/REFERENCE.md']
       .map(read)
       .join('\n')

@@ -11,7 +11,7 @@ const rows = page
   .map(line => line.split(' | '))
 
 it.each(rows.map(cells => [cells[0]?.slice(2) ?? '', ...cells.slice(1)]))(
-  '%s: has tests that exist, or a reason why there is none',
+  '%s has existing tests, or a reason why there are none',
   (_system, _does, why, proof = '') => {
     const links = [...proof.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => path.join('docs', link))
     if (links.length === 0) expect(proof).toMatch(/^none: /)

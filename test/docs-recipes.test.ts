@@ -93,12 +93,12 @@ function atStandIn(env: Record<string, string>): Record<string, string> {
 describe('the recipes', () => {
   const recipes = docBlocks().filter(({ marker }) => marker?.kind === 'recipe')
 
-  it('are for every backend that has a stand-in', () => {
+  it('exist for every simulated backend', () => {
     expect(recipes.map(({ marker }) => marker?.description).toSorted()).toEqual(Object.keys(vendors).toSorted())
   })
 
   it.each(recipes.map(({ marker, script }) => ({ name: marker?.description ?? '', script })))(
-    'for $name send what it takes, as the doctor finds',
+    'for $name configure exports that the backend accepts',
     async ({ name, script }) => {
       const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-recipe-'))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -127,7 +127,7 @@ describe('the recipes', () => {
 describe('the systemd unit', () => {
   const unit = readFileSync(path.join(repository, 'deploy/systemd/pipespan.service'), 'utf8')
 
-  it('sets variables that there are, and gives a stop the time it needs', () => {
+  it('sets existing variables, and allows enough time to stop', () => {
     const env = Object.fromEntries(
       [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value]) => [name, value]),
     )
@@ -143,7 +143,7 @@ describe('the systemd unit', () => {
   })
 
   const installed = spawnSync('systemd-analyze', ['--version']).status === 0
-  it.skipIf(!installed)('is one that systemd understands, and shut off from the rest of the machine', () => {
+  it.skipIf(!installed)('is valid for systemd, and isolated from the rest of the machine', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-unit-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const file = path.join(folder, 'pipespan.service')

@@ -71,7 +71,7 @@ it('the getting-started page leads from nothing to a trace in a backend', async 
 })
 
 it.runIf(isFull)(
-  'every block of the getting-started page passes in a fresh clone, in the order in which they are read',
+  'every block of the getting-started page passes in a fresh clone, in the order of the page',
   async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-clone-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -39,6 +39,6 @@ const generated: readonly [file: string, content: () => string][] = [
   ['docs/METRICS.md', () => metricsReference(ownMetrics, gauges)],
 ]
 
-it.each(generated)('%s says what the code says', async (file, content) => {
+it.each(generated)('%s agrees with the code', async (file, content) => {
   await expect(content()).toMatchFileSnapshot(`../${file}`)
 })

@@ -8,13 +8,13 @@ const page = readFileSync(path.join(repository, 'SECURITY.md'), 'utf8')
 const promises = page.slice(page.indexOf('## What is promised'), page.indexOf('## What it does not defend'))
 const rows = promises.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| promise'))
 
-it('names for every promise what holds it', () => {
+it('names a test or a file for every promise', () => {
   expect(rows.length).toBeGreaterThan(15)
   const bare = rows.filter(row => !/`(test|scripts|src)\/[^`]+`/.test(row.split('|').at(-2) ?? ''))
   expect(bare).toEqual([])
 })
 
-it('names nothing that is not there', () => {
+it('names only existing files', () => {
   const named = [...page.matchAll(/`((?:test|scripts|src)\/[^`\s]+)`/g)].map(([, file = '']) => file)
   expect(named.filter(file => !existsSync(path.join(repository, file)))).toEqual([])
 })

@@ -14,12 +14,12 @@ function observationOf(event: string, body: Buffer): Observation {
 }
 
 describe('the pipelines of the benchmarks', () => {
-  it('are the same for the same seed, and others for another', () => {
+  it('are the same for the same seed, and differ for another', () => {
     expect(plansOf('company', 50, 7)).toEqual(plansOf('company', 50, 7))
     expect(plansOf('company', 50, 7)).not.toEqual(plansOf('company', 50, 8))
   })
 
-  it('have 1 to 5,000 jobs where a company is played, most of them few', () => {
+  it('have 1 to 5,000 jobs in the simulation of a company, mostly few', () => {
     const sizes = plansOf('company', 1_000).map(({ jobs }) => jobs.length)
     expect(Math.min(...sizes)).toBe(1)
     expect(Math.max(...sizes)).toBeGreaterThan(1_000)
@@ -27,7 +27,7 @@ describe('the pipelines of the benchmarks', () => {
     expect(sizes.filter(size => size <= 13).length).toBeGreaterThan(600)
   })
 
-  it.each([1, 20, 200, 5_000])('are decoded, with %i jobs and the ids that were asked for', jobs => {
+  it.each([1, 20, 200, 5_000])('can be decoded, with %i jobs and the requested ids', jobs => {
     const { key, jobs: all, pipeline } = observationOf('Pipeline Hook', finishedPipeline(jobs).body(42))
     expect(key.pipelineId).toBe(1_000_000_042)
     expect(all).toHaveLength(jobs)
@@ -40,7 +40,7 @@ describe('the pipelines of the benchmarks', () => {
     expect(sizes.reduce((sum, size) => sum + size) / sizes.length).toBeCloseTo(24_600, -3)
   })
 
-  it('are shown by their jobs as by themselves', () => {
+  it('are reported alike by pipeline events and job events', () => {
     const [plan] = plansOf('twenty', 1)
     if (plan === undefined) throw new Error('there is no plan')
     const whole = observationOf('Pipeline Hook', pipelineEvent(plan, 1).body(5))
@@ -56,7 +56,7 @@ describe('the pipelines of the benchmarks', () => {
   })
 })
 
-it("a platform's mix: of each pipeline eight events of its own with one finish, at the end, and three of each job", () => {
+it('the mix of a platform has eight events per pipeline, with one finish at the end, and three per job', () => {
   const next = platformMix()
   const lives = Map.groupBy(
     Array.from({ length: 50 * 68 * 3 }, () => next()),

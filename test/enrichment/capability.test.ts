@@ -15,7 +15,7 @@ const notFound = new PlatformError({
 describe.each([
   ['SQLite', sqliteBench],
   ['PostgreSQL', postgresBenches(newDatabase)],
-])('an endpoint that is refused on %s', (_, bench) => {
+])('an endpoint that the platform refuses, on %s', (_, bench) => {
   let here: Bench
   let store: Store
   beforeEach(async () => {
@@ -27,7 +27,7 @@ describe.each([
     await here.dispose()
   })
 
-  it('by four projects is asked for elsewhere; by five it is asked for nowhere for a day, then in each again', async () => {
+  it('is still requested for other projects after four refusals, and for none for a day after five', async () => {
     const capabilities = createCapabilities(store.repositories.refusedEndpoints, instance)
     const of = (project: number): Asked => ({ what: 'log', project, path: `acme/p${project}` })
     /** Projects in which it is worth asking. */

@@ -121,7 +121,7 @@ function mutated({ body }: Told, random: Random): Told {
 describe.each([
   ['SQLite', async () => sqliteBench()],
   ['PostgreSQL', postgresBenches(newDatabase)],
-])('changes are counted, on %s', (_name, bench) => {
+])('counting changes on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
   beforeEach(async () => {
@@ -154,7 +154,7 @@ describe.each([
     return all.flatMap(({ series }) => series.filter(one => one.metric === metric)).map(({ amount }) => amount)
   }
 
-  it('half a year of them comes out exact, shuffled, repeated, mutated, and in two turns', async () => {
+  it('is exact for half a year of changes that are shuffled, repeated, mutated and counted in two turns', async () => {
     const random = new Random(7)
     const count = isFull ? 2_000 : 40
     const all = Array.from({ length: count }, (_, n) =>
@@ -222,7 +222,7 @@ describe.each([
   }
   const merged = { state: 'merged' } as const
 
-  it('an earlier time that is reported within the deadline counts; one that comes later changes nothing', async () => {
+  it('uses an earlier time that is reported within the deadline, and ignores it afterwards', async () => {
     await report([observed(1, 'open', t0), observed(1, 'approved', t0 + 2 * hour)])
     here.move(countIn - second)
     await counter().drain()
@@ -241,7 +241,7 @@ describe.each([
     })
   })
 
-  it('one whose counter died before it was done, also if it was reported again meanwhile, is counted by the next, and then no more', async () => {
+  it('counts a change once if its counter crashed, also if it was reported again meanwhile', async () => {
     await report([observed(1, 'merge', t0 + hour, merged)])
     here.move(countIn)
     const [due] = await store.changes.due(9)
@@ -258,7 +258,7 @@ describe.each([
     expect(again).toBeUndefined()
   })
 
-  it('a list of changes has those that happened from its beginning up to its end, the end itself excluded', async () => {
+  it('lists changes from the beginning of an interval up to its end, exclusively', async () => {
     const kinds = ['open', 'approval', 'merge'] as const
     await report(kinds.map((kind, at) => observed(at + 1, kind, t0 + at * hour)))
     const listed = await store.changes.list({ since: t0, until: t0 + 2 * hour, limit: 9 })
@@ -267,7 +267,7 @@ describe.each([
     expect(listed.map(({ at }) => at)).toEqual([t0 + hour, t0])
   })
 
-  it('a change whose row is damaged is passed over, and known by what is reported from then on', async () => {
+  it('skips a change whose row is damaged, and rebuilds it from later reports', async () => {
     await report([observed(1, 'merge', t0 + hour, merged), observed(2, 'merge', t0 + hour, merged)])
     here.move(countIn)
     await here.sql(`UPDATE changes SET content = '{"event":' WHERE iid = 1`)
@@ -281,7 +281,7 @@ describe.each([
     expect(await totals('platform.vcs.change.time_to_merge', shop)).toMatchObject([{ sum: 3_600 + 7_200 }])
   })
 
-  it('the age of those that are open is of the longest of a series, and they are forgotten with the figures', async () => {
+  it('reports the age of the oldest open change of a series, and forgets changes with the figures', async () => {
     await report([
       ...[observed(1, 'open', t0, { title: 'Draft: Brew' }), observed(2, 'open', t0), observed(3, 'open', t0 - hour)],
       observed(3, 'reopen', t0 + 30 * second),

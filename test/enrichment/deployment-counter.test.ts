@@ -188,7 +188,7 @@ function reports(one: Made, random: Random): Deployment[] {
 describe.each([
   ['SQLite', async () => sqliteBench()],
   ['PostgreSQL', postgresBenches(newDatabase)],
-])('deployments are counted, on %s', (name, bench) => {
+])('counting deployments on %s', (name, bench) => {
   let here: BareBench
   let store: Store
   let asked: Asked
@@ -272,7 +272,7 @@ describe.each([
     }),
   })
 
-  it('a year of them comes out exact, shuffled and repeated, and asks once for each that may have new commits', async () => {
+  it('is exact for a year of shuffled and repeated deployments, with one request for each that may have new commits', async () => {
     const random = new Random(21)
     const made = year(random)
     const observed = random.shuffle(made.flatMap(one => reports(one, random)))
@@ -311,7 +311,7 @@ describe.each([
     expect(asked.requests).toBe(requests)
   })
 
-  it('two who count at the same time, as replicas do, count each once, and compare them as one alone does', async () => {
+  it('counts and compares each deployment once if two replicas count at the same time', async () => {
     const random = new Random(22)
     const made = year(random)
     const observed = random.shuffle(made.flatMap(one => reports(one, random)))
@@ -339,7 +339,7 @@ describe.each([
     }
   })
 
-  it('those of which the platform is not asked are counted many at a time', async () => {
+  it('counts deployments that need no request in batches', async () => {
     const some = Array.from({ length: 100 }, (_, at) => event(at + 1, 'success', t0 + at, { environment: 'staging' }))
     await report(...some)
     here.move(countIn)
@@ -350,7 +350,7 @@ describe.each([
     expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 100 }])
   })
 
-  it('one that fails keeps none of those from being counted that were to be counted with it, each once', async () => {
+  it('counts the rest of a batch once each if one deployment fails', async () => {
     await report(...[1, 2, 3, 4, 5].map(id => event(id, 'success', t0 + id, { environment: 'staging' })))
     // The one is no JSON; the other is, but no deployment.
     await here.sql(`UPDATE deployments SET content = '{"half": ' WHERE deployment_id = 2`)
@@ -374,7 +374,7 @@ describe.each([
     expect(await total('platform.deployment.count', 'staging')).toMatchObject([{ by: 4 }])
   })
 
-  it('those that wait for the platform keep none waiting of which it is not asked', async () => {
+  it('does not delay deployments that need no request', async () => {
     const many = Array.from({ length: 50 }, (_, at) => at + 1)
     let answer = (): void => undefined
     asked.until = new Promise(resolve => {
@@ -400,7 +400,7 @@ describe.each([
     }
   })
 
-  it('each is sent once to who takes points by themselves, and the lead time by its definition', async () => {
+  it('sends each deployment once as delta points, with the definition of its lead time', async () => {
     await report(event(1, 'success', t0, { revision: 10 }), event(2, 'success', t0 + 30 * day, { revision: 14 }))
     here.move(countIn)
     await counterOn('merge').drain()
@@ -412,7 +412,7 @@ describe.each([
     ])
   })
 
-  it('each is sent, also one that gets the number of another whose row is gone', async () => {
+  it('sends a deployment that reuses the row number of a removed one', async () => {
     const { trace, pipelineId } = {
       trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 1 },
       pipelineId: 1,
@@ -430,7 +430,7 @@ describe.each([
     expect((await store.outbox.lease(delta, 10, minute)).items).toHaveLength(2)
   })
 
-  it('one that goes forward again after a rollback has the lead times of the commits that it brings back', async () => {
+  it('gives a deployment after a rollback the lead times of the commits that it brings back', async () => {
     const counter = counterOn()
     const revisions = [10, 13, 10, 13, 15]
     await report(...revisions.map((revision, n) => event(n + 1, 'success', t0 + n * hour, { revision })))
@@ -445,7 +445,7 @@ describe.each([
     await counter.stop()
   })
 
-  it('one that is reported after a later one was counted is counted and compared with none', async () => {
+  it('counts a deployment without comparison if a later one was counted before its report', async () => {
     await report(event(1, 'failed', t0), event(3, 'success', t0 + 2 * hour))
     here.move(countIn)
     await counterOn().drain()
@@ -457,7 +457,7 @@ describe.each([
     expect(asked.ranges).toEqual([])
   })
 
-  it('one without an environment, or that ended otherwise, is not counted; a job may say the environment', async () => {
+  it('ignores deployments without an environment or with another result; a job may name the environment', async () => {
     const [job] = reports(
       { id: 4, environment: 'production', status: 'success', at: t0, startedAt: t0 - minute, revision: 4 },
       new Random(1),
@@ -479,7 +479,7 @@ describe.each([
     })
   })
 
-  it('waits while the platform does not answer, and goes without commits where it refuses or never does', async () => {
+  it('waits while the platform does not answer, then counts without commits', async () => {
     const down = new PlatformError({ kind: 'unavailable', what: 'It is down.', remedy: 'Wait.' })
     asked.fail = down
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
@@ -506,7 +506,7 @@ describe.each([
     expect(counter.counters).toMatchObject({ counted: 3, withoutCommits: 2 })
   })
 
-  it('nobody is asked where no API is configured', async () => {
+  it('sends no request without a configured API', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
     here.move(countIn)
     const counter = counterOn('commit', false)
@@ -515,7 +515,7 @@ describe.each([
     expect(await total('platform.deployment.lead_time', 'production')).toEqual([])
   })
 
-  it('what happened long ago is forgotten, but for what is deployed', async () => {
+  it('forgets old deployments except the current ones', async () => {
     await report(event(1, 'success', t0), event(2, 'success', t0 + hour), event(3, 'failed', t0 + 2 * hour))
     expect(await store.deployments.prune(t0 + day, 10)).toBe(0)
     here.move(countIn)

@@ -16,7 +16,7 @@ function asked(world: PolledWorld): string[] {
 const jobsAndBridges = ['/projects/:id/pipelines/:id/jobs', '/projects/:id/pipelines/:id/bridges']
 
 describe('a pipeline observed by webhook', () => {
-  it('costs its jobs and its bridges, and brings the attempts that were retried', async () => {
+  it('costs a request each for jobs and bridges, which include retried attempts', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     const pipeline = begin(world, 'flakyRunner')
     await world.pass(hour)
@@ -29,14 +29,14 @@ describe('a pipeline observed by webhook', () => {
     )
   })
 
-  it('costs its jobs only where the payload has its bridges', async () => {
+  it('costs a request for jobs only if the payload has its bridges', async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true })
     begin(world, 'branch')
     await world.pass(hour)
     expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
   })
 
-  it('that failed without any job is asked why, which is one request more', async () => {
+  it('costs another request for the reason if it failed without any job', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     begin(world, 'refused')
     await world.pass(hour)
@@ -45,7 +45,7 @@ describe('a pipeline observed by webhook', () => {
     expect(chunk?.pipeline.facts.yamlErrors).toBe('jobs:unit tests config contains unknown keys: scrpt')
   })
 
-  it('is exported with the settle delay after its end, not later for having been asked about', async () => {
+  it('is exported after the settle delay, without waiting longer because of a request', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     const pipeline = begin(world, 'branch')
     while (pipeline.finishedAt === undefined) await world.pass(second, second)
@@ -53,7 +53,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toHaveLength(1)
   })
 
-  it('costs nothing without a token', async () => {
+  it('costs no request without a token', async () => {
     await using world = await openPolledWorld({ hook: () => true, enrich: false })
     begin(world, 'branch')
     await world.pass(hour)
@@ -61,7 +61,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toHaveLength(1)
   })
 
-  it('is exported as it is known when the platform does not answer by the deadline; the rest is a supplement', async () => {
+  it('is exported with what is known if the platform does not answer by the deadline; the rest is a supplement', async () => {
     const reads = { sections: [], lines: [], tests: true, reports: [], spans: false, project: () => true } as const
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline', reads })
     world.api.misbehave = () => restFaults.broken()
@@ -85,7 +85,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toEqual([])
   })
 
-  it('that was deleted meanwhile is exported as it is known; its jobs and itself are asked for once', async () => {
+  it('is exported with what is known if it was deleted, after one request for its jobs and one for itself', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
     const pipeline = begin(world, 'branch')
@@ -97,7 +97,7 @@ describe('a pipeline observed by webhook', () => {
     expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 
-  it('is exported at once where the token may not read it, and reported once', async () => {
+  it('is exported at once if the token may not read it, which is logged once', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = () => restFaults.wrongToken()
     const pipelines = [begin(world, 'branch'), begin(world, 'mergeRequest')]

@@ -50,7 +50,7 @@ const issue = (
 describe.each([
   ['SQLite', async () => sqliteBench()],
   ['PostgreSQL', postgresBenches(newDatabase)],
-])('incidents are counted, on %s', (_name, bench) => {
+])('counting incidents on %s', (_name, bench) => {
   let here: BareBench
   let store: Store
   let counter: OnceCounter<IncidentMeasure>
@@ -94,7 +94,7 @@ describe.each([
     return found
   }
 
-  it('once each, though they are reported twice, shuffled and by two counters', async () => {
+  it('counts each once if they are reported twice, shuffled, and counted by two replicas', async () => {
     const random = new Random(3)
     const truths = Array.from({ length: isFull ? 2_000 : 40 }, (_, at): Truth => {
       const openedAt = t0 - random.whole(1, 5_000) * minute
@@ -137,7 +137,7 @@ describe.each([
     )
   })
 
-  it('its end once, when that had time to be taken back; one that is opened again later counts no second time', async () => {
+  it('counts the end once after a grace period; an incident that is reopened later does not count again', async () => {
     const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
     await report(issue(one, 'opened', one.openedAt))
     here.move(countIn)
@@ -156,7 +156,7 @@ describe.each([
     expect(await counted()).toEqual({ high: [1, 1, 3_660] })
   })
 
-  it('and one that became another type of issue is open no more, until it is an incident again; other issues are none', async () => {
+  it('ends an incident that becomes another type of issue until it is an incident again, and ignores other issues', async () => {
     const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
     const shown = async (): Promise<unknown> => [
       (await store.incidents.open({ limit: 10 })).map(({ incident }) => incident.iid),
@@ -177,7 +177,7 @@ describe.each([
     expect(await counted()).toEqual({ high: [1, 1, 7_200] })
   })
 
-  it('not where it was there long before anybody looked, but its end is', async () => {
+  it('counts only the end of an incident that existed long before the first look', async () => {
     const old: Truth = { iid: 1, severity: 'low', openedAt: t0 - 30 * day }
     const over: Truth = { iid: 2, severity: 'low', openedAt: t0 - 90 * day, closedAt: t0 - 89 * day }
     await report(issue(old, 'opened', t0), issue(over, 'closed', t0, { closedAt: over.closedAt }))
@@ -191,7 +191,7 @@ describe.each([
     expect(await store.incidents.open({ limit: 10 })).toEqual([])
   })
 
-  it('one whose counter died before it was done is counted by the next, at once', async () => {
+  it('counts an incident at once after its counter crashed', async () => {
     await report(issue({ iid: 7, severity: 'high', openedAt: t0 - hour }, 'opened', t0 - hour))
     here.move(countIn)
     const died = store.incidents.countDue(9, () => {
@@ -202,7 +202,7 @@ describe.each([
     expect(await counted()).toEqual({ high: [1, 0, 0] })
   })
 
-  it('where no webhook reported its end: the platform is asked, one request a round, and for no more than what has changed', async () => {
+  it('finds an end that no webhook reported with one request a round for changed issues only', async () => {
     const changed = new Map<number, Incident>()
     const change = (iid: number, at: number, closedAt?: number): void => {
       const state = closedAt === undefined ? 'opened' : 'closed'
@@ -256,14 +256,14 @@ describe.each([
   })
 })
 
-it('an end that was taken back is none', () => {
+it('an incident that is reopened within the grace period has not ended', () => {
   const one: Truth = { iid: 7, severity: 'high', openedAt: t0 }
   const closed = issue(one, 'closed', t0 + hour, { closedAt: t0 + hour })
   expect(viewIncident(closed)).toMatchObject({ state: 'closed', closedAt: t0 + hour })
   expect(viewIncident(issue(one, 'opened', t0 + hour)).closedAt).toBeUndefined()
 })
 
-it('an event of another type of issue says that it is no incident; one without a type says nothing', () => {
+it('an issue event of another type ends the incident; one without a type changes nothing', () => {
   const event = (type?: string): PlatformEvent => ({
     ...{ instance, project, kind: 'issue', name: 'platform.issue', at: t0, severity: 'info', body: '' },
     ...{ object: '1', content: '1', key: '1' },

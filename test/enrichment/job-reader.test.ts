@@ -118,7 +118,7 @@ describe('the inside of jobs', () => {
   const failed = (id: number): ObservedJob =>
     job(id, `test ${id}`, 'failed', { started: 1, finished: 50 }, { failureReason: 'script_failure' })
 
-  it('are one request for each chosen job; sections are spans below its span', async () => {
+  it('costs one request for each selected job; its sections become spans below its span', async () => {
     await begin([failed(1), job(2, 'build', 'success', { started: 1, finished: 50 })], ['failed'])
     expect(platform.asked.map(({ path }) => path)).toEqual(['/api/v4/projects/3/jobs/1/trace'])
     const inside = (await sent('traces')).filter(({ kind }) => kind === 'job')
@@ -137,7 +137,7 @@ describe('the inside of jobs', () => {
     expect(reader.counters).toMatchObject({ read: 1, failed: 0 })
   })
 
-  it('has lines as records of their sections, without what has the shape of a secret', async () => {
+  it('has log lines as records of their sections, without anything that looks like a secret', async () => {
     await begin([failed(1)], ['failed'], ['failed'])
     expect(platform.asked).toHaveLength(1)
     const inside = (await sent('logs')).filter(({ kind }) => kind === 'job')
@@ -158,7 +158,7 @@ describe('the inside of jobs', () => {
     expect(encodeLogs(inside, settings).length).toBeGreaterThan(0)
   })
 
-  it('is read once more where the log does not look finished, and then taken as it is', async () => {
+  it('is read once more if the log looks unfinished, and then accepted as it is', async () => {
     platform.reply = answer(200, log.slice(0, 300))
     await begin([failed(1)], ['failed'])
     expect(reader.counters).toMatchObject({ early: 1, read: 0 })
@@ -170,7 +170,7 @@ describe('the inside of jobs', () => {
     expect(platform.asked).toHaveLength(2)
   })
 
-  it('of a job whose log is gone concerns that job alone; a project that refuses is asked once a day', async () => {
+  it('is missing for one job if its log is gone; a project that refuses is asked once a day', async () => {
     platform.reply = answer(404, '{"message":"404 Not Found"}')
     await begin([failed(1), failed(2), failed(3), failed(4)], ['failed'])
     expect(platform.asked).toHaveLength(4)
@@ -193,7 +193,7 @@ describe('the inside of jobs', () => {
     expect(await store.repositories.refusedEndpoints.all()).toEqual([])
   })
 
-  it('that cannot be read for a reason of ours is given up after some tries, and harms no other', async () => {
+  it('is given up after some tries if our own code fails, without affecting other jobs', async () => {
     reading = async (...given) => {
       if (given[1].id === 1) throw new RangeError('Maximum call stack size exceeded')
       return readLog(...given)
@@ -208,7 +208,7 @@ describe('the inside of jobs', () => {
     expect(await store.jobReads.count()).toMatchObject({ due: 0, later: 0 })
   })
 
-  it('follows a log into a storage without the token, and comes back after a storage that refuses', async () => {
+  it('follows a redirect to a storage without sending the token, and retries if the storage refuses', async () => {
     await using storage = await startPlatform(answer(403, 'Request has expired'))
     platform.reply = (_, response) => response.writeHead(302, { location: `${storage.url}/log?signature=1` }).end()
     await begin([failed(1)], ['failed'])
@@ -223,7 +223,7 @@ describe('the inside of jobs', () => {
     }
   })
 
-  it('goes on where a connection broke, by a range where the platform takes one, else by passing over', async () => {
+  it('continues after a broken connection, by a range request or by skipping what was read', async () => {
     const bytes = Buffer.from(log)
     let turn = 0
     platform.reply = ({ headers }, response) => {

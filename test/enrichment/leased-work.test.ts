@@ -54,7 +54,7 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
   }
 }
 
-it('items that take long give their places to others, as many as may', async () => {
+it('slow items give up their places to others, up to a limit', async () => {
   let now = 0
   const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
   const due = ['slow 1', 'slow 2', 'next 1', 'next 2', 'beyond']
@@ -85,10 +85,10 @@ it('items that take long give their places to others, as many as may', async () 
   }
 })
 
-it('an item that becomes due again before its turn has ended gets its next turn at once, not when its lease ends', async () => {
+it('starts an item again at once if it becomes due during its turn, without waiting for its lease', async () => {
   expect(await turnsOf(true)).toEqual(['first', 'first', 'next'])
 })
 
-it('an item that its turn has taken out of the queue gets no other turn, though it was leased again meanwhile', async () => {
+it('does not start an item again that its turn removed from the queue, even if it was leased again meanwhile', async () => {
   expect(await turnsOf(false)).toEqual(['first', 'next'])
 })

@@ -60,13 +60,13 @@ describe('a log', () => {
   const linesOf = async (log: string, options: Options = {}): Promise<readonly LogLine[]> =>
     (await insides(log, options)).flatMap(({ lines = [] }) => lines)
 
-  it('that is longer than may be read is read so far, and says so', async () => {
+  it('is read up to the maximum, and says so', async () => {
     const lines = await linesOf('0123456789\n'.repeat(10_000), { readMax: 70_000 })
     expect(lines.at(-1)?.text).toBe('[the log is longer: only 70000 bytes of it are read]')
     expect(lines.slice(0, 5).map(({ text }) => text)).toEqual(Array(5).fill('0123456789'))
   })
 
-  it('has its beginning and its end exported, and between them how much is missing', async () => {
+  it('is exported with its beginning, its end, and a record of how much is missing between them', async () => {
     const linesMax = 64 * 1024
     const lines = await linesOf(Array.from({ length: 5_000 }, (_, at) => `${at} ${'x'.repeat(100)}\n`).join(''), {
       linesMax,
@@ -85,14 +85,14 @@ describe('a log', () => {
     expect(lines.at(-1)?.number).toBe(5_000)
   })
 
-  it('has no line of more than 16 KiB, and no half of a character', async () => {
+  it('is exported with lines of at most 16 KiB that are cut between characters', async () => {
     const [line] = await linesOf(`${'é'.repeat(30_000)}\n`)
     expect(Buffer.byteLength(line?.text ?? '')).toBeLessThanOrEqual(16 * 1024)
     expect(Buffer.byteLength(line?.text ?? '')).toBeGreaterThan(16 * 1024 - 4)
     expect(line?.text).toMatch(/^é+…?$/)
   })
 
-  it('without stamps has times that are estimated within its sections, in order; with stamps its own', async () => {
+  it('has the times of its stamps, or else estimated times in order within its sections', async () => {
     const second = t0 / 1_000
     const bare = await linesOf(
       `section_start:${second + 10}:step_script${erase}\na\nb\nc\nsection_end:${second + 20}:step_script${erase}\nERROR: Job failed\n`,
@@ -107,14 +107,14 @@ describe('a log', () => {
     expect(own?.estimated).toBeUndefined()
   })
 
-  it('that may not be written to its end is read once more; that of a canceled job is not', async () => {
+  it('is read once more if it looks unfinished, unless its job was canceled', async () => {
     platform.reply = answer(200, 'compiling\n')
     const read = async (status: JobSnapshot['status']): Promise<string> =>
       (await readingOf().read({ ...asked, tries: 0 }, { ...job, status }, { priority: 'inside' })).as
     expect([await read('success'), await read('failed'), await read('canceled')]).toEqual(['early', 'early', 'read'])
   })
 
-  it('that shows the variables of its job sends no line; its sections are spans all the same', async () => {
+  it("is not exported if it shows the job's variables; its sections still become spans", async () => {
     const log = `section_start:${t0 / 1_000}:step_script${erase}\nexport CI_JOB_ID=1\nexport CI_JOB_TOKEN=x\nexport CI_COMMIT_SHA=y\nsecret\n`
     const reading = readingOf({ sections: ['all'] })
     platform.reply = answer(200, log)
@@ -124,7 +124,7 @@ describe('a log', () => {
     expect(reading.counters).toMatchObject({ debugTraces: 1, lines: 0 })
   })
 
-  it('of a pipeline that was started with a debug trace sends no line, and is not fetched for its lines alone', async () => {
+  it('is not exported for a pipeline with debug trace, and not fetched just for its lines', async () => {
     const traced = {
       ...chunk,
       pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, isDebugTraced: true } },
@@ -141,7 +141,7 @@ describe('a log', () => {
     expect(both.counters).toMatchObject({ debugTraces: 1, lines: 0 })
   })
 
-  it('is read of slow jobs where these are chosen, and asked for of no other', async () => {
+  it('is requested only for slow jobs if only these are selected', async () => {
     const isSlow = { value: false }
     const reading = readingOf({ sections: ['slow'], lines: [], isSlow: async () => isSlow.value })
     expect(await reading.read(asked, job, { priority: 'inside' })).toEqual({ as: 'needless' })
@@ -152,11 +152,11 @@ describe('a log', () => {
   })
 })
 
-describe('which jobs are read', () => {
+describe('the jobs that are read', () => {
   const read = (rules: Partial<JobReadRules>, more: Partial<JobSnapshot> = {}): unknown =>
     jobReadsBy({ ...nothing, ...rules })?.({ ...chunk, jobs: [{ ...job, ...more }] })
 
-  it('is those that were chosen, of chosen projects, that ran', () => {
+  it('are the selected jobs of selected projects, if they ran', () => {
     const log = [{ jobId: 1, what: 'log' }]
     expect(read({})).toBeUndefined()
     expect(read({ lines: ['failed'] })).toEqual(log)
@@ -168,7 +168,7 @@ describe('which jobs are read', () => {
   })
 })
 
-it('a job is slow where it took longer than 95 of 100 of its runs, of twenty at least, within thirty days', async () => {
+it('a job is slow if it took longer than 95 % of at least twenty runs within thirty days', async () => {
   const queries: unknown[] = []
   let runs = 19
   const series = async (subject: unknown, query: unknown): Promise<readonly TrendRow[]> => {

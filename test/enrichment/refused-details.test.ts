@@ -32,7 +32,7 @@ describe.each([
   [403, () => restFaults.missingRole(), 2],
   [404, () => restFaults.notFound('Not Found'), 4],
 ] as const)('a polled pipeline whose jobs and bridges answer %s', (status, refusal, requests) => {
-  it('is exported as it ended, without jobs and marked, and the missing permission is said once', async () => {
+  it('is exported with its final status, without jobs, marked as incomplete; the missing permission is logged once', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
@@ -52,7 +52,7 @@ describe.each([
 })
 
 describe('a project whose details are refused', () => {
-  it('costs one request a pipeline after the third refusal, and is asked for details again after a day', async () => {
+  it('costs one request per pipeline after the third refusal; details are requested again after a day', async () => {
     await using world = await openPolledWorld({ ...polled, perMinute: 6_000 })
     let isRefused = true
     world.api.misbehave = ({ path }) =>
@@ -73,7 +73,7 @@ describe('a project whose details are refused', () => {
     expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: false }])
   })
 
-  it('does not cost other projects theirs, however many refuse', async () => {
+  it('does not affect the details of other projects, however many refuse', async () => {
     await using world = await openPolledWorld({ poll: { groups: ['brightwater'] } })
     world.api.misbehave = ({ path }) =>
       /\/(jobs|bridges)$/.test(path) && !path.startsWith('/projects/333/') ? restFaults.missingRole() : undefined
@@ -88,7 +88,7 @@ describe('a project whose details are refused', () => {
     expect(chunks.some(({ pipeline }) => pipeline.lacksDetails === true)).toBe(true)
   })
 
-  it('keeps the jobs where only the bridges are refused', async () => {
+  it('keeps the jobs if only the bridges are refused', async () => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (path.endsWith('/bridges') ? restFaults.missingRole() : undefined)
     begin(world)
@@ -96,7 +96,7 @@ describe('a project whose details are refused', () => {
     expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
   })
 
-  it('exports what webhooks reported at once, with their jobs, and marked', async () => {
+  it('exports what webhooks reported at once, with the jobs, marked as incomplete', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined)
     const [pipeline] = begin(world)
@@ -105,7 +105,7 @@ describe('a project whose details are refused', () => {
     expect(told(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
   })
 
-  it('exports a pipeline whose webhook of its end was lost as it ended', async () => {
+  it('exports the final status of a pipeline whose last webhook was lost', async () => {
     const over = /"status":"(success|failed|canceled|skipped)"/
     await using world = await openPolledWorld({
       ...polled,
@@ -118,8 +118,8 @@ describe('a project whose details are refused', () => {
   })
 })
 
-describe('a platform that fails for the details alone', () => {
-  it('still gives the traceparent when the variables are answered after a failure', async () => {
+describe('a platform that fails only for details', () => {
+  it('still provides the traceparent if it answers for the variables after a failure', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const variables = [{ key: 'TRACEPARENT', value: `00-${traceId}-b7ad6b7169203331-01` }]
     await using world = await openPolledWorld({ ...polled, traceparent: true })
@@ -153,11 +153,11 @@ describe('a platform that fails for the details alone', () => {
   })
 })
 
-describe('a pipeline that is in a list and refused by itself', () => {
+describe('a listed pipeline whose own endpoint is refused', () => {
   it.each([
     [403, () => restFaults.missingRole()],
     [404, () => restFaults.notFound('Pipeline')],
-  ])('is asked for once a day, not in every round, after %s', async (_, refusal) => {
+  ])('is requested once a day, not in every round, after %s', async (_, refusal) => {
     await using world = await openPolledWorld(polled)
     world.api.misbehave = ({ path }) => (/pipelines\/\d+/.test(path) ? refusal() : undefined)
     begin(world)

@@ -39,7 +39,7 @@ import type { Store } from '../../src/store/ports/store.ts'
 const settings = telemetrySettings({ profiles, drop: ['*.SECRET_*'] })
 const day = 24 * 60 * minute
 
-describe('the other reports of jobs, and their own spans', () => {
+describe('reports of jobs other than tests, and their own spans', () => {
   let now = t0
   let platform: PlatformServer
   let store: Store
@@ -167,7 +167,7 @@ describe('the other reports of jobs, and their own spans', () => {
       ])
   }
 
-  it('are one request each, and none for a job that has none', async () => {
+  it('cost one request each, and none for a job without reports', async () => {
     artifacts = { metrics: packed('size 1'), dotenv: packed('VERSION=1') }
     await finish([withReports(1, 'metrics', 'dotenv', 'lsif'), withReports(2), job(3, 'x', 'success', { finished: 9 })])
     expect(platform.asked.map(({ path, query }) => [path, String(query)]).sort()).toEqual([
@@ -179,7 +179,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(reader.counters).toMatchObject({ read: 2, refused: 0 })
   })
 
-  it('of metrics are gauges of their own names, by job, ref and label', async () => {
+  it('become gauges with their own names, by job, ref and label, if they are metrics', async () => {
     artifacts = {
       metrics: packed('bundle:size{part="app",owner="ACME-12"} 5\nbundle:size{part="vendor"} 7\np95 0.5\ncoverage 3'),
     }
@@ -211,7 +211,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(reports.counters).toMatchObject({ series: 4, seriesDropped: 1 })
   })
 
-  it('of metrics make no more names and series than a project may have', async () => {
+  it('are limited to a number of names and series per project', async () => {
     for (const pipeline of [1, 2, 3]) {
       artifacts = { metrics: packed(Array.from({ length: 40 }, (_, n) => `m_${pipeline}_${n} ${n}`).join('\n')) }
       await finish([withReports(pipeline, 'metrics')], pipeline)
@@ -227,7 +227,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(ofOne).toContainEqual(['platform.report.m_1_0', { 'otel.metric.overflow': true }, 1])
   })
 
-  it('of dotenv are one record of the job, of the keys that are allowed, without secrets', async () => {
+  it('become one record of the job with the allowed keys, without secrets, if they are dotenv', async () => {
     artifacts = {
       dotenv: packed('VERSION=1.2\nIMAGE=x:ACME-77\nDB_PASSWORD=correct-horse-9\nUNNAMED=leaves not\nSECRET_ID=7'),
     }
@@ -252,7 +252,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(JSON.stringify(await store.totals.read(10))).not.toContain('leaves not')
   })
 
-  it('of coverage are gauges of its totals, of findings a counter by type and severity', async () => {
+  it('become gauges of total coverage, and a counter of findings by type and severity', async () => {
     artifacts = {
       cobertura: packed('<coverage line-rate="0.875" branch-rate="0.5"/>'),
       jacoco: packed('<report><counter type="LINE" missed="1" covered="3"/></report>'),
@@ -280,7 +280,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(reader.counters).toMatchObject({ read: 4, empty: 1 })
   })
 
-  it('that cannot be read are counted with their reason, and harm no other', async () => {
+  it('are counted with the reason if they cannot be read, without affecting others', async () => {
     artifacts = {
       metrics: answer(200, 'PK\u0003\u0004 an archive'),
       dotenv: answer(200, '\u0000\u0001\u0002\u0003 no gzip'),
@@ -300,7 +300,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect([...(reports.counters.reports.get('jacoco') ?? [])]).toEqual([['not_xml', 1]])
   })
 
-  it('are fetched from a storage without the token, and not from a place that is less safe', async () => {
+  it('are fetched from a storage without sending the token, and never over a less secure protocol', async () => {
     await using storage = await startPlatform(packed('p95 1'))
     artifacts = { metrics: answer(302, '', { location: `${storage.url}/signed?for=you` }) }
     await finish([withReports(1, 'metrics')])
@@ -311,7 +311,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(reader.counters).toMatchObject({ read: 1, failed: 1, expired: 1 })
   })
 
-  it('of a type that the platform does not know are asked for again after a day', async () => {
+  it('are requested again after a day if the platform does not know their type', async () => {
     artifacts = { sarif: answer(400, '{"error":"file_type does not have a valid value"}') }
     await finish([withReports(1, 'sarif')])
     await finish([withReports(2, 'sarif')], 8)
@@ -340,7 +340,7 @@ describe('the other reports of jobs, and their own spans', () => {
     return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(one => one.spans))
   }
 
-  it('that are spans are forwarded below the job, with their own ids', async () => {
+  it("forward a job's own spans below the job, with their own ids", async () => {
     const attributes = [
       { key: 'cicd.pipeline.task.run.id', value: { stringValue: 'mine' } },
       { key: 'owner', value: { stringValue: 'ACME-12' } },
@@ -403,7 +403,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(await sentSpans()).toEqual([])
   })
 
-  it('that are no spans, or too many of them, are counted, and harm no other', async () => {
+  it('count invalid or excess own spans without affecting others', async () => {
     files = {
       'telemetry/a b.otlp.json': answer(
         200,
@@ -427,7 +427,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(await sentSpans()).toHaveLength(1_000)
   })
 
-  it('that pass for spans of the pipeline, or of another one, do not', async () => {
+  it('refuse own spans that imitate spans of this or another pipeline', async () => {
     const of = { key: { instance: client.instance, pipelineId: 7 }, attempt: 1 }
     const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
     const taken = [1, 2].map(id => jobSpanId({ ...of, trace }, { id, kind: 'job' }))
@@ -469,7 +469,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(own).toMatchObject({ droppedAttributesCount: claims.length })
   })
 
-  it('that are written to cost time and memory are looked at no further than they may go', async () => {
+  it('stop reading own spans that are built to cost time and memory at a limit', async () => {
     const list = (item: string, times: number): string => Array<string>(times).fill(item).join(',')
     const spanWith = (id: string, more: string): string => `${JSON.stringify(span(id)).slice(0, -1)},${more}}`
     const file = (own: string): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${own}]}]}]}`
@@ -502,7 +502,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(longKey?.attributes).toHaveLength(1)
   })
 
-  it('that are missing, no JSON, another format or too large, are no spans', async () => {
+  it('yield no own spans if the file is missing, invalid, too large or of another format', async () => {
     files = { 'more.otlp.jsonl': answer(200, 'no JSON at all') }
     await finish([withReports(1)], 7, true)
     files = {
@@ -515,7 +515,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(await sentSpans()).toEqual([])
   })
 
-  it('that are being read when the daemon stops are read after its next start, and counted once', async () => {
+  it('are read after the next start and counted once if the daemon stops while it reads them', async () => {
     const { promise: isAsked, resolve: asked } = Promise.withResolvers<undefined>()
     artifacts = {
       codequality: (_, response) => {
@@ -538,7 +538,7 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(reader.counters.read + other.counters.read).toBe(1)
   })
 
-  it(`of ${isFull ? 100 : 25} MB are read in little memory`, async () => {
+  it(`are read in little memory even with ${isFull ? 100 : 25} MB`, async () => {
     const size = isFull ? 100e6 : 25e6
     artifacts = { sast: scanOf(size) }
     const before = liveMemory()

@@ -178,7 +178,7 @@ describe('the tests of jobs', () => {
       { failureReason: 'script_failure', artifactSizes: { junit: 900 }, ...more },
     )
 
-  it('are one request for each job that has a report, and none for any other', async () => {
+  it('cost one request for each job with a report, and none for others', async () => {
     begin()
     await finish([
       tested(1),
@@ -193,7 +193,7 @@ describe('the tests of jobs', () => {
     expect(tests.counters).toMatchObject({ reports: 1, cases: 4, failures: 2 })
   })
 
-  it('are an event for the report and one for each failure, of the span of the job', async () => {
+  it('become one event for the report and one for each failure, with the span of the job', async () => {
     begin()
     await finish([tested(1)])
     const all = await records()
@@ -235,7 +235,7 @@ describe('the tests of jobs', () => {
     ])
   })
 
-  it('are flaky where one job failed and another passed on the same code: reported once, with what it was seen in', async () => {
+  it('are flaky if one job failed and another passed on the same code, which is reported once with both', async () => {
     begin()
     await finish([tested(1)])
     await records()
@@ -257,7 +257,7 @@ describe('the tests of jobs', () => {
     expect(within.map(one => attributesOf(one)['platform.test.case.flaky.within'])).toEqual(['report', 'report'])
   })
 
-  it('cost the time of the jobs that failed with them, and nothing of those that did not', async () => {
+  it('are charged with the time of the jobs that failed because of them only', async () => {
     begin()
     const cost = async (question: 'failed' | 'flaky') =>
       (await store.tests.figures(question, { since: 0, limit: 10 })).map(({ name, times, costMs }) => [
@@ -281,7 +281,7 @@ describe('the tests of jobs', () => {
     expect(await cost('flaky')).toEqual([['test_discount', 1, 49_001]])
   })
 
-  it('have spans of suites and cases where these are asked for, within the span of their job', async () => {
+  it('have spans of suites and cases within the span of their job, if configured', async () => {
     spans = 'cases'
     begin()
     const at = new Date(t0 + 5_000).toISOString().slice(0, 19)
@@ -310,7 +310,7 @@ describe('the tests of jobs', () => {
     expect(all[2]?.parentSpanId).toBe(all[0]?.parentSpanId)
   })
 
-  it('have estimated times within the section of the script, where the sections of the job are read', async () => {
+  it("have estimated times within the script's section if the job's sections are read", async () => {
     spans = 'suites'
     hasSections = true
     begin()
@@ -326,7 +326,7 @@ describe('the tests of jobs', () => {
     expect(suite).toMatchObject({ name: 'untimed', start: t0 + 10_000, end: t0 + 13_000, estimated: true })
   })
 
-  it('leave without secrets and e-mail addresses in any text', async () => {
+  it('are exported without secrets and e-mail addresses in any text', async () => {
     spans = 'cases'
     begin()
     const token = 'glpat-abcdefghij0123456789'
@@ -349,7 +349,7 @@ describe('the tests of jobs', () => {
   })
 
   it.each(['error', 'message'])(
-    'are read from the platform’s own report where it does not hand out the artifact, with its %s; that is asked for once',
+    "are read from the platform's own report, once, with its %s, if it does not offer the artifact",
     async key => {
       begin()
       const suite = (name: string, status: string) => ({
@@ -397,7 +397,7 @@ describe('the tests of jobs', () => {
     },
   )
 
-  it('have no time that is more than ten times as long as their job’s; such times are counted', async () => {
+  it("have no time of more than ten times their job's; such times are counted", async () => {
     begin()
     const suites = [
       '<testsuite name="a day" time="86400"><testcase name="p" time="2"/><testcase name="q" time="1"/></testsuite>',
@@ -428,7 +428,7 @@ describe('the tests of jobs', () => {
     ])
   })
 
-  it('have any time where parallel jobs share the report', async () => {
+  it('may have any time if parallel jobs share the report', async () => {
     begin()
     const cases = [{ status: 'success', name: 'p', execution_time: 1 }]
     platform.reply = ({ path }, response) =>
@@ -443,7 +443,7 @@ describe('the tests of jobs', () => {
     expect(tests.counters).toMatchObject({ reports: 2, timesDropped: 1 })
   })
 
-  it('are read from the platform’s own report where their artifacts answer 404; that is said once', async () => {
+  it("are read from the platform's own report if their artifacts answer 404, which is logged once", async () => {
     begin()
     const names = Array.from({ length: 12 }, (_, n) => `unit-${String.fromCharCode(97 + n)}`)
     const cases = [{ status: 'success', name: 'adds', classname: 'Cart', execution_time: 1 }]
@@ -470,7 +470,7 @@ describe('the tests of jobs', () => {
     expect(reader.counters).toMatchObject({ read: 13, refused: 0 })
   })
 
-  it('of a single job whose artifact is gone concern that job alone', async () => {
+  it('are missing only for the job whose artifact is gone', async () => {
     begin()
     platform.reply = ({ path }, response) => {
       const isReport = path.endsWith('/test_report')
@@ -484,7 +484,7 @@ describe('the tests of jobs', () => {
     expect([await records(), replaced]).toEqual([[], []])
   })
 
-  it('of one name count each, are compared each, and have a span each', async () => {
+  it('with equal names are counted and compared each, with a span each', async () => {
     spans = 'cases'
     begin()
     const suite = (...all: readonly string[]) =>
@@ -510,7 +510,7 @@ describe('the tests of jobs', () => {
     expect(flaky.map(one => attributesOf(one)['test.case.name'])).toEqual(['C.x', 'C.x'])
   })
 
-  it('of a report that cannot be read say why, and delay nothing', async () => {
+  it('name the reason if their report cannot be read, without delaying anything', async () => {
     begin()
     const bodies: Readonly<Record<string, Buffer>> = {
       1: Buffer.from('<html>no gzip</html>'),
@@ -534,7 +534,7 @@ describe('the tests of jobs', () => {
     expect(await store.jobReads.count()).toMatchObject({ due: 0, later: 0 })
   })
 
-  it('in a storage elsewhere are fetched without the token', async () => {
+  it('are fetched from another storage without sending the token', async () => {
     await using storage = await startPlatform((_, response) => response.writeHead(200).end(gzipSync(pytest)))
     platform.reply = (_, response) => response.writeHead(302, { location: `${storage.url}/junit?signature=1` }).end()
     begin()
@@ -544,14 +544,14 @@ describe('the tests of jobs', () => {
     expect(JSON.stringify(storage.asked)).not.toContain('secret-of-the-platform')
   })
 
-  it('are not asked for where the platform lists more than is read', async () => {
+  it("are not requested if the platform's list is longer than the limit", async () => {
     begin()
     await finish([tested(1, { artifactSizes: { junit: 31 * 1024 * 1024 } })])
     expect(platform.asked).toEqual([])
     expect((await records()).map(one => attributesOf(one)['platform.test.report.fault'])).toEqual(['too_large'])
   })
 
-  it('are divided so that each chunk fits one request, and counted in the first', async () => {
+  it('are split into chunks that each fit one request, and counted in the first', async () => {
     begin()
     const cases = Array.from(
       { length: 100 },

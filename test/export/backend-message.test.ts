@@ -6,8 +6,8 @@ import { messageOf } from '../../src/export/backend-message.ts'
 
 const say = (body: string, contentType?: string): string | undefined => messageOf(Buffer.from(body), contentType)
 
-describe("a backend's message", () => {
-  it('are the message of a google.rpc.Status, even without a content type', () => {
+describe('the message of a backend', () => {
+  it('is the message of a google.rpc.Status, even without a content type', () => {
     const { body } = rpcStatus('no such tenant')
     expect(messageOf(body as Uint8Array, 'application/x-protobuf')).toBe('no such tenant')
     expect(messageOf(body as Uint8Array, undefined)).toBe('no such tenant')
@@ -21,24 +21,24 @@ describe("a backend's message", () => {
     ['{"errors":["one","two"]}', 'one; two'],
     ['"just text"', 'just text'],
     ['{"status":7}', '{"status":7}'],
-  ])('are found in JSON: %s', (body, message) => {
+  ])('is found in JSON: %s', (body, message) => {
     expect(say(body, 'application/json')).toBe(message)
   })
 
-  it('are the title of a web page, else its text', () => {
+  it('is the title of a web page, or else its text', () => {
     const page = '<html><head><title>413 Request Entity Too Large</title></head><body><hr>nginx</body></html>'
     expect(say(page, 'text/html')).toBe('413 Request Entity Too Large')
     expect(say('<!DOCTYPE html><body><style>p{}</style><p>Bad   <b>gateway</b></p>')).toBe('Bad gateway')
   })
 
-  it('are plain text on one line, shortened', () => {
+  it('is plain text on one line, shortened', () => {
     expect(say('out of\r\n  order\n', 'text/plain')).toBe('out of order')
     expect(say('x'.repeat(1_000))).toHaveLength(301)
     expect(say('')).toBeUndefined()
     expect(say(' \n ')).toBeUndefined()
   })
 
-  it('hold neither secrets nor control characters nor more than a line, whatever comes', () => {
+  it('is one line without secrets and control characters, whatever the backend sends', () => {
     fc.assert(
       fc.property(
         fc.oneof(

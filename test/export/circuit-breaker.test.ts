@@ -59,7 +59,7 @@ const causes = Object.keys(trips) as Cause[]
 const longest: Record<Cause, number> = { unavailable: 5 * minute, unauthorized: minute, unacceptable: minute }
 
 describe('a circuit breaker', () => {
-  it('is closed at first, and sends one small batch at a time until something is accepted', async () => {
+  it('is closed at first, and admits one small batch at a time until something is accepted', async () => {
     const one = world().queue('traces')
     expect([one.state, one.isProven, await one.admit()]).toEqual(['closed', false, { may: 'send', items: 8 }])
     one.accepted(tick())
@@ -101,7 +101,7 @@ describe('a circuit breaker', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('takes requests that fail together for one failure', () => {
+  it('counts requests that fail together as one failure', () => {
     const { queue, move } = world()
     const one = queue('traces')
     const began = [tick(), tick(), tick()]
@@ -112,7 +112,7 @@ describe('a circuit breaker', () => {
     expect(one.nextTry).toBe(nextTry)
   })
 
-  it('obeys Retry-After, even for less than its own pause, but never lets a loop run hot', () => {
+  it('obeys Retry-After, even if it is shorter than its own pause, with a minimum that prevents a busy loop', () => {
     const { queue, move } = world()
     const one = queue('traces')
     for (let failures = 0; failures < 8; failures += 1) {
@@ -122,7 +122,7 @@ describe('a circuit breaker', () => {
     expect(one.unavailable({ ...away, retryAfterMs: 0 }, tick())).toBe(100)
   })
 
-  it('heeds the Retry-After of a request that was under way, and does not end its pause for one that got through', () => {
+  it('obeys the Retry-After of a request in flight, and does not end its pause when another one succeeds', () => {
     const { queue, move } = world()
     const one = queue('traces')
     const early = tick()
@@ -137,7 +137,7 @@ describe('a circuit breaker', () => {
     expect(one.state).toBe('closed')
   })
 
-  it('is a circuit for each queue: an endpoint that is away or refuses everything stops no other', async () => {
+  it('has a circuit for each queue, so that one unavailable endpoint stops no other', async () => {
     const { queue } = world()
     const [traces, logs, metrics] = [queue('traces'), queue('logs'), queue('metrics')]
     trips.unavailable(traces)
@@ -148,7 +148,7 @@ describe('a circuit breaker', () => {
 })
 
 describe('refused credentials', () => {
-  it('open it for all queues of the destination, of which one probes', async () => {
+  it('open the breaker for all queues of the destination, one of which probes', async () => {
     const { queue, untilProbe, closed } = world()
     const [traces, logs] = [queue('traces'), queue('logs')]
     trips.unauthorized(traces)
@@ -162,7 +162,7 @@ describe('refused credentials', () => {
     expect([traces.state, logs.state, closed()]).toEqual(['closed', 'closed', 1])
   })
 
-  it('are probed at once when the token is another one than was refused, but once only', async () => {
+  it('are probed once, immediately, when the token differs from the refused one', async () => {
     const { queue, rotate } = world()
     const one = queue('traces')
     trips.unauthorized(one)
@@ -174,7 +174,7 @@ describe('refused credentials', () => {
     expect((await one.admit()).may).toBe('wait')
   })
 
-  it('stay refused for an answer to a request from before', () => {
+  it('stay refused after an answer to an earlier request', () => {
     const { queue } = world()
     const one = queue('traces')
     const before = tick()
@@ -185,7 +185,7 @@ describe('refused credentials', () => {
     expect(one.state).toBe('closed')
   })
 
-  it('are not proved by a probe that fails for another reason', async () => {
+  it('are not proven valid by a probe that fails for another reason', async () => {
     const { queue, untilProbe } = world()
     const one = queue('traces')
     trips.unauthorized(one)
@@ -198,7 +198,7 @@ describe('refused credentials', () => {
 })
 
 describe('a destination that refuses everything', () => {
-  it('is closed again by nothing but an acceptance', () => {
+  it('has its breaker closed only by an acceptance', () => {
     const { queue, move } = world()
     const one = queue('traces')
     trips.unacceptable(one)
@@ -209,7 +209,7 @@ describe('a destination that refuses everything', () => {
     expect(one).toMatchObject({ state: 'closed', hasAccepted: true })
   })
 
-  it('remains one when it is away in between', () => {
+  it('keeps that cause when it is unavailable in between', () => {
     const { queue, move, lines } = world()
     const one = queue('traces')
     trips.unacceptable(one)
@@ -219,7 +219,7 @@ describe('a destination that refuses everything', () => {
     expect(lines.map(({ level }) => level)).toEqual(['error'])
   })
 
-  it('is known for it also when it was away before', () => {
+  it('gets that cause even if it was unavailable before', () => {
     const { queue, move, lines } = world()
     const one = queue('traces')
     trips.unavailable(one)
@@ -229,7 +229,7 @@ describe('a destination that refuses everything', () => {
     expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
   })
 
-  it('has what it refused wait until the next probe is out, so that others are tried', async () => {
+  it('delays refused entries until after the next probe, so that others are tried', async () => {
     const { queue, now, untilProbe } = world()
     const one = queue('traces')
     let due = now() + trips.unacceptable(one)
@@ -241,7 +241,7 @@ describe('a destination that refuses everything', () => {
     }
   })
 
-  it('is none once it has accepted something, by whichever queue; one that was tripped before goes on carefully', async () => {
+  it('no longer counts as one after any queue had an acceptance; a tripped queue goes on with small batches', async () => {
     const { queue, untilProbe } = world()
     const [traces, logs] = [queue('traces'), queue('logs')]
     trips.unacceptable(logs)
@@ -254,7 +254,7 @@ describe('a destination that refuses everything', () => {
   })
 })
 
-it('holds its promises whatever is answered, and in whatever order', async () => {
+it('keeps its invariants for any answers in any order', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('answer'), as: fc.constantFrom('accepted', 'authorized', ...causes) }),
     fc.record({ do: fc.constant('move'), ms: fc.nat(90_000) }),

@@ -64,7 +64,7 @@ describe('credentials', () => {
     await backend.close()
   })
 
-  it('that changed in the file are read again at once: the same batch arrives without a pause', async () => {
+  it('that changed in the file are read again at once, and the same batch is delivered without a pause', async () => {
     const bearer = new TokenFile('token-old')
     bearer.write('token-one')
     await bench.enqueue(range(1, 5))
@@ -79,7 +79,7 @@ describe('credentials', () => {
     })
   })
 
-  it('rotated while exports flow cost nothing: all arrive, none twice', async () => {
+  it('can be rotated during exports without loss or duplicates', async () => {
     const bearer = new TokenFile('token-one')
     const exporter = bench.exporter([destination(backend.url, { bearer })])
     exporter.start()
@@ -98,7 +98,7 @@ describe('credentials', () => {
   })
 
   it.each([401, 403])(
-    'refused with %i open the circuit breaker: one small batch probes, nothing is dropped',
+    'that are refused with %i open the circuit breaker: one small batch probes, nothing is dropped',
     async status => {
       backend.behave = refusing(status)
       const bearer = new TokenFile('token-wrong')
@@ -126,7 +126,7 @@ describe('credentials', () => {
     },
   )
 
-  it('flow again because of a new token in the file, however long the pauses have grown', async () => {
+  it('that are renewed in the file resume exports at once, however long the pauses have grown', async () => {
     const bearer = new TokenFile('token-wrong')
     await bench.enqueue(range(1, 10))
     const exporter = bench.exporter([destination(backend.url, { bearer })], {
@@ -138,7 +138,7 @@ describe('credentials', () => {
     await backend.until(({ accepted }) => accepted.length === 10)
   })
 
-  it('refused stop every signal of the destination, and no other destination', async () => {
+  it('that are refused stop every signal of the destination, and no other destination', async () => {
     const other = await Backend.start()
     const bearer = new TokenFile('token-wrong')
     const signals = { traces: endpoint(`${backend.url}/v1/traces`), logs: endpoint(`${backend.url}/v1/logs`) }
@@ -162,7 +162,7 @@ describe('credentials', () => {
     await other.close()
   })
 
-  it('without a token to read again are probed all the same', async () => {
+  it('without a token file are probed as well', async () => {
     backend.behave = (_request, index) => (index < 3 ? { status: 401 } : ok)
     await bench.enqueue(range(1, 3))
     const exporter = bench.exporter([destination(backend.url)])
@@ -171,7 +171,7 @@ describe('credentials', () => {
     expect(backend.requests).toHaveLength(4)
   })
 
-  it('in configured headers are blotted out of what the backend says', async () => {
+  it("in configured headers are redacted in the backend's messages", async () => {
     backend.behave = request => ({ status: 503, body: `bad key ${String(request.headers['x-api-key'])}` })
     await bench.enqueue([1])
     const headers = { 'X-Api-Key': new Secret('abcdefgh12345') }

@@ -31,7 +31,7 @@ describe('exports', () => {
 
   const allArrived = (count: number) => (of: Backend) => of.accepted.length >= count
 
-  it('arrive once each, many in one request', async () => {
+  it('are delivered once each, many in one request', async () => {
     await bench.enqueue(range(1, 300))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
@@ -46,7 +46,7 @@ describe('exports', () => {
     })
   })
 
-  it('go out as soon as they are pending and the queue is woken', async () => {
+  it('are sent as soon as they are pending and the queue is woken', async () => {
     // No rest ends by itself.
     const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)
     const exporter = bench.exporter([destination(backend.url)], { clock: { ...systemClock, sleep } })
@@ -59,7 +59,7 @@ describe('exports', () => {
     }
   })
 
-  it('are no more than the request limit in one request, and one that is larger goes alone', async () => {
+  it('are batched up to the request limit, and a larger one is sent alone', async () => {
     await bench.enqueue(range(1, 30))
     const encode = { traces: encoderWith(id => (id === 7 ? 50_000 : 900)) }
     const exporter = bench.exporter([destination(backend.url)], {
@@ -73,7 +73,7 @@ describe('exports', () => {
     expect(large.map(({ ids }) => ids)).toEqual([[7]])
   })
 
-  it('that cannot be encoded are dead letters with the reason; the others arrive', async () => {
+  it('that cannot be encoded become dead letters with the reason; the others are delivered', async () => {
     await bench.enqueue(range(1, 9))
     const plain = encoderWith(() => 0)
     const exporter = bench.exporter([destination(backend.url)], {
@@ -91,7 +91,7 @@ describe('exports', () => {
     expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'cannot be encoded: an id is not hex' }])
   })
 
-  it('that have nothing to report in a signal are done without a request', async () => {
+  it('without data for a signal are settled without a request', async () => {
     await bench.enqueue([1])
     const exporter = bench.exporter([destination(backend.url)], { encode: { traces: () => new Uint8Array() } })
     exporter.start()
@@ -107,7 +107,7 @@ describe('exports', () => {
     ]),
     ['a cut connection', 'cut'],
   ]
-  it.each(passing)('wait for the end of %s and then arrive, all', async (_name, behaviour) => {
+  it.each(passing)('wait for the end of %s, and are then delivered completely', async (_name, behaviour) => {
     await bench.enqueue(range(1, 20))
     backend.behave = (_request, index) => (index < 3 ? behaviour : ok)
     const exporter = bench.exporter([destination(backend.url)])
@@ -123,7 +123,7 @@ describe('exports', () => {
     expect(backend.requests.slice(0, 4).every(({ ids }) => ids.length <= 8)).toBe(true)
   })
 
-  it('wait for a backend that is not there', async () => {
+  it('wait for an unreachable backend', async () => {
     await bench.enqueue(range(1, 20))
     const exporter = bench.exporter([destination(nowhere)])
     exporter.start()
@@ -164,7 +164,7 @@ describe('exports', () => {
     expect(backend.requests[1]!.at).toBeGreaterThanOrEqual(due)
   })
 
-  it('that are already leased wait too when another request is answered with a pause', async () => {
+  it('that are already leased also wait when another request is answered with Retry-After', async () => {
     await bench.enqueue([1])
     const limits = { batchItems: 20, batchBytes: 1, inFlight: 3, pauses: { first: 20, max: 80 } }
     const exporter = bench.exporter([destination(backend.url)], { limits })
@@ -203,7 +203,7 @@ describe('exports', () => {
     expect(leases).toBe(1)
   })
 
-  it('pause longer and longer while the backend fails', async () => {
+  it('wait ever longer while the backend fails', async () => {
     await bench.enqueue([1])
     backend.behave = () => ({ status: 503 })
     const pauses = { first: 120, max: 10_000 }
@@ -216,7 +216,7 @@ describe('exports', () => {
     expect(at[3]! - at[2]!).toBeGreaterThanOrEqual(239)
   })
 
-  it('whose answer was lost are sent again with identical bytes, and counted', async () => {
+  it('are repeated with identical bytes, and counted, if the answer was lost', async () => {
     await bench.enqueue(range(1, 5))
     backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
     const exporter = bench.exporter([destination(backend.url)])
@@ -228,7 +228,7 @@ describe('exports', () => {
     expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
   })
 
-  it('that time out are counted as repeated', async () => {
+  it('are counted as repeated after a timeout', async () => {
     await bench.enqueue([1])
     backend.behave = () => 'hang'
     const hasty = bench.exporter([destination(backend.url, { timeoutMs: 150 })])
@@ -248,7 +248,7 @@ describe('exports', () => {
     expect((await queueOf(patient)).counters).toMatchObject({ repeated: 0, delivered: 1 })
   })
 
-  it('accepted in part are counted, shown, said once and not sent again', async () => {
+  it('that are accepted in part are counted, shown, logged once and not repeated', async () => {
     await bench.enqueue([1])
     const { log, lines } = listeningLog()
     backend.behave = () => partialSuccess(2, 'attribute too long')
@@ -267,7 +267,7 @@ describe('exports', () => {
     expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
   })
 
-  it('are said to wait once, and to flow again once', async () => {
+  it('are logged once when they begin to wait, and once when they resume', async () => {
     await bench.enqueue(range(1, 5))
     const { log, lines } = listeningLog()
     backend.behave = (_request, index) => (index < 6 ? { status: 503 } : ok)
@@ -282,7 +282,7 @@ describe('exports', () => {
     ])
   })
 
-  it('travel at most so many requests at a time', async () => {
+  it('are sent with a limited number of requests in flight', async () => {
     await bench.enqueue(range(1, 60))
     let now = 0
     let most = 0
@@ -306,7 +306,7 @@ describe('exports', () => {
     expect(sorted(backend.accepted)).toEqual(range(1, 60))
   })
 
-  it('survive a store that does not take a settlement at first', async () => {
+  it('are settled even if the store fails at first', async () => {
     await bench.enqueue(range(1, 3))
     let refusals = 3
     const outbox = {
@@ -325,7 +325,7 @@ describe('exports', () => {
     expect(backend.requests).toHaveLength(1)
   })
 
-  it('are noted also by a process that slept longer than its lease and woke to a closed connection', async () => {
+  it('are settled by a process that was suspended for longer than its lease and lost its connection', async () => {
     await bench.enqueue(range(1, 3))
     let slept = 0
     let refusals = 2
@@ -347,7 +347,7 @@ describe('exports', () => {
     expect(backend.requests).toHaveLength(1)
   })
 
-  it('whose lease was lost are counted and left to whoever has them', async () => {
+  it('whose lease was lost are counted and left to the new holder', async () => {
     await bench.enqueue([1])
     const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
     const exporter = bench.exporter([destination(backend.url)], { outbox: stolen })
@@ -357,7 +357,7 @@ describe('exports', () => {
     expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
   })
 
-  it('that are refused when their lease was lost are not called dead letters: another replica decides', async () => {
+  it('that are refused after their lease was lost do not become dead letters: another replica decides', async () => {
     await bench.enqueue([1])
     const { log, lines } = listeningLog()
     const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
@@ -378,7 +378,7 @@ describe('exports', () => {
     expect(lines.map(({ message }) => message).join()).toContain('another replica has taken over')
   })
 
-  it('are leased for longer than two sends take, each with two timeouts', async () => {
+  it('are leased for longer than two requests of two timeouts each', async () => {
     await bench.enqueue([1])
     const leases: number[] = []
     const { outbox } = bench.store
@@ -396,7 +396,7 @@ describe('exports', () => {
     expect(Math.min(...leases)).toBeGreaterThan(2 * 2 * 60_000)
   })
 
-  it('go to each destination and signal on their own: one that is down delays no other', async () => {
+  it('have a queue for each destination and signal, so that one that is down delays no other', async () => {
     const down = await Backend.start()
     down.behave = () => 'hang'
     const signals = {
@@ -424,13 +424,13 @@ describe('exports', () => {
     await down.close()
   })
 
-  it('pending for a destination that is no more are shown', async () => {
+  it('that are pending for a removed destination are shown', async () => {
     await bench.enqueue([1, 2], [{ destination: 'gone', signal: 'logs' }])
     const exporter = bench.exporter([destination(backend.url)])
     expect(await queueOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
   })
 
-  it('are shown once for each queue, and not for a destination that is no more and has nothing pending', async () => {
+  it('are shown once for each queue, but not for a removed destination without pending ones', async () => {
     await bench.enqueue([1], [traces, { destination: 'gone', signal: 'logs' }])
     const { outbox } = bench.store
     const gone = await outbox.lease({ destination: 'gone', signal: 'logs' }, 1, 60_000)
@@ -455,7 +455,7 @@ describe('exports', () => {
     expect(requested).toEqual([['default', 'delivered', 3]])
   })
 
-  it('have one destination a name: two destinations of one name are a configuration error', () => {
+  it('need a unique destination name: a duplicate is a configuration error', () => {
     const twice = [destination(backend.url), destination(backend.url)]
     expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each a unique name/)
   })

@@ -61,7 +61,7 @@ async function flushOnce(settings = telemetrySettings({ profiles })): Promise<vo
 const sent = () =>
   receiver.metrics.map(({ name, points }) => [name, ...points.map(point => 'value' in point && point.value)])
 
-it('A gauge is sent under the names of the profile, with an age as it is at that moment.', async () => {
+it("sends a gauge under the profile's names, with an age that is computed when it is sent", async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   now += 30_000
   await flushOnce()
@@ -74,7 +74,7 @@ it('A gauge is sent under the names of the profile, with an age as it is at that
   expect(points[0]?.attributes).toEqual({ 'gitlab.agent.name': 'production' })
 })
 
-it('A gauge of a group goes out under the group, and one that says when something is due counts down.', async () => {
+it("sends a group's gauge under the group, and counts down a gauge of a due time", async () => {
   const due = { metric: 'platform.milestone.due', attributes: {}, value: { until: now - 60_000 } }
   const { project: _, ...reading } = agents('acme', 0)
   await store.repositories.gaugeReadings.put({ ...reading, group: 'acme', points: [due] })
@@ -83,20 +83,20 @@ it('A gauge of a group goes out under the group, and one that says when somethin
   expect(receiver.metrics[0]?.resource.attributes).toMatchObject({ 'service.name': 'acme' })
 })
 
-it('A gauge that was not found again for too long is sent no more.', async () => {
+it('stops sending a gauge that was not found again for too long', async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   now += hour + 1
   await flushOnce()
   expect(sent()).toEqual([])
 })
 
-it('An attribute that the operator drops is dropped from gauges too.', async () => {
+it('drops the configured attributes from gauges, too', async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   await flushOnce(telemetrySettings({ profiles, drop: ['gitlab.agent.name'] }))
   expect(receiver.metrics.at(-1)?.points[0]?.attributes).toEqual({})
 })
 
-it('A scrape shows each gauge with its project, but not of hidden projects.', async () => {
+it('shows each gauge with its project in a scrape, except those of hidden projects', async () => {
   await store.repositories.gaugeReadings.put(agents('acme/infra', 7))
   await store.repositories.gaugeReadings.put(agents('acme/secret', 8))
   const scrape = createScrapedMetrics({

@@ -131,7 +131,7 @@ async function flushed(flush: MetricFlush, requests = 1): Promise<void> {
 }
 
 describe('the flush of cumulative metrics', () => {
-  it('sends one ResourceMetrics for each project, which two projects of one name do not share', async () => {
+  it('sends one ResourceMetrics for each project, also for two projects with the same name', async () => {
     await run(pipeline(1), pipeline(2, 'failed'), pipeline(3, 'success', { id: 4, path: 'other/shop' }))
     start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -150,7 +150,7 @@ describe('the flush of cumulative metrics', () => {
     expect(new Set(sums.map(metric => metric.temporality))).toEqual(new Set(['cumulative']))
   })
 
-  it('keeps a series’ start and adds up, also over a restart', async () => {
+  it('keeps the start of a series and adds up over a restart', async () => {
     await run(pipeline(1))
     const first = start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -172,7 +172,7 @@ describe('the flush of cumulative metrics', () => {
     expect(starts()).toEqual(before)
   })
 
-  it('is done by one of two replicas, and by the other when that one stops', async () => {
+  it('is done by one of two replicas, and by the other when the first stops', async () => {
     await run(pipeline(1))
     const first = start()
     await receiver.until(() => receiver.metrics.length > 0)
@@ -186,7 +186,7 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests).toHaveLength(sent + 1)
   })
 
-  it('that is refused is superseded by the next one, and the reason is shown', async () => {
+  it('is superseded by the next one if it is refused, and the reason is shown', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics today' } })
     const flush = start()
@@ -208,7 +208,7 @@ describe('the flush of cumulative metrics', () => {
     expect(latest('pipeline.status_total')).toEqual({ '3: main success': 2 })
   })
 
-  it('passes over a project that is refused, and holds up no other for it', async () => {
+  it('skips a refused project without delaying others', async () => {
     await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
     receiver.misbehave({
       when: ({ metrics }) => metrics.some(({ resource }) => resource.attributes['service.instance.id'] === '4'),
@@ -220,7 +220,7 @@ describe('the flush of cumulative metrics', () => {
     expect(owners()).toEqual(['1', '2', '3', '5'])
   })
 
-  it('does not ask for each project singly where the destination has accepted nothing yet', async () => {
+  it('does not try projects one by one if the destination has accepted nothing yet', async () => {
     await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
     receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics here' } })
     const flush = start()
@@ -234,7 +234,7 @@ describe('the flush of cumulative metrics', () => {
     expect(projects).not.toContainEqual(new Set(['2']))
   })
 
-  it('waits as long as the backend asks for', async () => {
+  it('waits as long as Retry-After says', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()
@@ -247,7 +247,7 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests.map(({ status }) => status)).toEqual([429, 200])
   })
 
-  it('is tried again at once if somebody asks for it; where nothing waits, nothing is tried', async () => {
+  it('is retried at once on request, unless nothing waits', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()
@@ -259,7 +259,7 @@ describe('the flush of cumulative metrics', () => {
     expect(flush.tryNow()).toBe(0)
   })
 
-  it('serves every destination for itself', async () => {
+  it('is independent for each destination', async () => {
     await run(pipeline(1))
     start({ destinations: [destination('down', 'cumulative', 'http://127.0.0.1:1'), destination('default')] })
     await receiver.until(() => receiver.metrics.length > 0)
@@ -267,8 +267,8 @@ describe('the flush of cumulative metrics', () => {
   })
 })
 
-describe('runs under way', () => {
-  it('are counted by name and state, in requests of their own, with an explicit 0 when the last one ends', async () => {
+describe('active runs', () => {
+  it('are counted by name and state, in separate requests, with an explicit 0 when the last one ends', async () => {
     await run(
       event('running', {}, [], { name: 'Build' }, 1),
       event('running', {}, [], { name: 'Build' }, 2),
@@ -292,7 +292,7 @@ describe('runs under way', () => {
     expect(latest('cicd.pipeline.run.active')).toEqual({})
   })
 
-  it('are cumulative and the only thing sent where the temporality is delta', async () => {
+  it('are cumulative, and the only flushed metric if the temporality is delta', async () => {
     await run(event('running', {}, [], {}, 1), pipeline(9))
     start({ destinations: [destination('default', 'delta')] })
     await receiver.until(() => receiver.requests.length > 0)

@@ -54,7 +54,7 @@ describe('one OTLP POST', () => {
     await backend.close()
   })
 
-  it('carries the protobuf content type, its length, who sends, and the configured headers', async () => {
+  it('has the protobuf content type, its length, a user agent and the configured headers', async () => {
     const headers = { 'X-Scope-OrgID': new Secret('acme'), authorization: new Secret('Basic abc') }
     await post(plain({ url: `${backend.url}/otlp/v1/traces?env=ci`, headers }))
     const [request] = backend.requests
@@ -71,7 +71,7 @@ describe('one OTLP POST', () => {
     expect(request?.headers).not.toHaveProperty('content-encoding')
   })
 
-  it('puts a bearer token in place of any Authorization among the headers', async () => {
+  it('replaces a configured Authorization header by the bearer token', async () => {
     await post(plain({ headers: { Authorization: new Secret('Basic abc') } }), 'tok-1')
     expect(backend.requests[0]?.headers.authorization).toBe('Bearer tok-1')
   })
@@ -82,7 +82,7 @@ describe('one OTLP POST', () => {
     expect(backend.requests).toHaveLength(1)
   })
 
-  it('meets its deadline when the answer drips, and knows that the outcome is unknown', async () => {
+  it('ends at its deadline when the answer drips, with an unknown outcome', async () => {
     backend.behave = () => 'drip headers'
     const { answer, timeoutMs } = await withinDeadline(async timeoutMs => {
       const answer = await post(plain({ timeoutMs }))
@@ -91,7 +91,7 @@ describe('one OTLP POST', () => {
     expect(answer).toEqual({ kind: 'failed', reason: `no answer within ${timeoutMs / 1000} s`, outcomeUnknown: true })
   })
 
-  it('takes a status for the answer even when its body never ends', async () => {
+  it('uses the status even if the body never ends', async () => {
     backend.behave = () => 'drip body'
     const answer = await withinDeadline(async timeoutMs => {
       const answer = await post(plain({ timeoutMs }))
@@ -107,7 +107,7 @@ describe('one OTLP POST', () => {
     if (answer.kind === 'answered') expect(answer.body.length).toBeLessThanOrEqual(64 * 1024)
   })
 
-  it('knows that a refused connection carried nothing, and that a cut one may have', async () => {
+  it('distinguishes a refused connection, which sent nothing, from a cut one, which may have', async () => {
     backend.behave = () => 'cut'
     expect(await post(plain())).toMatchObject({ kind: 'failed', outcomeUnknown: true })
     const refused = await post(endpoint(`${nowhere}/v1/traces`))
@@ -124,7 +124,7 @@ describe('one OTLP POST', () => {
     expect(await answer).toMatchObject({ kind: 'failed', outcomeUnknown: true })
   })
 
-  it('does not send what waited for a connection beyond its deadline', async () => {
+  it('is not sent after waiting for a connection until its deadline', async () => {
     const { answers, sent } = await withinDeadline(async timeoutMs => {
       const before = backend.requests.length
       const one = createOtlpHttp(plain({ timeoutMs }), undefined, 1)
@@ -171,7 +171,7 @@ describe('TLS', () => {
     expect(await post(endpoint(backend.url, { tls: files }))).toMatchObject({ kind: 'answered', status: 200 })
   })
 
-  it('trusts no unknown CA', async () => {
+  it('rejects an unknown CA', async () => {
     const answer = await post(endpoint(backend.url))
     expect(answer).toMatchObject({ kind: 'failed', outcomeUnknown: false })
     expect(answer.kind === 'failed' && answer.reason).toMatch(/certificate/)
@@ -202,14 +202,14 @@ describe('proxies', () => {
     await proxy.close()
   })
 
-  it('carry plain requests', async () => {
+  it('forward plain requests', async () => {
     const settings = endpoint(`${backend.url}/v1/traces`)
     const answer = await post(settings, undefined, { http: `http://127.0.0.1:${proxy.port}` })
     expect(answer).toMatchObject({ kind: 'answered', status: 200 })
     expect(proxy.seen).toEqual([`POST ${settings.url}`])
   })
 
-  it('are passed by for NO_PROXY, and by addresses of the other scheme', async () => {
+  it('are bypassed for NO_PROXY and for the other scheme', async () => {
     const settings = endpoint(`${backend.url}/v1/traces`)
     const address = `http://127.0.0.1:${proxy.port}`
     expect(await post(settings, undefined, { http: address, no: '127.0.0.1' })).toMatchObject({ status: 200 })
@@ -217,7 +217,7 @@ describe('proxies', () => {
     expect(proxy.seen).toEqual([])
   })
 
-  it('come from the options alone, never from the environment', async () => {
+  it('are set by the options only, never by the environment', async () => {
     const before = process.env.HTTP_PROXY
     process.env.HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
     try {

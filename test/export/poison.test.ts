@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok, rpcStatus, type Behaviour, type Received } from './backend.ts'
 import { destination, queueOf, listeningLog, openBench, maxWaitMs, range, sorted, type Bench } from './bench.ts'
 
-describe('a poisonous export', () => {
+describe('an export that the backend never accepts', () => {
   let bench: Bench
   let backend: Backend
 
@@ -21,7 +21,7 @@ describe('a poisonous export', () => {
       request.ids.some(id => ids.includes(id)) ? then : ok
 
   it.each([400, 413, 422])(
-    'that is refused with %i ends alone as a dead letter; the others arrive once',
+    'becomes a dead letter if it is refused with %i; the others are delivered once',
     async status => {
       await bench.enqueue(range(1, 64))
       backend.behave = whenAmong([23, 24, 61], { status, ...rpcStatus('attribute ci.x is not allowed') })
@@ -37,7 +37,7 @@ describe('a poisonous export', () => {
     },
   )
 
-  it('is sent again when its dead letter is retried, and arrives once it is accepted', async () => {
+  it('is sent again when its dead letter is retried, and is delivered once the backend accepts it', async () => {
     await bench.enqueue(range(1, 4))
     backend.behave = whenAmong([3], { status: 400 })
     const exporter = bench.exporter([destination(backend.url)])
@@ -52,38 +52,41 @@ describe('a poisonous export', () => {
   it.each<[string, Behaviour]>([
     ['a 5xx', { status: 500, ...rpcStatus('panic') }],
     ['a cut connection', 'cut'],
-  ])('that keeps its batch at %s is sent alone after five times; the others arrive once', async (_name, behaviour) => {
-    await bench.enqueue(range(1, 20))
-    const { log, lines } = listeningLog()
-    backend.behave = whenAmong([5], behaviour)
-    const exporter = bench.exporter([destination(backend.url)], { log })
-    exporter.start()
-    await backend.until(({ accepted }) => accepted.length === 19)
-    await exporter.flush(maxWaitMs)
-    expect(sorted(backend.accepted)).toEqual(range(1, 20).filter(id => id !== 5))
-    const withIt = backend.requests.filter(({ ids }) => ids.includes(5))
-    expect(withIt.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(5)
+  ])(
+    'is sent alone after it failed its batch with %s five times; the others are delivered once',
+    async (_name, behaviour) => {
+      await bench.enqueue(range(1, 20))
+      const { log, lines } = listeningLog()
+      backend.behave = whenAmong([5], behaviour)
+      const exporter = bench.exporter([destination(backend.url)], { log })
+      exporter.start()
+      await backend.until(({ accepted }) => accepted.length === 19)
+      await exporter.flush(maxWaitMs)
+      expect(sorted(backend.accepted)).toEqual(range(1, 20).filter(id => id !== 5))
+      const withIt = backend.requests.filter(({ ids }) => ids.includes(5))
+      expect(withIt.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(5)
 
-    // From now on it harms nobody: fresh exports pass while it keeps failing.
-    await bench.enqueue(range(21, 40))
-    exporter.wake()
-    await backend.until(({ accepted }) => accepted.length === 39)
-    expect(
-      backend.requests
-        .filter(({ ids }) => ids.includes(5))
-        .slice(5)
-        .every(({ ids }) => ids.length === 1),
-    ).toBe(true)
-    await expect.poll(async () => queueOf(exporter)).toMatchObject({ pending: 1, dead: 0 })
-    expect(
-      lines.filter(({ message }) => message.includes('from now on it is sent in a request of its own')),
-    ).toHaveLength(1)
+      // From now on it harms nobody: fresh exports pass while it keeps failing.
+      await bench.enqueue(range(21, 40))
+      exporter.wake()
+      await backend.until(({ accepted }) => accepted.length === 39)
+      expect(
+        backend.requests
+          .filter(({ ids }) => ids.includes(5))
+          .slice(5)
+          .every(({ ids }) => ids.length === 1),
+      ).toBe(true)
+      await expect.poll(async () => queueOf(exporter)).toMatchObject({ pending: 1, dead: 0 })
+      expect(
+        lines.filter(({ message }) => message.includes('from now on it is sent in a request of its own')),
+      ).toHaveLength(1)
 
-    backend.behave = () => ok
-    await backend.until(({ accepted }) => accepted.includes(5))
-  })
+      backend.behave = () => ok
+      await backend.until(({ accepted }) => accepted.includes(5))
+    },
+  )
 
-  it('backs off by itself, longer each time', async () => {
+  it('has its own back-off that grows each time', async () => {
     await bench.enqueue(range(1, 3))
     backend.behave = whenAmong([2], { status: 500 })
     const pauses = { first: 50, max: 2_000 }
@@ -94,7 +97,7 @@ describe('a poisonous export', () => {
     expect(alone[4]! - alone[3]!).toBeGreaterThanOrEqual(199)
   })
 
-  it('is not looked for one by one while the whole backend fails', async () => {
+  it('is not searched for one by one while the whole backend fails', async () => {
     await bench.enqueue(range(1, 8))
     backend.behave = () => ({ status: 503 })
     const exporter = bench.exporter([destination(backend.url)], { limits: { pauses: { first: 300, max: 300 } } })
@@ -125,7 +128,7 @@ describe('a destination that refuses everything', () => {
     await backend.close()
   })
 
-  it('trips the circuit breaker, which says so once, probes gently, and loses nothing', async () => {
+  it('trips the circuit breaker, which logs it once, probes with small batches, and loses nothing', async () => {
     await bench.enqueue(range(1, 50))
     const { log, lines } = listeningLog()
     backend.behave = () => refusal
@@ -151,7 +154,7 @@ describe('a destination that refuses everything', () => {
     expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
   })
 
-  it('trips it not for the poison alone: that becomes a dead letter as soon as another export is accepted', async () => {
+  it('causes a dead letter instead as soon as another export is accepted', async () => {
     await bench.enqueue([1])
     backend.behave = request => (request.ids.includes(1) ? refusal : ok)
     const exporter = bench.exporter([destination(backend.url)])
@@ -165,7 +168,7 @@ describe('a destination that refuses everything', () => {
     expect((await bench.store.outbox.deadLetters(1))[0]).toMatchObject({ pipelineId: 1, error: 'unknown path' })
   })
 
-  it('trips it not if it has accepted something before: what it refuses are dead letters', async () => {
+  it('causes dead letters instead if it has accepted something before', async () => {
     await bench.enqueue(range(1, 3))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()

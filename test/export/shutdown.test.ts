@@ -15,7 +15,7 @@ describe('stopping', () => {
     await backend.close()
   })
 
-  it('ends within its deadline though the backend hangs, and gives everything back', async () => {
+  it('ends within its deadline even if the backend hangs, and releases all leases', async () => {
     backend.behave = () => 'hang'
     await bench.enqueue(range(1, 30))
     const exporter = bench.exporter([destination(backend.url, { timeoutMs: 3_600_000 })])
@@ -29,7 +29,7 @@ describe('stopping', () => {
     await expect.poll(due).toBe(30)
   })
 
-  it('finishes what is in flight, and begins nothing', async () => {
+  it('finishes requests in flight, and begins none', async () => {
     await bench.enqueue(range(1, 30))
     let answer: (() => void) | undefined
     backend.behave = async () => {
@@ -46,7 +46,7 @@ describe('stopping', () => {
     expect(await queueOf(exporter)).toMatchObject({ pending: 22, counters: { delivered: 8, repeated: 0 } })
   })
 
-  it('leaves to the next start exactly what was not delivered', async () => {
+  it('leaves exactly the undelivered exports to the next start', async () => {
     await bench.enqueue(range(1, 500))
     const limits = { batchItems: 10, pauses: { first: 20, max: 80 } }
     const first = bench.exporter([destination(backend.url)], { limits })
@@ -60,7 +60,7 @@ describe('stopping', () => {
     expect(sorted(backend.accepted)).toEqual(range(1, 500))
   })
 
-  it('may be asked of an exporter that never started', async () => {
+  it('is possible before the exporter was started', async () => {
     await bench.exporter([destination(backend.url)]).stop(1_000)
   })
 })
@@ -78,7 +78,7 @@ describe('flushing', () => {
     await backend.close()
   })
 
-  it('sends all that is due, and resolves when it has', async () => {
+  it('resolves when everything due is sent', async () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await bench.enqueue(range(1, 250))
@@ -86,7 +86,7 @@ describe('flushing', () => {
     expect(sorted(backend.accepted)).toEqual(range(1, 250))
   })
 
-  it('does not wait for a backend that takes nothing', async () => {
+  it('does not wait for a backend that accepts nothing', async () => {
     backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()

@@ -11,7 +11,7 @@ function judge(status: number, more: Partial<Extract<Answer, { kind: 'answered' 
 }
 
 describe('the verdict table', () => {
-  it.each([200, 201, 202, 204, 299])('takes %i for delivered', status => {
+  it.each([200, 201, 202, 204, 299])('treats %i as delivered', status => {
     expect(judge(status)).toEqual({ as: 'delivered', rejected: 0 })
   })
 
@@ -36,22 +36,22 @@ describe('the verdict table', () => {
     expect(judge(status)).toMatchObject({ as: 'later', kind, status, outcomeUnknown: false })
   })
 
-  it.each([401, 403])('takes %i for a matter of credentials', status => {
+  it.each([401, 403])('treats %i as refused credentials', status => {
     expect(judge(status)).toMatchObject({ as: 'unauthorized', status })
   })
 
-  it.each([400, 413, 422])('takes %i for a matter of content', status => {
+  it.each([400, 413, 422])('treats %i as refused content', status => {
     expect(judge(status)).toMatchObject({ as: 'unacceptable', status })
   })
 
-  it('sends again after a network failure and after a time-out, and knows when the backend may have taken it', () => {
+  it('sends again after a network failure or a timeout, and says whether the outcome is unknown', () => {
     const refused = verdictOf({ kind: 'failed', reason: 'ECONNREFUSED', outcomeUnknown: false }, 'traces', now)
     expect(refused).toEqual({ as: 'later', kind: 'unreachable', message: 'ECONNREFUSED', outcomeUnknown: false })
     const late = verdictOf({ kind: 'failed', reason: 'no answer within 10 s', outcomeUnknown: true }, 'traces', now)
     expect(late).toMatchObject({ as: 'later', kind: 'unreachable', outcomeUnknown: true })
   })
 
-  it('gives every status exactly one verdict and never gives up on one it does not know', () => {
+  it('has exactly one verdict for every status, and retries unknown ones', () => {
     const dead = new Set([400, 413, 422])
     fc.assert(
       fc.property(fc.integer({ min: 200, max: 999 }), fc.uint8Array({ maxLength: 64 }), (status, body) => {
@@ -62,7 +62,7 @@ describe('the verdict table', () => {
     )
   })
 
-  it('reads Retry-After in seconds and as a date, and bounds it by a day', () => {
+  it('reads Retry-After in seconds and as a date, up to a day', () => {
     expect(judge(503, { retryAfter: '7' })).toMatchObject({ retryAfterMs: 7_000 })
     expect(judge(429, { retryAfter: 'Mon, 01 Jun 2026 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 30_000 })
     expect(judge(503, { retryAfter: '99999999' })).toMatchObject({ retryAfterMs: 86_400_000 })
@@ -70,13 +70,13 @@ describe('the verdict table', () => {
     expect(judge(503, { retryAfter: 'Mon, 01 Jun 2099 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 86_400_000 })
   })
 
-  it('reads a date by the backend’s own clock, however wrong that or ours is', () => {
+  it("reads a date relative to the backend's clock, however wrong either clock is", () => {
     const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
     expect(judge(503, { date, retryAfter: 'Tue, 11 Mar 2025 08:00:10 GMT' })).toMatchObject({ retryAfterMs: 10_000 })
   })
 
   it.each(['soon', '-5', '+5', '1e9', '1.5', 'NaN', '', '2026-06-01', 'Mon, 01 Jun 2020 12:00:30 GMT'])(
-    'leaves the pause to the back-off where Retry-After names none: %j',
+    'uses the back-off if Retry-After is not usable: %j',
     value => {
       expect(judge(503, { retryAfter: value })).not.toHaveProperty('retryAfterMs')
     },
@@ -89,11 +89,11 @@ describe('the verdict table', () => {
     },
   )
 
-  it('takes an answer without Retry-After for what it is', () => {
+  it('accepts an answer without Retry-After', () => {
     expect(judge(503, {})).not.toHaveProperty('retryAfterMs')
   })
 
-  it('blames an item for 5xx and for unknown outcomes alone', () => {
+  it('blames an item only for 5xx and unknown outcomes', () => {
     const blamed = (verdict: Verdict): boolean => verdict.as === 'later' && blames(verdict)
     expect(blamed(judge(500))).toBe(true)
     expect(blamed(verdictOf({ kind: 'failed', reason: 'cut', outcomeUnknown: true }, 'logs', now))).toBe(true)
@@ -102,7 +102,7 @@ describe('the verdict table', () => {
     expect(blamed(judge(404))).toBe(false)
   })
 
-  it('says the status with the message', () => {
+  it('has the status and the message in one sentence', () => {
     expect(sentenceOf({ status: 503, message: 'overloaded' })).toBe('HTTP 503: overloaded')
     expect(sentenceOf({ message: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED')
   })
@@ -128,7 +128,7 @@ describe('a partial success', () => {
     expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, message: 'old' })
   })
 
-  it('that rejects nothing is a remark', () => {
+  it('is a remark if it rejects nothing', () => {
     const { body } = partialSuccess(0, 'please use gRPC')
     expect(judge(200, { body: body as Uint8Array, contentType: 'application/x-protobuf' })).toEqual({
       as: 'delivered',
@@ -151,7 +151,7 @@ describe('a partial success', () => {
     )
   })
 
-  it('is no web page: a 2xx with one is remarked upon', () => {
+  it('is not assumed for a web page, which is reported', () => {
     const verdict = judge(200, { body: Buffer.from('<html></html>'), contentType: 'text/html; charset=utf-8' })
     expect(verdict).toMatchObject({ as: 'delivered', rejected: 0 })
     expect('message' in verdict && verdict.message).toMatch(/web page/)
@@ -159,18 +159,18 @@ describe('a partial success', () => {
 })
 
 describe('the message of a verdict', () => {
-  it("are the backend's own, of google.rpc.Status", () => {
+  it("is the backend's message in a google.rpc.Status", () => {
     const { body, headers } = rpcStatus('trace 0af7 is malformed')
     const more = { body: body as Uint8Array, contentType: headers?.['content-type'] }
     expect(judge(400, more)).toEqual({ as: 'unacceptable', status: 400, message: 'trace 0af7 is malformed' })
   })
 
-  it("are the status's meaning where the backend says nothing", () => {
+  it('is the meaning of the status if the backend sends none', () => {
     expect(judge(413)).toMatchObject({ message: 'Payload Too Large' })
     expect(judge(499)).toMatchObject({ message: 'no reason given' })
   })
 
-  it('never hold a secret that the backend repeats', () => {
+  it('never contains a secret that the backend repeats', () => {
     new Secret('tok-123456')
     const messageOf = (text: string): unknown =>
       verdictOf({ kind: 'answered', status: 401, body: Buffer.from(text) }, 'traces', now)

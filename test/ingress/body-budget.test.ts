@@ -27,7 +27,7 @@ function budgetOf(): { budget: BodyBudget; sender: (standing: Standing) => Sende
   }
 }
 
-test('who is not proven has a share, and the rest is there for those who are', () => {
+test('unproven senders have a share, and the rest is reserved for proven ones', () => {
   const { budget, sender } = budgetOf()
   const stranger = sender('stranger')
   expect(stranger.claim.grow(60, 60)).toBe(true)
@@ -37,7 +37,7 @@ test('who is not proven has a share, and the rest is there for those who are', (
   expect(stranger.taken).toBe(false)
 })
 
-test('the slower one gives way; the slowest is not served at the cost of others', () => {
+test('evicts the slower of two bodies, so that the slowest sender does not block others', () => {
   const { budget, sender, pass } = budgetOf()
   const [first, second] = [sender('stranger'), sender('stranger')]
   expect([first.claim.grow(30, 30), second.claim.grow(30, 20)]).toEqual([true, true])
@@ -53,7 +53,7 @@ test('the slower one gives way; the slowest is not served at the cost of others'
   expect(quick.taken).toBe(false)
 })
 
-test('a sender who was right before comes before a stranger however quick; a proven one before both', () => {
+test('prefers a sender with an earlier valid delivery to any stranger, and a proven body to both', () => {
   const { sender, pass } = budgetOf()
   const known = sender('known')
   pass(1_000)
@@ -67,7 +67,7 @@ test('a sender who was right before comes before a stranger however quick; a pro
   expect(known.taken).toBe(true)
 })
 
-test('a sender who shows the token comes before one who was right before, however quick; what is proven before both', () => {
+test('prefers a sender with the token to one with an earlier valid delivery, and a proven body to both', () => {
   const { sender, pass } = budgetOf()
   const withToken = sender('with token')
   pass(1_000)
@@ -83,7 +83,7 @@ test('a sender who shows the token comes before one who was right before, howeve
   expect(withToken.taken).toBe(true)
 })
 
-test('nobody is turned out for nothing', () => {
+test('evicts no body if that would not make enough room', () => {
   const { sender, pass } = budgetOf()
   expect(sender('proven').claim.grow(80, 80)).toBe(true)
   const stranger = sender('stranger')
@@ -93,7 +93,7 @@ test('nobody is turned out for nothing', () => {
   expect(stranger.taken).toBe(false)
 })
 
-test('what is proven is never taken away, and is given back once', () => {
+test('never evicts a proven body, and releases it once', () => {
   const { budget, sender, pass } = budgetOf()
   const signed = sender('stranger')
   expect(signed.claim.grow(32, 25)).toBe(true)
@@ -108,7 +108,7 @@ test('what is proven is never taken away, and is given back once', () => {
   expect(budget.inFlight()).toBe(75)
 })
 
-test('a small container has room for fewer bodies', () => {
+test('has a smaller budget in a small container', () => {
   const MiB = 1024 * 1024
   expect([undefined, 4_096 * MiB, 512 * MiB, 256 * MiB].map(memory => bodyBytesWithin(memory) / MiB)).toEqual([
     64, 64, 64, 32,

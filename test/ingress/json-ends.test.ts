@@ -7,7 +7,7 @@ test.each([
   ['an object after a byte order mark', [0xef, 0xbb, 0xbf, 0x7b, 0x7d]],
   ['an object between white space', [0x20, 0x09, 0x7b, 0x7d, 0x0a, 0x0d]],
   ['an object between a byte order mark and white space', [0xef, 0xbb, 0xbf, 0x0a, 0x7b, 0x7d, 0x20]],
-])('%s may be one', (_, bytes) => {
+])('accepts %s as a possible JSON document', (_, bytes) => {
   expect(looksLikeJsonObject(Uint8Array.from(bytes))).toBe(true)
 })
 
@@ -24,6 +24,6 @@ test.each([
   ['the last byte of a mark', [0x78, 0x78, 0xbf, 0x7b, 0x7d]],
   ['two marks', [0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf, 0x7b, 0x7d]],
   ['white space that JSON does not have', [0x0b, 0x7b, 0x7d]],
-])('%s is none', (_, bytes) => {
+])('rejects %s as a JSON document', (_, bytes) => {
   expect(looksLikeJsonObject(Uint8Array.from(bytes))).toBe(false)
 })

@@ -38,7 +38,7 @@ async function pass(turns: number): Promise<void> {
   for (let at = 0; at < turns; at += 1) await turnOver()
 }
 
-test('25 KB wait for no 25 MiB, those who were right before for no stranger, who shows the token for neither, and what is proven for nobody', () => {
+test("25 KB never wait for 25 MiB, known senders never for strangers, the token's holder for neither, proven bodies for nobody", () => {
   const { join, begun } = linesOf()
   for (let at = 0; at < 100; at += 1) for (const length of [middling, large]) join('stranger', length)
   join('of unknown length')
@@ -52,7 +52,7 @@ test('25 KB wait for no 25 MiB, those who were right before for no stranger, who
   expect(begun).toEqual(['small', 'known', 'with token', 'proven'])
 })
 
-test('who is read is read to the end, the next one begins when there is a place, in the order in which they asked', async () => {
+test('reads a started body to its end, and starts the next in the order of arrival when there is a place', async () => {
   const { join, begun, gaveWay } = linesOf()
   const names = ['first', 'second', 'third']
   const [first, second] = names.map(name => join(name, large))
@@ -69,7 +69,7 @@ test('who is read is read to the end, the next one begins when there is a place,
   expect(begun).toEqual(names)
 })
 
-test('who sends little while others wait gives way, and comes again behind them; who waits for nobody keeps its turn', async () => {
+test('moves a slow sender behind waiting ones, but keeps its turn if nobody waits', async () => {
   const { join, begun, gaveWay } = linesOf()
   join('drips', large)
   await pass(20)
@@ -83,7 +83,7 @@ test('who sends little while others wait gives way, and comes again behind them;
   expect(begun.at(-1)).toBe('drips')
 })
 
-test('who sends nothing is not waited for, however little time has passed', async () => {
+test('does not wait for a sender that sends nothing', async () => {
   const { join, begun, gaveWay } = linesOf(0)
   const names = Array.from({ length: 10 }, (_, at) => `says nothing ${at}`)
   for (const name of names) join(name, large)
@@ -93,7 +93,7 @@ test('who sends nothing is not waited for, however little time has passed', asyn
   expect(begun).toContain('honest')
 })
 
-test('who went away while it waited has no turn', async () => {
+test('gives no turn to a sender that disconnected while it waited', async () => {
   const { join, begun } = linesOf()
   const [first, second] = ['first', 'second', 'third'].map(name => join(name, large))
   second?.end()
@@ -102,7 +102,7 @@ test('who went away while it waited has no turn', async () => {
   expect(begun).toEqual(['first', 'third'])
 })
 
-test('of small ones that are done at once, some are begun in each turn of the event loop', async () => {
+test('starts a limited number of small bodies in each turn of the event loop', async () => {
   const { join, begun } = linesOf()
   const all = Array.from({ length: 40 }, (_, at) => `${at}`)
   for (const name of all) {

@@ -15,7 +15,7 @@ function whileNoTimePasses(): void {
   onTestFinished(() => void vi.useRealTimers())
 }
 
-test('500 at once are committed in few transactions and all are answered, on a file', async () => {
+test('commits 500 simultaneous deliveries in few transactions and answers all, on a file', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'ingress-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const store = openSqlite(path.join(folder, 'inbox.db'), { now: Date.now, maxSize: 2 ** 30 })
@@ -36,7 +36,7 @@ test('500 at once are committed in few transactions and all are answered, on a f
   expect(woken()).toBe(sizes.length)
 })
 
-test('senders that open a connection for each delivery share transactions too', async () => {
+test('commits deliveries of separate connections in shared transactions', async () => {
   const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   const { inbox, sizes } = counting(store.inbox)
   whileNoTimePasses()
@@ -52,7 +52,7 @@ test('senders that open a connection for each delivery share transactions too', 
   expect(sizes.length).toBeLessThan(100)
 })
 
-test('what arrives while a transaction is under way goes together into the next, within the bounds', async () => {
+test('commits deliveries that arrive during a transaction together in the next, within limits', async () => {
   const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   onTestFinished(() => store.close())
   const { inbox, sizes } = counting(store.inbox)
@@ -71,7 +71,7 @@ test('what arrives while a transaction is under way goes together into the next,
   expect(sizes.slice(5)).toEqual([3, 1])
 })
 
-test('a transaction that fails fails its own deliveries; the next ones go on', async () => {
+test('refuses only the deliveries of a failed transaction', async () => {
   const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   onTestFinished(() => store.close())
   let broken = true

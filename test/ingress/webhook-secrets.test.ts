@@ -40,7 +40,7 @@ describe('the token', () => {
     expect((await store.inbox.state()).waiting).toBe(0)
   })
 
-  test('sent twice in one request: 401, also when one of them is right', async () => {
+  test('is refused with 401 if it is sent twice, even if one of them is right', async () => {
     const { port } = await runIngress({ secrets: byToken })
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`
     expect(await exchange(port, `${head}X-Service-Token: ${token}\r\nX-Service-Token: b\r\n\r\n{}`)).toMatch(
@@ -48,7 +48,7 @@ describe('the token', () => {
     )
   })
 
-  test('each of several is valid; all are compared in constant time, whichever matches', async () => {
+  test('may be any of several, all compared in constant time', async () => {
     const compared: string[] = []
     class Watched extends Secret {
       override equals(candidate: string): boolean {
@@ -68,13 +68,13 @@ describe('the token', () => {
     }
   })
 
-  test('beyond ASCII it is taken as the UTF-8 it is sent in', async () => {
+  test('is compared as UTF-8 if it has characters beyond ASCII', async () => {
     const { post } = await runIngress({ secrets: { tokens: [new Secret('geheim-für-ß')], signing: [] } })
     const onTheWire = Buffer.from('geheim-für-ß').toString('latin1')
     expect((await post(body, { 'x-service-token': onTheWire })).status).toBe(202)
   })
 
-  test('with no secret configured everybody gets in', async () => {
+  test('is not needed if no secret is configured', async () => {
     const { post } = await runIngress({ secrets: open })
     expect((await post(body)).status).toBe(202)
     expect((await post(body, { 'x-service-token': 'whatever', ...signed(body, { secret: otherSecret }) })).status).toBe(
@@ -84,7 +84,7 @@ describe('the token', () => {
 })
 
 describe('the signature', () => {
-  test('over the body as it came lets in; the same id again is a duplicate', async () => {
+  test('over the raw body is accepted; the same id again is a duplicate', async () => {
     const { post, store } = await runIngress({ secrets: bySignature })
     const spaced = Buffer.from('{ "name" :  "späte Schicht ✓" }\n')
     expect((await post(spaced, signed(spaced))).status).toBe(202)
@@ -115,7 +115,7 @@ describe('the signature', () => {
   })
 
   test.each(['v1,AAAA', `v1,${'A'.repeat(44)}`, `v1,${'A'.repeat(45)}=`, 'v1,AAAA v1a,BBBB'])(
-    '%s is no HMAC-SHA256 of anything: 401 before the body',
+    '%s cannot be an HMAC-SHA256: 401 before the body is read',
     async signature => {
       const { port } = await runIngress({ secrets: bySignature })
       const connection = await openRaw(port)
@@ -143,7 +143,7 @@ describe('the signature', () => {
     expect(ingress.counts.refused.timestamp).toBe(1)
   })
 
-  test.each([-4, 4])('%i minutes off is within the window', async minutes => {
+  test.each([-4, 4])('with a timestamp %i minutes off is accepted', async minutes => {
     const { post } = await runIngress({ secrets: bySignature })
     expect((await post(body, signed(body, { at: Date.now() + minutes * minute }))).status).toBe(202)
   })
@@ -158,7 +158,7 @@ describe('the signature', () => {
     expect((await post(body, signed(body, { id: 'd2', secret: otherSecret }))).status).toBe(202)
   })
 
-  test('an unusable signing secret verifies nothing and harms no other', async () => {
+  test('is not verified by an unusable signing secret, which does not affect others', async () => {
     const { post } = await runIngress({
       secrets: { tokens: [], signing: [new Secret('whsec_***'), new Secret(signingSecret)] },
     })
@@ -166,7 +166,7 @@ describe('the signature', () => {
     expect((await post(body, signed(body, { secret: otherSecret }))).status).toBe(401)
   })
 
-  test('is verified before an event is found to be of no interest', async () => {
+  test('is verified before an event is ignored because of its kind', async () => {
     const { post, ingress } = await runIngress({ secrets: bySignature })
     const push = { 'x-service-event': 'Push Hook' }
     expect((await post(body, { ...signed('{}'), ...push })).status).toBe(401)
@@ -174,7 +174,7 @@ describe('the signature', () => {
     expect(ingress.counts.ignored).toEqual({ push: 1 })
   })
 
-  test('whatever byte of the body is changed, added or taken away, it no longer lets in', async () => {
+  test('is refused if any byte of the body is changed, added or removed', async () => {
     const { post, store } = await runIngress({ secrets: bySignature })
     let sent = 0
     await fc.assert(
@@ -202,7 +202,7 @@ describe('the signature', () => {
     expect((await store.inbox.state()).waiting).toBe(sent)
   })
 
-  test('bytes that text decoding would make equal are not equal', async () => {
+  test('distinguishes bytes that text decoding would make equal', async () => {
     const { post } = await runIngress({ secrets: bySignature })
     const replacement = Buffer.from('{"a":"\ufffd"}')
     const invalid = Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xff), Buffer.from('"}')])
@@ -212,7 +212,7 @@ describe('the signature', () => {
   })
 })
 
-describe('both', () => {
+describe('token and signature', () => {
   test.each([
     ['the token alone', withToken, 202],
     ['the signature alone', signed(body), 202],
@@ -235,13 +235,13 @@ describe('both', () => {
     expect((await post(body, headers as Record<string, string>)).status).toBe(status)
   })
 
-  test('a signature that no configured secret could verify leaves the decision to the token', async () => {
+  test('accept by the token alone if no configured secret could verify the signature', async () => {
     const { post } = await runIngress({ secrets: byToken })
     expect((await post(body, { ...signed(body), ...withToken })).status).toBe(202)
     expect((await post(body, signed(body))).status).toBe(401)
   })
 
-  test('a required signature without a secret to verify it lets nobody in', async () => {
+  test('accept nothing if a signature is required without a secret', async () => {
     const { post } = await runIngress({ secrets: open, requireSignature: true })
     expect((await post(body, signed(body))).status).toBe(401)
   })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openRaw } from '../web/raw-exchange.ts'
 import { open, runIngress } from './running-ingress.ts'
 
-test('a body that does not come in time: 408, nothing kept, and its share of the budget is free again', async () => {
+test('answers a body that is too slow with 408, keeps nothing, and frees its share of the budget', async () => {
   const { port, ingress, store, post } = await runIngress({
     secrets: open,
     maxBody: 1_000,

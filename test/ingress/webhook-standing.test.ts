@@ -36,7 +36,7 @@ async function forged(port: number): Promise<string> {
   return connection.until(/}$/)
 }
 
-test('a body that shows the token, however slow, gives way to none that does not, also from the same address', async () => {
+test('a slow body with the token is not evicted for one without it, even from the same address', async () => {
   const { port, post, store } = await run()
   // From now on the address is known, as that of a proxy through which everybody comes.
   expect((await post('{}', { ...signed('{}', { id: 'first' }), ...withToken })).status).toBe(202)
@@ -47,7 +47,7 @@ test('a body that shows the token, however slow, gives way to none that does not
   expect((await store.inbox.state()).waiting).toBe(2)
 })
 
-test('a connection that shows the token beside a signature is kept at the limit; with a wrong one it is a stranger', async () => {
+test('keeps a connection with token and signature at the connection limit, but not one with a wrong token', async () => {
   const peers = createProvenPeers()
   const { port } = await run(peers, { connections: 3 })
   const guess = await begin(port, { 'x-service-token': 'guess' }, body, 100_000)
@@ -63,7 +63,7 @@ test('a connection that shows the token beside a signature is kept at the limit;
   expect(await honest.until(/}$/)).toMatch(/^HTTP\/1\.1 202 /)
 })
 
-test('a small body is not refused for large ones that come faster, however few its first bytes are', async () => {
+test('a small body is not refused because of faster large ones, however few its first bytes', async () => {
   const { port, post } = await run()
   const large = await begin(port, { 'webhook-id': 'forged' }, 'x'.repeat(share), share - 1)
   expect((await post('{}', signed('{}', { id: 'first' }))).status).toBe(202)

@@ -11,8 +11,8 @@ import { byToken, open, pipelineBody, runIngress, token } from './running-ingres
 
 const withToken = { 'x-service-token': token }
 
-describe('what is let in', () => {
-  test('a pipeline event is accepted once it is in the inbox, as it came, and the intake is woken', async () => {
+describe('an accepted delivery', () => {
+  test('is answered once its raw body is in the inbox, and wakes the intake', async () => {
     const { post, store, ingress, woken } = await runIngress()
     const answer = await post(pipelineBody, {
       ...withToken,
@@ -31,7 +31,7 @@ describe('what is let in', () => {
   })
 
   test.each(['Pipeline Hook', 'Job Hook', 'Build Hook', 'System Hook', 'Pipeline events', 'Pipeline', ''])(
-    'event header %j goes to the inbox',
+    'may have the event header %j',
     async event => {
       const { post, store } = await runIngress()
       expect((await post(pipelineBody, { ...withToken, 'x-service-event': event })).status).toBe(202)
@@ -39,13 +39,13 @@ describe('what is let in', () => {
     },
   )
 
-  test('an event header of 4,000 characters is not kept, and the body decides', async () => {
+  test('is judged by its body if its event header has 4,000 characters', async () => {
     const { post, store } = await runIngress()
     expect((await post(pipelineBody, { ...withToken, 'x-service-event': 'x'.repeat(4_000) })).status).toBe(202)
     expect((await store.inbox.lease(10, 1e6, 1000)).items[0]!.event).toBe('')
   })
 
-  test('the other spelling of the headers is accepted as well', async () => {
+  test('may use the other spelling of the headers', async () => {
     const { post, store } = await runIngress()
     const headers = {
       'x-service-event': '',
@@ -64,14 +64,14 @@ describe('what is let in', () => {
     'Application/JSON',
     'application/vnd.example.v4+json',
     'application/cloudevents+json;charset=UTF-8',
-  ])('content type %s is JSON', async type => {
+  ])('may have the content type %s', async type => {
     const { post } = await runIngress()
     expect(
       (await post(pipelineBody, { ...withToken, 'content-type': type, 'content-encoding': 'identity' })).status,
     ).toBe(202)
   })
 
-  test('a body of exactly the limit is accepted, chunked or not; the budget is free again afterwards', async () => {
+  test('may have exactly the maximum size, chunked or not, and frees its budget afterwards', async () => {
     const { post, port } = await runIngress({ secrets: open, maxBody: 100_000, maxInFlight: 100_000 })
     const body = `{${' '.repeat(99_998)}}`
     expect((await post(body)).status).toBe(202)
@@ -80,7 +80,7 @@ describe('what is let in', () => {
     expect((await post(body)).status).toBe(202)
   })
 
-  test('keys such as __proto__, deep nesting and odd bytes do not concern the ingress', async () => {
+  test('may contain __proto__ keys, deep nesting and odd bytes', async () => {
     const { post, store } = await runIngress()
     const bodies = [
       '{"__proto__":{"polluted":1},"constructor":{}}',
@@ -95,7 +95,7 @@ describe('what is let in', () => {
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
 
-  test('the base path is part of the address', async () => {
+  test('is sent to a URL that includes the base path', async () => {
     const { post, url, port } = await runIngress({ basePath: '/ci/' })
     expect(url).toMatch(/\/ci$/)
     expect((await post(pipelineBody, withToken)).status).toBe(202)
@@ -105,8 +105,8 @@ describe('what is let in', () => {
   })
 })
 
-describe('what comes twice, or reports nothing', () => {
-  test('the same idempotency key is a duplicate, and the intake sleeps on', async () => {
+describe('a duplicate or irrelevant delivery', () => {
+  test('with a known idempotency key is a duplicate, and does not wake the intake', async () => {
     const { post, store, ingress, woken } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'again' }
     expect((await post(pipelineBody, headers)).status).toBe(202)
@@ -119,7 +119,7 @@ describe('what comes twice, or reports nothing', () => {
     expect(ingress.counts).toMatchObject({ accepted: 1, duplicate: 1 })
   })
 
-  test('two of one key that arrive at once are one delivery', async () => {
+  test('is accepted once if two with one key arrive at the same time', async () => {
     const { post, store } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'twin' }
     const answers = await Promise.all([post(pipelineBody, headers), post(pipelineBody, headers)])
@@ -127,7 +127,7 @@ describe('what comes twice, or reports nothing', () => {
     expect((await store.inbox.state()).waiting).toBe(1)
   })
 
-  test('without an Idempotency-Key the webhook-id distinguishes deliveries; without either nothing does', async () => {
+  test('is recognised by its Idempotency-Key or else its webhook-id, and by nothing else', async () => {
     const { post } = await runIngress()
     const statuses = async (headers: Record<string, string>): Promise<number[]> => [
       (await post(pipelineBody, { ...withToken, ...headers })).status,
@@ -138,7 +138,7 @@ describe('what comes twice, or reports nothing', () => {
     expect(await statuses({})).toEqual([202, 202])
   })
 
-  test('a long or odd key is kept as a hash, and still a key', async () => {
+  test('is recognised by the hash of a long or odd key', async () => {
     const { post, store } = await runIngress()
     for (const key of ['k'.repeat(8_000), 'two words', 'é']) {
       expect((await post(pipelineBody, { ...withToken, 'idempotency-key': key })).status).toBe(202)
@@ -148,7 +148,7 @@ describe('what comes twice, or reports nothing', () => {
     for (const { key } of items) expect(key).toMatch(/^sha256:[0-9a-f]{64}$/)
   })
 
-  test('known and unknown events of other kinds are answered with 200, counted by kind, and never kept', async () => {
+  test('of another kind is answered with 200, counted by kind, and never kept', async () => {
     const { post, store, ingress } = await runIngress()
     for (const event of [
       'Push Hook',
@@ -170,7 +170,7 @@ describe('what comes twice, or reports nothing', () => {
     expect((await store.inbox.state()).waiting).toBe(0)
   })
 
-  test('a huge push event is thrown away without breaking the connection of its sender', async () => {
+  test('that is a huge push event is discarded without closing the connection', async () => {
     const { port } = await runIngress({ maxBody: 1_000_000 })
     const connection = await openRaw(port)
     const event = `X-Service-Event: Push Hook\r\nX-Service-Token: ${token}\r\n`
@@ -181,7 +181,7 @@ describe('what comes twice, or reports nothing', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a refused delivery', () => {
   test.each([
     ['', 'empty'],
     ['   \n', 'blank'],
@@ -190,7 +190,7 @@ describe('what is refused', () => {
     ['{"cut":', 'cut off'],
     ['"{}"', 'a string'],
     ['}{', 'inside out'],
-  ])('%j is not JSON-shaped (%s): 400', async body => {
+  ])('%j is not a JSON document (%s): 400', async body => {
     const { post, store, ingress } = await runIngress()
     expect(await post(body, withToken)).toMatchObject({ status: 400, message: 'The body is not a JSON object.' })
     expect((await store.inbox.state()).waiting).toBe(0)
@@ -211,25 +211,22 @@ describe('what is refused', () => {
     expect(ingress.counts.refused.type).toBe(1)
   })
 
-  test('a compressed body: 415, whatever it would have become', async () => {
+  test('with a compressed body: 415', async () => {
     const { post, ingress } = await runIngress()
     const answer = await post(gzipSync(pipelineBody), { ...withToken, 'content-encoding': 'gzip' })
     expect(answer).toMatchObject({ status: 415, message: 'The body must not be compressed.' })
     expect(ingress.counts.refused.encoding).toBe(1)
   })
 
-  test.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])(
-    '%s: 405 with the methods that are possible',
-    async method => {
-      const { port } = await runIngress()
-      const answer = await exchange(port, `${method} /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-      expect(answer).toMatch(/^HTTP\/1\.1 405 /)
-      expect(answer).toMatch(/^allow: POST\r$/m)
-      expect(answer).toContain(`{"message":"${method} is not allowed here."}`)
-    },
-  )
+  test.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('%s: 405 with the allowed methods', async method => {
+    const { port } = await runIngress()
+    const answer = await exchange(port, `${method} /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /)
+    expect(answer).toMatch(/^allow: POST\r$/m)
+    expect(answer).toContain(`{"message":"${method} is not allowed here."}`)
+  })
 
-  test('30 MB: 413, before they are read', async () => {
+  test('of 30 MB: 413 before the body is read', async () => {
     const { port, post, store, ingress } = await runIngress()
     expect(await announce(port, 30_000_000, withToken)).toMatch(
       /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/,
@@ -239,7 +236,7 @@ describe('what is refused', () => {
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 
-  test('30 MB that are sent to the end: every ordinary client reads the 413', async () => {
+  test('of 30 MB that is sent to the end: ordinary clients read the 413', async () => {
     const { port, url, post } = await runIngress()
     const refusal = /^HTTP\/1\.1 413 [^]*{"message":"The body is too large\."}$/
     // One that reads nothing before it has sent all, with the token and without.
@@ -260,7 +257,7 @@ describe('what is refused', () => {
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 
-  test('a chunked body beyond the limit: 413 as soon as it is beyond', async () => {
+  test('with a chunked body: 413 as soon as it exceeds the limit', async () => {
     const { port, ingress } = await runIngress({ secrets: open, maxBody: 100_000 })
     const connection = await openRaw(port)
     connection.socket.write(`${chunkedHead}186a0\r\n{${' '.repeat(99_999)}\r\n1\r\n}\r\n`)
@@ -272,7 +269,7 @@ describe('what is refused', () => {
     await connection.closed()
   })
 
-  test('without the token a large body is not read: the answer comes at once, and the connection ends', async () => {
+  test('without the token: a large body is not read, the answer is sent at once, and the connection is closed', async () => {
     const { port } = await runIngress()
     const connection = await openRaw(port)
     connection.socket.write(
@@ -283,7 +280,7 @@ describe('what is refused', () => {
     await connection.closed()
   })
 
-  test('a sender that asks first may go on only when its headers are right', async () => {
+  test('with Expect: 100-continue: the sender may continue only if its headers are valid', async () => {
     const { port } = await runIngress()
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\nExpect: 100-continue\r\n`
     const refused = await openRaw(port)
@@ -297,7 +294,7 @@ describe('what is refused', () => {
     expect(await admitted.closed()).toMatch(/HTTP\/1\.1 202 /)
   })
 
-  test('a sender that goes away in the middle of its body leaves nothing behind, in the inbox or in the budget', async () => {
+  test('whose sender disconnects within the body leaves nothing in the inbox and the budget', async () => {
     const { port, ingress, store, post } = await runIngress({ maxBody: 1_000, maxInFlight: 1_000 })
     const connection = await openRaw(port)
     connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{`)
@@ -310,8 +307,8 @@ describe('what is refused', () => {
   })
 })
 
-describe('when there is no room', () => {
-  test('a body beyond the budget: 503 with Retry-After; one that ends makes room again', async () => {
+describe('a delivery without room', () => {
+  test('is refused with 503 and Retry-After beyond the budget, until another body ends', async () => {
     const { port, post, ingress } = await runIngress({ maxBody: 60_000, maxInFlight: 100_000 })
     const slow = await openRaw(port)
     slow.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n{`)
@@ -324,7 +321,7 @@ describe('when there is no room', () => {
     expect(ingress.counts.refused.budget).toBe(1)
   })
 
-  test('a chunked body claims as it grows, and is refused when the rest is taken', async () => {
+  test('claims budget while its chunked body grows, and is refused when none is left', async () => {
     const { port, post } = await runIngress({ maxBody: 100_000, maxInFlight: 100_000 })
     const first = await openRaw(port)
     first.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 50000\r\n\r\n{${' '.repeat(30_000)}`)
@@ -338,7 +335,7 @@ describe('when there is no room', () => {
     second.socket.destroy()
   })
 
-  test('a full store: 503 with Retry-After, and the resend is no duplicate', async () => {
+  test('is refused with 503 and Retry-After by a full store, and its resend is no duplicate', async () => {
     let full = true
     const real = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
     const small = openSqlite(':memory:', { now: Date.now, maxSize: 0 })
@@ -352,7 +349,7 @@ describe('when there is no room', () => {
     await small.close()
   })
 
-  test('a broken store: 503 with Retry-After and without its words, which are in the log', async () => {
+  test('is refused with 503 and Retry-After by a failing store, whose error is only in the log', async () => {
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
     const inbox = { put: () => Promise.reject(new StoreError('The disk /secret/path is gone.', 'Find it.')) }
@@ -366,8 +363,8 @@ describe('when there is no room', () => {
   })
 })
 
-describe('what is said of it', () => {
-  test('neither an answer nor a log line repeats a secret or the body; one line a minute per reason', async () => {
+describe('answers and log lines', () => {
+  test('never contain a secret or the body, and are limited to one line a minute per reason', async () => {
     const lines: string[] = []
     const log = pino({ level: 'trace' }, { write: line => lines.push(line) })
     let now = Date.now()
@@ -391,7 +388,7 @@ describe('what is said of it', () => {
     for (const text of [...texts, ...lines]) expect(text).not.toMatch(/payload-word|guessed-word|horse/)
   })
 
-  test('secrets are asked for with every request, so that a changed one counts at once', async () => {
+  test('use changed secrets at once', async () => {
     let secrets = byToken
     const { post } = await runIngress({ secrets: () => secrets })
     expect((await post(pipelineBody, withToken)).status).toBe(202)

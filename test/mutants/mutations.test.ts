@@ -12,11 +12,11 @@ function changesOf(text: string): string[] {
   return mutantsOf('file.ts', text).map(({ change }) => change)
 }
 
-it('a comparison is tried with its boundary moved, and turned round', () => {
+it('mutates a comparison by moving its boundary and by reversing it', () => {
   expect(changesOf('const isLate = age > limit')).toEqual(['> → >=', '> → <='])
 })
 
-it('conditions are tried negated, fallbacks left out, and calls removed', () => {
+it('mutates by negating conditions, dropping fallbacks, and removing calls', () => {
   expect(changesOf('if (isLate) close(name ?? "none")')).toEqual([
     'isLate → !(isLate)',
     'close(name ?? "none") → ;',
@@ -24,7 +24,7 @@ it('conditions are tried negated, fallbacks left out, and calls removed', () => 
   ])
 })
 
-it('statements of SQL are tried with other conditions', () => {
+it('mutates the conditions of SQL statements', () => {
   expect(changesOf('sql`DELETE FROM runs WHERE due < ? AND ended IS NULL`')).toEqual([
     '< → <=',
     'AND → OR',
@@ -32,7 +32,7 @@ it('statements of SQL are tried with other conditions', () => {
   ])
 })
 
-it('what decides nothing is left alone: comments, imports, types, logs, and what errors say', () => {
+it('does not mutate comments, imports, types, logs and error messages', () => {
   const text = `
     // Greater > than 3.
     import { level } from './level-3.ts'
@@ -47,14 +47,14 @@ it('a mutant is one change of the text', () => {
   expect(mutated('a === b && c', first!)).toBe('a !== b && c')
 })
 
-it('a mistake that the types do not allow is not tried', () => {
+it('skips mutants that do not compile', () => {
   const compiler = new Compiler(root)
   const file = 'src/model/instant.ts'
   expect(compiler.accepts(file, 'export const one: number = 1')).toBe(true)
   expect(compiler.accepts(file, `export const one: number = 'one'`)).toBe(false)
 })
 
-it('a run that is killed leaves no process and no file behind', async () => {
+it('leaves no process and no file behind after it is killed', async () => {
   const script = path.join(root, 'scripts', 'mutants', 'run.ts')
   const run = spawn(process.execPath, [script, '--quick', '--file', 'model/instant.ts'], {
     stdio: ['ignore', 'pipe', 'inherit'],

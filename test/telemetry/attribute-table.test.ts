@@ -26,8 +26,8 @@ const value = fc.constantFrom<RowValues[number]>(
   ...[[], ['a', 'b'], ['a,b'], ['b', 'a'], ['1'], [1], ['x'.repeat(2_000)]],
 )
 
-describe('what a table remembers', () => {
-  it('is written for the same values alone, in the same field alone', () => {
+describe('the cache of encoded attributes', () => {
+  it('is used only for equal values of the same field', () => {
     const one = fc.tuple(fc.tuple(...marks.map(() => value)), fc.constantFrom(0x4a, 0x32))
     fc.assert(
       fc.property(fc.array(one, { maxLength: 40 }), all => {
@@ -40,7 +40,7 @@ describe('what a table remembers', () => {
     )
   })
 
-  it('is not all that it ever saw: the right ones are written also beyond what it keeps', () => {
+  it('is bounded, and attributes beyond it are written correctly', () => {
     const { remembering, forgetful } = tables()
     for (const n of [...Array(2_000).keys(), ...Array(2_000).keys()]) {
       const values = ['a', n, n % 7, n, `runner ${n % 700}`, ['tag', `${n % 3}`], n % 11, 'z']

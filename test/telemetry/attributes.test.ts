@@ -69,8 +69,8 @@ function expectTable(rows: readonly AnyRow[], attributes: Attributes, chunk: Chu
   }
 }
 
-describe('whatever is observed', () => {
-  it('every attribute is in its table and of its type', () => {
+describe('for any observations', () => {
+  it('every attribute is in its table with its type', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         expectTable(resourceAttributes, plainAttributes(resourceAttributesOf(chunk, settings)), chunk)
@@ -80,7 +80,7 @@ describe('whatever is observed', () => {
     )
   })
 
-  it('what the contract promises always is there, where the project can be found', () => {
+  it('attributes that the contract always promises are present if the project is known', () => {
     const placed = anyChunk.map(chunk => ({ ...chunk, project: { ...chunk.project, webUrl: 'https://x.example/a' } }))
     const promised = (rows: readonly AnyRow[], namespace: string) =>
       rows
@@ -104,7 +104,7 @@ describe('whatever is observed', () => {
     )
   })
 
-  it('no name is written twice in one table', () => {
+  it('no attribute name occurs twice in one table', () => {
     for (const rows of [resourceAttributes, pipelineAttributes, jobAttributes]) {
       const keys = (rows as readonly AnyRow[]).flatMap(row => row.keys)
       expect(new Set(keys).size).toBe(keys.length)
@@ -113,7 +113,7 @@ describe('whatever is observed', () => {
 })
 
 describe('numbers', () => {
-  it('of seconds become whole milliseconds', () => {
+  it('in seconds become whole milliseconds', () => {
     const facts = { ...success.pipeline.facts, duration: 54.350139, queuedDuration: 0.1362 }
     const attributes = pipelineAttributesOf({ ...success, pipeline: { ...success.pipeline, facts } }, settings)
     expect(attributes).toMatchObject({
@@ -123,7 +123,7 @@ describe('numbers', () => {
     })
   })
 
-  it('of nanoseconds have the digits of the truth where they are shown as numbers', () => {
+  it('in nanoseconds keep all digits', () => {
     const job = { ...success.jobs[0]!, createdAt: 1_772_442_001_987 }
     expect(String(jobAttributesOf(success, job, settings)['job.created_at'])).toBe('1772442001987000000')
   })
@@ -144,7 +144,7 @@ describe('the vendor names', () => {
 })
 
 describe('the resource', () => {
-  it('takes the service name from the configuration, else from the own attributes, else from the project', () => {
+  it('has the service name of the configuration, else of the own attributes, else of the project', () => {
     const own = { 'service.name': 'theirs' }
     expect(resourceWith({ serviceName: 'ours', resourceAttributes: own })['service.name']).toBe('ours')
     expect(resourceWith({ serviceName: ' ', resourceAttributes: own })['service.name']).toBe('theirs')
@@ -153,7 +153,7 @@ describe('the resource', () => {
     expect(resourceWith({}, withProject({}))['service.name']).toBe('unknown_service')
   })
 
-  it('carries one environment under both names, whichever is configured', () => {
+  it('has the environment under both names, whichever is configured', () => {
     for (const name of ['deployment.environment', 'deployment.environment.name']) {
       expect(resourceWith({ resourceAttributes: { [name]: 'staging' } })).toMatchObject({
         'deployment.environment': 'staging',
@@ -162,7 +162,7 @@ describe('the resource', () => {
     }
   })
 
-  it('takes own attributes, and keeps those of the contract', () => {
+  it('has the own attributes beside those of the contract', () => {
     const resource = resourceWith({
       resourceAttributes: {
         'service.namespace': 'shop',
@@ -194,13 +194,13 @@ describe('the resource', () => {
     expect(resourceWith({}, withProject({ path }))['vcs.owner.name']).toBe(owner)
   })
 
-  it('builds the URL of a project whose path alone is known', () => {
+  it('has the URL of a project of which only the path is known', () => {
     const url = resourceWith({}, withProject({ path: 'shop/till' }))['vcs.repository.url.full']
     expect(url).toBe('https://git.example.com/shop/till')
   })
 })
 
-describe('what the operator leaves out', () => {
+describe('an attribute that the operator excludes', () => {
   const all = (options: TelemetryOptions) =>
     readableSpans(success, telemetrySettings({ profiles, ...options })).map(({ attributes, resource }) => ({
       ...resource.attributes,
@@ -228,12 +228,12 @@ describe('what the operator leaves out', () => {
     })
   })
 
-  it('is dropped where a name is both to be dropped and to be hashed', () => {
+  it('is dropped if a name is to be both dropped and hashed', () => {
     const [pipeline] = all({ drop: ['pipeline.user.*'], hash: ['pipeline.user.username'] })
     expect(pipeline).not.toHaveProperty('pipeline.user.username')
   })
 
-  it('covers the attributes of links', () => {
+  it('is dropped from links, too', () => {
     const attempt = stories.retry![1]!
     const [pipeline] = readableSpans(attempt, telemetrySettings({ profiles, drop: ['platform.cicd.link.*'] }))
     expect(pipeline!.links.map(({ attributes }) => attributes)).toEqual([{}])
@@ -249,7 +249,7 @@ describe('long values', () => {
     expect(pipelineAttributesOf(chunk, short)['pipeline.commit.message']).toHaveLength(10)
   })
 
-  it('are cut between code points, within the limit, and are valid Unicode', () => {
+  it('are cut between code points within the limit, as valid Unicode', () => {
     fc.assert(
       fc.property(binaryText(), fc.nat({ max: 20 }), (text, limit) => {
         const short = cut(text, limit)

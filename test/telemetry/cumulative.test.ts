@@ -20,7 +20,7 @@ function active(...runs: [name: string, status: string, count: number][]): Activ
   return { ...owner, since: 1, runs: all }
 }
 
-it('a project is known by its owner and its id, whatever else the operator calls it', () => {
+it('identifies a project by its owner and id, whatever name the operator configures', () => {
   expect(resource()).toMatchObject({
     'service.name': 'Checkout',
     'service.namespace': 'shop/backend',
@@ -32,7 +32,7 @@ it('a project is known by its owner and its id, whatever else the operator calls
   })
 })
 
-it('statuses of one state are one point', () => {
+it('joins the statuses of one state into one point', () => {
   const settings = telemetrySettings({ profiles })
   const points = activePoints(active(['a', 'pending', 2], ['a', 'created', 1], ['a', 'running', 4]), 9, settings)
   expect(points.map(({ attributes, value }) => [attributes['cicd.pipeline.run.state'], value])).toEqual([
@@ -41,7 +41,7 @@ it('statuses of one state are one point', () => {
   ])
 })
 
-it('runs under way have no more series than allowed, and none is forgotten', () => {
+it('limits the series of active runs without forgetting a run', () => {
   const settings = telemetrySettings({ profiles, maxSeries: 2 })
   const points = activePoints(active(['a', 'running', 1], ['b', 'running', 2], ['c', 'running', 3]), 9, settings)
   expect(points.map(({ attributes, value }) => [attributes, value])).toEqual([

@@ -76,7 +76,7 @@ describe('a request', () => {
     )
   })
 
-  it('carries times to the nanosecond', () => {
+  it('has times with nanosecond precision', () => {
     const starts = spans(decoded(encodeTraces([success], settings))).map(({ startTimeUnixNano }) => startTimeUnixNano)
     expect(starts).toContain('1772442062250000000')
   })
@@ -87,7 +87,7 @@ describe('a request', () => {
     expect(names(json)).toEqual(names(decoded(encodeTraces([success], settings))))
   })
 
-  it('says when a job was created to the nanosecond, for every millisecond and microsecond', () => {
+  it('has the creation time of a job in nanoseconds for every millisecond and microsecond', () => {
     const millis = fc.integer({ min: 1, max: 9_223_372_036_853 })
     const micros = fc.tuple(fc.integer({ min: 1, max: 4_102_444_800_000 }), fc.integer({ min: 0, max: 999 }))
     const instant = fc.oneof(
@@ -115,7 +115,7 @@ describe('a request', () => {
     )
   })
 
-  it('keeps coverage a double, exact and under every profile, whole or not', () => {
+  it('has coverage as an exact double under every profile, whole or not', () => {
     const coverage = fc.oneof(fc.integer({ min: -1000, max: 1000 }), fc.double({ min: 0, max: 100, noNaN: true }))
     fc.assert(
       fc.property(coverage, fc.constantFrom('generic', 'gitlab'), (value, profile) => {

@@ -33,7 +33,7 @@ function sent(event: Partial<PlatformEvent>, options: TelemetryOptions = {}, pro
 }
 
 describe('an event', () => {
-  it('is a log record with a name, of no span, and nothing in the other signals', () => {
+  it('is a named log record without a span, and absent from the other signals', () => {
     expect(sent({})).toMatchObject({
       eventName: 'platform.deployment',
       time: at,
@@ -52,7 +52,7 @@ describe('an event', () => {
     expect(encodeMetrics([chunk], settings)).toHaveLength(0)
   })
 
-  it('has the time of its receipt where the platform says none', () => {
+  it('has the time of its receipt if the platform reports none', () => {
     expect(sent({ at: undefined }).time).toBe(receivedAt)
   })
 
@@ -62,7 +62,7 @@ describe('an event', () => {
     expect(attributes).toHaveProperty(['gitlab.deployment.status'], 'failed')
   })
 
-  it('has its name as an attribute too, where that is wanted', () => {
+  it('has its name as an attribute, too, if configured', () => {
     expect(sent({}).attributes).not.toHaveProperty(['event.name'])
     expect(sent({}, { eventNameAttribute: true }, 'gitlab').attributes).toHaveProperty(
       ['event.name'],
@@ -70,7 +70,7 @@ describe('an event', () => {
     )
   })
 
-  it('has the resource of its project, as its pipelines have it', () => {
+  it("has the same resource as its project's pipelines", () => {
     expect(sent({}).resource.attributes).toMatchObject({
       'service.name': 'Shop',
       'vcs.repository.name': 'Shop',
@@ -80,7 +80,7 @@ describe('an event', () => {
     })
   })
 
-  it('of no project is of its group, else of the instance; a name that is configured wins', () => {
+  it('without a project has the name of its group, else of the instance, unless one is configured', () => {
     const of = (event: Partial<PlatformEvent>, options?: TelemetryOptions): unknown =>
       sent({ project: undefined, ...event }, options).resource.attributes['service.name']
     expect(of({ group: 'team' })).toBe('team')
@@ -89,7 +89,7 @@ describe('an event', () => {
     expect(sent({ project: undefined }).resource.attributes).not.toHaveProperty(['platform.vcs.repository.id'])
   })
 
-  it('is subject to what the operator drops and hashes', () => {
+  it('respects the attributes that the operator drops and hashes', () => {
     const { attributes } = sent({}, { drop: ['deployment.*'], hash: ['user.name'] })
     expect(attributes).not.toHaveProperty(['deployment.id'])
     expect(attributes['user.name']).toMatch(/^[0-9a-f]{32}$/)

@@ -51,7 +51,7 @@ function pipelineOf(body: unknown): ShownSpan['attributes'] {
 describe('a merge request pipeline', () => {
   const body = payload('pipeline-merge-request')
 
-  it('names what it is to be merged into, and from where', () => {
+  it('has its target and its source', () => {
     expect(pipelineOf(body)).toMatchObject({
       'vcs.ref.base.name': 'main',
       'vcs.ref.base.type': 'branch',
@@ -63,7 +63,7 @@ describe('a merge request pipeline', () => {
     })
   })
 
-  it('says that it comes from a fork, and that it is a draft', () => {
+  it('is marked as coming from a fork and as a draft', () => {
     const request = { ...body.merge_request, title: 'Draft: Charge the card once', source_project_id: 777 }
     expect(pipelineOf({ ...body, merge_request: request })).toMatchObject({
       'vcs.change.state': 'wip',
@@ -84,7 +84,7 @@ describe('a merge request pipeline', () => {
     expect(pipelineOf({ ...body, merge_request: request })['vcs.change.state']).toBe(state)
   })
 
-  it('knows nothing of a fork where it does not know both projects', () => {
+  it('has no fork attribute if one of the two projects is unknown', () => {
     const { source_project_id: _, ...request } = body.merge_request!
     expect(pipelineOf({ ...body, merge_request: request })).not.toHaveProperty('platform.vcs.change.fork')
   })
@@ -99,19 +99,19 @@ describe('feedback time', () => {
       object_attributes: { ...body.object_attributes, ...fields },
     })['platform.cicd.pipeline.run.feedback_time']
 
-  it('is from the commit to the finish, ms', () => {
+  it('is the time from the commit to the finish in ms', () => {
     // 10:13:01 UTC less 11:11:02+01:00.
     expect(reported('2025-03-11T11:11:02+01:00')).toBe(119_000)
     expect(reported('2025-03-11T10:13:01Z')).toBe(0)
   })
 
-  it('is absent where the commit is from the future, and where no author waits', () => {
+  it('is absent if the commit is from the future or if no author waits', () => {
     expect(reported('2025-03-11T10:13:02Z')).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { source: 'schedule' })).toBeUndefined()
     expect(reported('2025-03-11T10:11:02Z', { status: 'running', finished_at: null })).toBeUndefined()
   })
 
-  it('has the time of the commit beside it, Unix ns', () => {
+  it('is exported with the time of the commit in Unix ns', () => {
     const at = Date.parse('2025-03-11T10:11:02Z')
     const commit = { ...body.commit, timestamp: '2025-03-11T11:11:02+01:00' }
     expect(pipelineOf({ ...body, commit })['platform.cicd.pipeline.run.committed_at']).toBe(at * 1e6)
@@ -119,7 +119,7 @@ describe('feedback time', () => {
 })
 
 describe('a pipeline whose configuration was refused', () => {
-  it('says why, as an attribute and as the message of its status', () => {
+  it('has the reason as an attribute and as the message of its status', () => {
     const body = payload('pipeline-no-jobs')
     const why = 'jobs:unit config contains unknown keys: scrpt'
     const run = runOf({ ...body, object_attributes: { ...body.object_attributes, status: 'failed', yaml_errors: why } })
@@ -160,7 +160,7 @@ describe('a failure', () => {
     expect(meaningOf(reason).component).toBe(component)
   })
 
-  it('that is a draft no more is as its state says', () => {
+  it('has the state of a merge request that is no longer a draft', () => {
     expect(changeStateOf('opened', true)).toBe('wip')
     expect(changeStateOf('opened', false)).toBe('open')
     expect(changeStateOf('closed', true)).toBe('closed')
@@ -195,7 +195,7 @@ describe('the jobs of an attempt', () => {
   ]
   const bridges = [{ id: 8, name: 'rollout', stage: 'deploy', status: 'success', ...times(33, 39) }]
 
-  it.each([100, 2])('have their place in it, in chunks of %i', chunkSize => {
+  it.each([100, 2])('are marked as critical or with their slack, in chunks of %i', chunkSize => {
     const spans = spansOf(runOf({ ...body, builds, bridges }), chunkSize)
     const placed = spans
       .slice(1)
@@ -221,7 +221,7 @@ describe('the jobs of an attempt', () => {
     expect(spans[0]!.attributes['platform.cicd.pipeline.run.compute_time']).toBe(49_000)
   })
 
-  it('are deployments where they start an environment', () => {
+  it('are deployments if they start an environment', () => {
     const spans = spansOf(runOf({ ...body, builds }))
     const of = (name: string): object => spans.find(span => span.name === name)!.attributes
     expect(of('job: live')).toMatchObject({
@@ -236,7 +236,7 @@ describe('the jobs of an attempt', () => {
     expect(of('job: unit')).not.toHaveProperty('platform.cicd.failure.domain')
   })
 
-  it('have the sizes that enrichment brings', () => {
+  it('have the artifact sizes that enrichment adds', () => {
     const run = runOf({ ...body, builds: builds.slice(0, 1) })
     const answer = restJob.parse({
       ...{ id: 1, name: 'compile', stage: 'build', status: 'success', tag_list: ['large'] },
@@ -312,7 +312,7 @@ describe('the metrics of jobs', () => {
     ])
   })
 
-  it('distinguish queues by the type and the tags of the runner', () => {
+  it('separate queues by the type and the tags of the runner', () => {
     const reported = pointsOf(measured(runOf({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
     expect(reported).toMatchObject([
       {
@@ -333,7 +333,7 @@ describe('the metrics of jobs', () => {
     expect(point!.attributes['platform.cicd.worker.tag_set']).toBe('*')
   })
 
-  it('call the time of a canceled job superseded where a newer pipeline of the ref existed', () => {
+  it('count the time of a canceled job as superseded if a newer pipeline of the ref existed', () => {
     const reported = pointsOf(
       measured(runOf({ ...body, builds: builds.slice(5) }), 100, true),
       'platform.cicd.compute.time',
@@ -341,7 +341,7 @@ describe('the metrics of jobs', () => {
     expect(reported).toMatchObject([{ value: 9, attributes: { 'platform.cicd.compute.purpose': 'superseded' } }])
   })
 
-  it('have the feedback time, and the name of the project where the pipeline has none', () => {
+  it("have the feedback time, and the project's name if the pipeline has none", () => {
     const commit = { ...body.commit, timestamp: '2025-03-11T10:11:02Z' }
     const named = measured(runOf({ ...body, commit }))
     expect(pointsOf(named, 'platform.cicd.pipeline.feedback_time')).toMatchObject([
@@ -353,7 +353,7 @@ describe('the metrics of jobs', () => {
     }
   })
 
-  it('say why a pipeline failed beside how long it took', () => {
+  it('have the error type beside the duration of a failed pipeline', () => {
     const failed = { ...body.object_attributes, status: 'failed' }
     const [took] = pointsOf(
       measured(runOf({ ...body, object_attributes: failed, builds: builds.slice(0, 1) })),

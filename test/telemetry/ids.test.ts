@@ -62,7 +62,7 @@ describe('parents', () => {
     expect(parentOfPipeline(chunk('instance'))).toBeUndefined()
   })
 
-  it('a child hangs under the first span of its bridge', () => {
+  it('the parent of a child pipeline is the first span of its bridge', () => {
     const child = chunk('platform', 123, { parent: { jobId: 2, kind: 'bridge' } })
     expect(parentOfPipeline(child)).toEqual({
       traceId: '0000000000000000000000000000007b',
@@ -72,13 +72,13 @@ describe('parents', () => {
     })
   })
 
-  it('a traceparent gives the trace and the parent, sampled or not', () => {
+  it('a traceparent sets the trace and the parent, sampled or not', () => {
     const honoured = chunk('instance', 123, { traceparent })
     expect(traceIdOf(honoured.trace, instance)).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
     expect(parentOfPipeline(honoured)).toMatchObject({ spanId: '00f067aa0ba902b7', isRemote: true, ...sampled })
   })
 
-  it('a bridge beats a traceparent as the parent, not as the trace', () => {
+  it('a bridge replaces a traceparent as the parent, but not its trace', () => {
     const child = chunk('platform', 123, { traceparent, parent: { jobId: 2, kind: 'bridge' } })
     expect(parentOfPipeline(child)).toMatchObject({
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
@@ -87,7 +87,7 @@ describe('parents', () => {
   })
 
   it.each(['', '00-4bf92f35', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, `00-${'a'.repeat(32)}-${'0'.repeat(16)}-01`])(
-    'a traceparent that is not valid is as none: %j',
+    'an invalid traceparent is ignored: %j',
     invalid => {
       const context = chunk('instance', 123, { traceparent: invalid })
       expect(traceIdOf(context.trace, instance)).toBe('5fbe2c4b2ade95c4e545a4025a7fadc5')
@@ -107,7 +107,7 @@ describe('links', () => {
     ])
   })
 
-  it('a later span of a job points at its first, the first at nothing', () => {
+  it('a later span of a job points at its first, which has no link', () => {
     expect(linksOfJob(chunk('platform'), { ...bridge, salt: '2' })).toEqual([
       {
         type: 'same_job',
@@ -117,7 +117,7 @@ describe('links', () => {
     expect(linksOfJob(chunk('platform'), bridge)).toEqual([])
   })
 
-  it('a pipeline that cannot hang under its parent points at it, in the trace of its root', () => {
+  it('a pipeline without a parent span links to its parent in the trace of the root', () => {
     const own = chunk('platform', 123, { linked: { pipelineId: 123, rootPipelineId: 100 } })
     expect(linksOfPipeline(own)).toEqual([
       {

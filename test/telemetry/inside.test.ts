@@ -15,7 +15,7 @@ const job: InsideJob = { ...{ id: 1, kind: 'job', name: 'unit' }, start: t0, end
 const impossible = [-1, 1e16, NaN]
 
 describe('the inside of a job', () => {
-  it('is exported without sections, own spans and lines that have an impossible time, whichever time it is', () => {
+  it('is exported without sections, own spans and lines that have an impossible time', () => {
     const section = (name: string, start: number, end: number): Section => ({
       ...{ ordinal: 1, name, kind: 'script', clock: 'line', start, end },
     })

@@ -27,7 +27,7 @@ describe('the log records of whole stories', () => {
 })
 
 describe('a log record', () => {
-  it('says in its severity how it went, and a failure that is allowed is a warning', () => {
+  it('has the severity of its result, where an allowed failure is a warning', () => {
     const said = (story: string) =>
       readableRecords(stories[story]![0]!, settings).map(({ body, severityText, severityNumber }) => [
         body,
@@ -48,7 +48,7 @@ describe('a log record', () => {
     ])
   })
 
-  it('keeps a whole double a double on the wire', () => {
+  it('encodes a whole double as a double', () => {
     const records = decodeLogs(encodeLogs(stories.success!, settings))
     const unit = records.find(({ body }) => body === 'Job success: unit (test)')!
     expect(unit.attributes['job.coverage']).toBe(88)
@@ -67,7 +67,7 @@ describe('a log record', () => {
     )
   })
 
-  it('may be an event, and one resource may have records of several scopes', () => {
+  it('may be an event beside records of other scopes of one resource', () => {
     const [chunk] = stories.success!
     const [first, ...others] = toRecords(chunk!, settings).map(record => ({ ...record, attributes: [] }))
     const event = { ...first!, eventName: 'pipespan.section' }
@@ -87,7 +87,7 @@ describe('a log record', () => {
     expect(JSON.stringify(logsRequest.json(request))).toContain('"eventName":"pipespan.section"')
   })
 
-  it('of a supplement is the late job alone', () => {
+  it('in a supplement exists only for the late job', () => {
     const late = stories.supplement!.find(({ kind }) => kind === 'supplement')!
     expect(readableRecords(late, settings).map(({ body }) => body)).toEqual([
       'Job failed: unit (test)',
@@ -97,7 +97,7 @@ describe('a log record', () => {
 })
 
 describe('whatever is observed', () => {
-  it('there is a record for every span, in the same order, with its ids, its attributes and a time', () => {
+  it('every span has a record in the same order, with its ids, attributes and a time', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {
         const spans = readableSpans(chunk, settings)
@@ -111,7 +111,7 @@ describe('whatever is observed', () => {
     )
   })
 
-  it('the bytes of two chunks are the bytes of each, one after the other', () => {
+  it('the bytes of two chunks are the bytes of each, concatenated', () => {
     fc.assert(
       fc.property(anyChunk, anyChunk, (a, b) => {
         const apart = Buffer.concat([encodeLogs([a], settings), encodeLogs([b], settings)])

@@ -68,13 +68,13 @@ describe('a failed pipeline', () => {
     [['', 'job_execution_timeout'], 'failure', undefined, '_OTHER'],
     [['', 'script_failure'], 'failure', 'script_failure', 'script_failure'],
     [[], 'failure', undefined, '_OTHER'],
-  ])('whose jobs failed for %j has result %s', (failures, result, reason, errorType) => {
+  ])('has result %s if its jobs failed for %j', (failures, result, reason, errorType) => {
     const outcome = outcomeOfPipeline('failed', failures)
     expect(outcome).toEqual(reason === undefined ? { result } : { result, reason })
     expect(errorTypeOf(outcome)).toBe(errorType)
   })
 
-  it('that was canceled in the end has neither reason nor error type', () => {
+  it('has neither reason nor error type if it was canceled in the end', () => {
     const outcome = outcomeOfPipeline('canceled', ['script_failure'])
     expect(outcome).toEqual({ result: 'cancellation' })
     expect(errorTypeOf(outcome)).toBeUndefined()

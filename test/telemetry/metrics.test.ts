@@ -43,14 +43,14 @@ describe('the delta metrics of whole stories', () => {
   }
 })
 
-describe('a pipeline in delta', () => {
+describe('a pipeline with delta temporality', () => {
   it('has its points at the time it ended', () => {
     for (const { points: all } of received(stories.success!)) {
       for (const { time, start } of all) expect([time, start]).toEqual([Date.UTC(2026, 2, 2, 9, 4, 10), time - 1])
     }
   })
 
-  it('counts the second attempt with its own status, its own span’s duration and its own jobs', () => {
+  it('counts the second attempt with its own status, duration and jobs', () => {
     const second = received(stories.retry!.filter(({ attempt }) => attempt === 2))
     expect(points(second, 'pipeline.status_total')).toMatchObject([
       { value: 1, attributes: { 'pipeline.status': 'success' } },
@@ -65,7 +65,7 @@ describe('a pipeline in delta', () => {
     ])
   })
 
-  it('adds with a supplement what is counted by job, and nothing of the pipeline', () => {
+  it('adds only the metrics of the job for a supplement', () => {
     const late = stories.supplement!.filter(({ kind }) => kind === 'supplement')
     expect(late).toHaveLength(1)
     // The bridge beside it ran nowhere.
@@ -101,12 +101,12 @@ describe('a pipeline in delta', () => {
     ])
   })
 
-  it('joins the points that dropping an attribute has made equal', () => {
+  it('joins points that are equal after an attribute was dropped', () => {
     const reported = received(stories.success!, { drop: ['job.stage'] })
     expect(points(reported, 'job.duration_seconds')).toMatchObject([{ count: 5 }])
   })
 
-  it('has the configured buckets, each with its upper bound in it', () => {
+  it('has the configured buckets, which include their upper bounds', () => {
     const reported = received(stories.success!, { histogramBounds: [12, 93] })
     expect(points(reported, 'job.duration_seconds')).toMatchObject([
       { attributes: { 'job.stage': 'build' }, bounds: [12, 93], counts: [1, 1, 0] },
@@ -115,7 +115,7 @@ describe('a pipeline in delta', () => {
     ])
   })
 
-  it('goes to the overflow series when its metric has as many series as it may have', () => {
+  it('counts in the overflow series when its metric has the maximum of series', () => {
     const cap = createSeriesCap(2)
     const reported = (story: string) => decodeMetrics(encodeMetrics(stories[story]!.slice(0, 1), settings, cap))
     const attributesOf = (metrics: ReceivedMetric[]) => points(metrics, 'pipeline.status_total')[0]!.attributes
@@ -146,7 +146,7 @@ describe('refs in metrics', () => {
 })
 
 describe('whatever is observed', () => {
-  it('no series is there twice, no point has a run’s id, and every metric is in the table', () => {
+  it("no series occurs twice, no point has a run's id, and every metric is in the table", () => {
     const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
     fc.assert(
       fc.property(anyChunk, chunk => {
@@ -190,7 +190,7 @@ describe('exemplars', () => {
   const span = toSpans(stories.success![0]!, settings)[0]!
   const own = { traceId: span.traceId, spanId: span.spanId, nanos: BigInt(span.endTimeUnixNano) * 1_000_000n }
 
-  it('point from what adds up to the span of the pipeline, and are on no gauge', () => {
+  it('point from counters and histograms to the span of the pipeline, and are on no gauge', () => {
     for (const { name, points: all } of received(stories.success!)) {
       const isGauge = attemptMetrics.some(row => row.type === 'gauge' && row.name === name)
       for (const point of all) {
@@ -208,7 +208,7 @@ describe('exemplars', () => {
     ])
   })
 
-  it('are the latest pipeline of a total, in whatever order it is added up', () => {
+  it('point to the latest pipeline of a total, in any order of adding up', () => {
     const amounts = ['success', 'linked'].map(story => {
       const { increments } = measure(stories[story]![0]!, settings)!
       return increments.find(({ metric }) => metric === 'pipeline.status_total')!.amount
@@ -233,7 +233,7 @@ describe('exemplars', () => {
 })
 
 describe('the bytes of metrics', () => {
-  it('are those of the official serializer, delta and cumulative', () => {
+  it('equal those of the official serializer, delta and cumulative', () => {
     fc.assert(
       fc.property(anyChunk, fc.constantFrom('generic', 'gitlab'), (chunk, profile) => {
         const measured = measure(chunk, settings)
@@ -268,7 +268,7 @@ describe('the bytes of metrics', () => {
         return { histogram: { aggregationTemporality: 1, dataPoints: [{ ...point, ...buckets }] } }
       },
     ],
-  ])('carry the exemplars of %s', (_what, data) => {
+  ])('include the exemplars of %s', (_what, data) => {
     const time = { startTimeUnixNano: at(0), timeUnixNano: at(9) }
     const span = { timeUnixNano: at(5), traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
     const exemplars = [

@@ -6,7 +6,7 @@ import * as semconv from '../../src/telemetry/mapping/semconv.ts'
 describe('the copied names of the conventions', () => {
   const copied = Object.entries(semconv).filter(([name]) => name !== 'schemaUrl')
 
-  it.each(copied)('%s is what the package says', (name, value) => {
+  it.each(copied)('%s equals the name in the package', (name, value) => {
     expect((incubating as Record<string, unknown>)[name]).toBe(value)
   })
 })

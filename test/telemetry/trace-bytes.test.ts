@@ -63,7 +63,7 @@ describe('the trace encoder', () => {
     )
   })
 
-  it('writes the bytes of the official serializer for jobs that are alike in all but a few things', () => {
+  it('writes the bytes of the official serializer for jobs that differ in a few fields', () => {
     const strict = telemetrySettings({
       profiles,
       drop: ['job.user.*', '*.allow_failure'],
@@ -119,7 +119,7 @@ describe('the trace encoder', () => {
     expect(Buffer.from(bytes).equals(officialOf(chunks))).toBe(true)
   })
 
-  it('forgets a message that could not be written', () => {
+  it('discards a message that could not be written', () => {
     const broken = attributesFrom({ name: 'value' })
     broken[0]!.table.write = () => {
       throw new Error('broken')
@@ -128,7 +128,7 @@ describe('the trace encoder', () => {
     expect(Buffer.from(encodeTraces([success], settings)).equals(officialOf([success]))).toBe(true)
   })
 
-  it('writes whatever changes of a runner that is known, and what it was before', () => {
+  it('writes every change of a known runner, and its earlier state', () => {
     const known = { id: 7, description: 'one', tags: ['a', 'b'], type: 'shared', active: true, isShared: true }
     const others: Partial<typeof known>[] = [
       { id: 8 },
@@ -150,7 +150,7 @@ describe('the trace encoder', () => {
     }
   })
 
-  it('writes the stages of each pipeline, whatever those of the one before were', () => {
+  it('writes the stages of each pipeline independently of the previous one', () => {
     const lists = [
       ['a', 'b'],
       ['a', 'b'],
@@ -176,7 +176,7 @@ describe('the trace encoder', () => {
     }
   })
 
-  it('gives each caller bytes of its own', () => {
+  it('returns separate bytes to each caller', () => {
     const all = Object.values(stories)
     const first = all.map(chunks => encodeTraces(chunks, settings))
     for (const chunks of all) encodeTraces(chunks, settings)

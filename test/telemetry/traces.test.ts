@@ -50,20 +50,20 @@ describe('a trace', () => {
     expect(one![0]!.resource).not.toBe(two![0]!.resource)
   })
 
-  it('carries the pipeline as SERVER and the jobs as INTERNAL spans', () => {
+  it('has the pipeline as a SERVER span and the jobs as INTERNAL spans', () => {
     const [pipeline, ...jobs] = spansOf('success')
     expect(pipeline!.kind).toBe(SpanKind.SERVER)
     expect(new Set(jobs.map(({ kind }) => kind))).toEqual(new Set([SpanKind.INTERNAL]))
   })
 
-  it('names the pipeline as the conventions do where that is wanted', () => {
+  it('names the pipeline like the conventions if configured', () => {
     const conventions = telemetrySettings({ profiles, spanNames: 'conventions' })
     expect(readableSpans(story('success')[0]!, conventions)[0]!.name).toBe('RUN Build and deploy')
     expect(readableSpans(story('failure')[0]!, conventions)[0]!.name).toBe('RUN')
     expect(readableSpans(story('success')[0]!, conventions)[1]!.name).toBe('job: compile')
   })
 
-  it('says whether the ref is protected only where a source reported it', () => {
+  it('has the protection of the ref only if a source reported it', () => {
     const names = ['pipeline.protected_ref', 'platform.vcs.ref.head.protected']
     const [chunk] = story('success')
     const protectedIs = (protectedRef: boolean | undefined) => {
@@ -81,7 +81,7 @@ describe('a trace', () => {
     expect(unit.startTime).toEqual([at(1, 2) / 1000, 250_000_000])
   })
 
-  it('has no pipeline span in a supplement, whose jobs hang under the span that was sent before', () => {
+  it('has no pipeline span in a supplement, whose jobs have the earlier span as parent', () => {
     const [pipeline] = spansOf('supplement', 0)
     const late = spansOf('supplement', 1)
     expect(late.map(({ name }) => name)).toEqual(['job: unit', 'job: trigger'])

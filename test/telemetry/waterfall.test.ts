@@ -36,7 +36,7 @@ describe('a waterfall', () => {
     )
   })
 
-  it('keeps within its width where that is 60 or more', () => {
+  it('stays within its width if that is 60 or more', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(stories)), fc.integer({ min: 60, max: 200 }), (name, width) => {
         for (const line of waterfall(spansOf(name), { width }).split('\n')) {
@@ -46,14 +46,14 @@ describe('a waterfall', () => {
     )
   })
 
-  it('says the same in colour as without', () => {
+  it('has the same text with and without colour', () => {
     const coloured = waterfall(spansOf('family'), { color: true })
     expect(coloured).toContain('\u001b[')
     const plain = (text: string) => stripVTControlCharacters(text).replace(/ +$/gm, '')
     expect(plain(coloured)).toBe(plain(waterfall(spansOf('family'))))
   })
 
-  it('lets no escape sequence of a name through to the terminal', () => {
+  it('writes no escape sequence of a name to the terminal', () => {
     const spans = spansOf('success').map(span => ({ ...span, name: `${span.name}\u001b[31m\u0007\n` }))
     expect(waterfall(spans)).not.toMatch(/[\u001b\u0007]/)
   })
