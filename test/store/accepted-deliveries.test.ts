@@ -57,7 +57,7 @@ exercise('SQLite, by way of its writer', async (): Promise<Bench> => {
   }
 })
 
-it('an ingress is ready while it would take a delivery', async () => {
+it('an ingress is ready while it can accept a delivery', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-writer-'))
   const file = path.join(folder, 'pipespan.db')
   const positions = deliveryPositions()
@@ -98,7 +98,7 @@ describe('a store with accepted deliveries', () => {
   const lease = async (): Promise<{ token: string; items: readonly InboxItem[] }> => store.inbox.lease(100, 1e9, 1_000)
   const keysOf = (items: readonly InboxItem[]): (string | undefined)[] => items.map(({ key }) => key)
 
-  it('knows by its key what is sent again: while it waits, once it is processed, and among many thousand others', async () => {
+  it('recognises a repeated key while the delivery waits, after it is processed, and among many thousand others', async () => {
     const names = Array.from({ length: 9_000 }, (_, number) => `key ${number}`)
     for (let from = 0; from < names.length; from += 500) {
       await store.inbox.put(names.slice(from, from + 500).map(name => delivery(name)))
@@ -122,7 +122,7 @@ describe('a store with accepted deliveries', () => {
     expect(await store.inbox.put([delivery(names[0]), delivery(names.at(-1))])).toEqual(['accepted', 'accepted'])
   })
 
-  it('knows by its key what a killed process had accepted and not processed, once and as long as any other', async () => {
+  it('recognises the keys of deliveries that a killed process had accepted but not processed', async () => {
     await store.inbox.put(['a', 'b', 'c', 'd'].map(name => delivery(name)))
     const held = await lease()
     const [, b, c] = held.items
@@ -150,7 +150,7 @@ describe('a store with accepted deliveries', () => {
     expect(await store.inbox.put([again[0]!])).toEqual(['accepted'])
   })
 
-  it('gives the memory of bodies back when nobody reads any more, and no sooner', async () => {
+  it('releases the memory of bodies when the last reader is done', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     // Of three, the log is read at once.
     const bodyOf = (name: string): Buffer => Buffer.from(name.repeat(400_000))
@@ -172,7 +172,7 @@ describe('a store with accepted deliveries', () => {
     expectWhole((await store.inbox.lease(6, 1e9, 60_000)).items)
   })
 
-  it('hands out after a start what was not processed before it, and nothing else', async () => {
+  it('hands out exactly the unprocessed deliveries after a start', async () => {
     await store.inbox.put(['a', 'b', 'c', 'd', 'e'].map(name => delivery(name)))
     const held = await lease()
     const { token, items } = held
@@ -193,7 +193,7 @@ describe('a store with accepted deliveries', () => {
     expect(keysOf((await lease()).items)).toEqual([])
   })
 
-  it('changes nothing of what waits when the transaction that takes it in fails', async () => {
+  it('keeps waiting deliveries unchanged when their transaction fails', async () => {
     await store.inbox.put([delivery('a')])
     const { token, items } = await lease()
     const broken = {
@@ -208,7 +208,7 @@ describe('a store with accepted deliveries', () => {
     expect(keysOf((await lease()).items)).toEqual(['a'])
   })
 
-  it('never gives a number again, also when their file was lost', async () => {
+  it('never reuses a delivery number, even if its file was lost', async () => {
     await store.inbox.put([delivery('a'), delivery('b')])
     const { token, items } = await lease()
     await store.inbox.erase(token, [items[1]!.id])
@@ -226,7 +226,7 @@ describe('a store with accepted deliveries', () => {
     expect((await store.counters.all()).get('pruned.unreadable_deliveries')).toBeGreaterThan(0)
   })
 
-  it('holds nothing of a delivery any more once it is processed and the store is closed', async () => {
+  it('has no trace of a processed delivery once the store is closed', async () => {
     await store.inbox.put([delivery('a', '{"variables":"planted-value-4711"}')])
     const { token, items } = await lease()
     await store.inbox.erase(token, [items[0]!.id])
@@ -235,13 +235,13 @@ describe('a store with accepted deliveries', () => {
     store = openByWriter(file, () => now)
   })
 
-  it('counts accepted deliveries to its size', async () => {
+  it('includes accepted deliveries in its size', async () => {
     const before = await store.pruning.fullness()
     await store.inbox.put([delivery('a', 'x'.repeat(2 ** 20))])
     expect((await store.pruning.fullness()) - before).toBeGreaterThan(2 ** 20 / 2 ** 30)
   })
 
-  it('is backed up with what waits in it, into one file, while it goes on', async () => {
+  it('is backed up with its waiting deliveries into one file while it runs', async () => {
     await store.inbox.put(['a', 'b', 'c'].map(name => delivery(name)))
     const { token, items } = await lease()
     await store.inbox.erase(token, [items[1]!.id])
@@ -255,7 +255,7 @@ describe('a store with accepted deliveries', () => {
     expect(await store.inbox.state()).toMatchObject({ waiting: 3 })
   })
 
-  it('is in its tables alone after what waits was moved there', async () => {
+  it('needs no delivery file after its deliveries were moved into tables', async () => {
     await store.inbox.put(['a', 'b', 'c'].map(name => delivery(name)))
     await store.close()
     const alone = openSqlite(file, { now: () => now, maxSize: 2 ** 30 })

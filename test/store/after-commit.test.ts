@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { openOwnDatabase } from '../../src/store/sqlite/database.ts'
 
-it('calls what waits for the commit in its order once it is there, and nothing of what is rolled back', () => {
+it('runs callbacks in order after the commit, and none after a rollback', () => {
   const db = openOwnDatabase(':memory:', { now: () => 1 })
   const count = () => db.prepare('SELECT count(*) AS rows FROM counters').get()?.rows
   const add = (name: string, then: () => void): void => {

@@ -23,7 +23,7 @@ function cover(): () => void {
   }
 }
 
-it('what was accepted while the folder was covered is not given up when its reader is the first to look', async () => {
+it('keeps deliveries that were accepted while another mount covered the folder, even if the reader looks first', async () => {
   await all.put('a')
   expect(await all.workOff()).toEqual(['a'])
   const uncover = cover()
@@ -35,7 +35,7 @@ it('what was accepted while the folder was covered is not given up when its read
   expect(await all.lost()).toBeUndefined()
 })
 
-it.each(['', '-wal', '-shm'])('what waits is written again when somebody removes its file: …%s', async end => {
+it.each(['', '-wal', '-shm'])('rewrites waiting deliveries when somebody removes their file: …%s', async end => {
   await all.put('a')
   const [file] = all.files()
   rmSync(`${file!}${end}`)
@@ -46,7 +46,7 @@ it.each(['', '-wal', '-shm'])('what waits is written again when somebody removes
   expect(all.said).toMatchObject([{ msg: expect.stringMatching(/was removed; .* written again/) as string }])
 })
 
-it('nothing is accepted while it cannot be written again, and all of it once it can', async () => {
+it('accepts nothing while the file cannot be rewritten, and continues once it can', async () => {
   await all.put('a')
   renameSync(all.folder, `${all.folder}-away`)
   writeFileSync(all.folder, 'in the way')
@@ -59,14 +59,14 @@ it('nothing is accepted while it cannot be written again, and all of it once it 
   rmSync(`${all.folder}-away`, { recursive: true })
 })
 
-it('one that was handed out can be handed out again while its file is away', async () => {
+it('hands out a leased delivery again while its file is missing', async () => {
   await all.put('a')
   await all.store.inbox.lease(100, 1e9, 0)
   cover()
   expect(await all.workOff()).toEqual(['a'])
 })
 
-it('what was written again beside the older file outlives a stop', async () => {
+it('keeps deliveries that were rewritten beside the older file over a stop', async () => {
   await all.put('a')
   const uncover = cover()
   await all.put('b')
@@ -81,7 +81,7 @@ it('what was written again beside the older file outlives a stop', async () => {
   expect(await all.lost()).toBeUndefined()
 })
 
-it('what is accepted by a daemon that began without the folder is not taken for what comes back with it, which is processed too', async () => {
+it('processes deliveries of a daemon that started without the folder and those that return with the folder', async () => {
   await all.put('a')
   expect(await all.workOff()).toEqual(['a'])
   for (const name of ['b', 'c']) {
@@ -106,7 +106,7 @@ it('what is accepted by a daemon that began without the folder is not taken for 
   expect(await all.lost()).toBeUndefined()
 })
 
-it('what a killed process had begun to write elsewhere is processed from where it was', async () => {
+it('processes deliveries from the original file if a killed process had begun to rewrite them', async () => {
   await all.put('a')
   const killed = all.killed()
   const folder = `${killed}-deliveries`
@@ -120,7 +120,7 @@ it('what a killed process had begun to write elsewhere is processed from where i
   await next.remove()
 })
 
-it('a backup that would be without them is none', async () => {
+it('refuses a backup that would lack the waiting deliveries', async () => {
   await all.put('a')
   const target = `${all.file}-backup`
   renameSync(all.folder, `${all.folder}-away`)
@@ -133,7 +133,7 @@ it('a backup that would be without them is none', async () => {
   expect(beside()).toEqual([path.basename(target)])
 })
 
-it('a backup is not written beside deliveries of a store whose file is gone, and leaves them', async () => {
+it('refuses to write a backup beside the deliveries of a missing store, and leaves them', async () => {
   await all.put('a')
   const target = path.join(path.dirname(all.file), 'gone.db')
   const orphan = path.join(`${target}-deliveries`, '00000001-12345678.db')

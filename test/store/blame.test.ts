@@ -52,7 +52,7 @@ describe('on PostgreSQL', () => {
     ),
   ]
 
-  it('only what is said of the data is the data’s fault, in a transaction and outside of one', async () => {
+  it('only errors about the data are blamed on the data, within a transaction and outside', async () => {
     const db = await openDatabase(await server.newDatabase(), {})
     onTestFinished(async () => db.close())
     for (const [what, sql, family] of cases) {
@@ -66,7 +66,7 @@ describe('on PostgreSQL', () => {
     }
   })
 
-  it('a server that cannot be reached, or has no connection left, is an error of the store', async () => {
+  it('an unreachable server, or one without free connections, is an error of the store', async () => {
     const url = await server.newDatabase()
     const db = await openDatabase(url, {})
     onTestFinished(async () => db.close())
@@ -85,7 +85,7 @@ describe('on PostgreSQL', () => {
     expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  it('deliveries whose connection is cut while their neighbours succeed are all taken in, none set aside, none counted twice', async () => {
+  it('deliveries whose connection is cut are all processed, none quarantined, none counted twice', async () => {
     const url = await server.newDatabase()
     const store = await openPostgres(url, { maxSize: 2 ** 30 })
     onTestFinished(async () => store.close())
@@ -136,7 +136,7 @@ describe('on PostgreSQL', () => {
 })
 
 describe('on SQLite', () => {
-  it('only what is said of the data is the data’s fault', () => {
+  it('only errors about the data are blamed on the data', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-blame-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const file = path.join(folder, 'pipespan.db')

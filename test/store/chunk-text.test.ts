@@ -40,7 +40,7 @@ describe('a stored chunk', () => {
     )
   })
 
-  it('is read back if it was stored with the names of all fields', () => {
+  it('is read back if it was stored with field names', () => {
     fc.assert(
       fc.property(stored, chunk => {
         const text = JSON.stringify(chunk)
@@ -49,7 +49,7 @@ describe('a stored chunk', () => {
     )
   })
 
-  it('says in either form the same of its jobs to a tombstone as to all others', () => {
+  it('gives tombstones the same facts of its jobs in either form', () => {
     const outlines = ({ attempt, jobs }: ChunkOutline): unknown =>
       jobs.map(job => known(rememberedSnapshot(job, attempt)))
     fc.assert(
@@ -60,7 +60,7 @@ describe('a stored chunk', () => {
     )
   })
 
-  it('has what a search for a job looks for, in either form', () => {
+  it('can be searched for a job in either form', () => {
     fc.assert(
       fc.property(stored, chunk => {
         for (const { name } of chunk.jobs) {
@@ -72,7 +72,7 @@ describe('a stored chunk', () => {
     )
   })
 
-  it('has runners, people and tags that recur once, and jobs that were read share them', () => {
+  it('stores recurring runners, people and tags once, and jobs share them after reading', () => {
     const user = { id: 4, username: 'ada' }
     const runner = { id: 9, description: 'shared runner', tags: ['linux', 'docker'], type: 'instance_type' }
     const jobs = Array.from({ length: 20 }, (_, id): JobSnapshot => ({
@@ -99,7 +99,7 @@ describe('a stored chunk', () => {
     ['no lists', '{"rows":[[1,"job","success"]]}'],
     ['a text', '"jobs"'],
     ['null', 'null'],
-  ])('that is damaged, with %s in the place of its jobs, is an error', (_, jobs) => {
+  ])('is an error if it is damaged, with %s in the place of its jobs', (_, jobs) => {
     const text = `{"version":1,"key":{},"project":{"id":3},"attempt":1,"trace":{},"pipeline":{"facts":{}},"jobs":${jobs}}`
     expect(() => storedChunk(text)).toThrow('The stored data is damaged.')
   })

@@ -18,7 +18,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
   describe.each([
     ['a year', 365 * day],
     ['three hours', 3 * hour],
-  ])(`a clock that was %s ahead on ${name}`, (_, ahead) => {
+  ])(`after a clock was %s ahead on ${name}, the daemon`, (_, ahead) => {
     let here: Bench
     let store: Store
     const snapshotter = createSnapshotter({
@@ -60,7 +60,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     }
     const pendingCount = async (): Promise<number> => (await store.outbox.lease(exportQueue, 100, minute)).items.length
 
-    it('settles what ended then after the settle delay, also what waits for enrichment', async () => {
+    it('settles runs that ended then after the settle delay, also those that wait for enrichment', async () => {
       await observe(1, 'success')
       await observe(2, 'success', rules.deadline)
       await restart()
@@ -74,7 +74,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect(await pendingCount()).toBe(2)
     })
 
-    it('settles what began then and goes on now', async () => {
+    it('settles runs that began then and continue now', async () => {
       await observe(1, 'running')
       await restart()
       await observe(1, 'success')
@@ -83,14 +83,14 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect(await pendingCount()).toBe(1)
     })
 
-    it('gives up in its time what fell silent then', async () => {
+    it('gives up silent runs from then in time', async () => {
       await observe(1, 'running')
       await restart()
       await settle()
       expect(await store.runs.dueIn()).toBe(rules.staleAfter)
     })
 
-    it('sends what was pending and put off then', async () => {
+    it('sends exports that were delayed then', async () => {
       await observe(1, 'success')
       await observe(2, 'success')
       here.move(rules.settle)
@@ -105,7 +105,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect(await pendingCount()).toBe(2)
     })
 
-    it('asks the platform what was to be asked then', async () => {
+    it('sends the API requests that were due then', async () => {
       await observe(1, 'success', rules.deadline)
       await observe(2, 'success', rules.deadline)
       expect(await store.enrichment.take('fresh', 1, minute)).toHaveLength(1)
@@ -113,7 +113,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect(await store.enrichment.take('fresh', 10, minute)).toHaveLength(2)
     })
 
-    it('takes back what a dead process had then: leases, deliveries', async () => {
+    it('takes back the leases and deliveries of a process that died then', async () => {
       await store.inbox.put([delivery('a')])
       expect((await store.inbox.lease(10, 1e6, minute)).items).toHaveLength(1)
       await store.leases.take('maintenance', 'dead', minute)
@@ -122,7 +122,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect((await store.inbox.lease(10, 1e6, minute)).items).toHaveLength(1)
     })
 
-    it('forgets in its time what was remembered and kept then', async () => {
+    it('forgets in time what was stored then', async () => {
       await store.inbox.put([delivery('a')])
       await observe(1, 'success')
       here.move(rules.settle)
@@ -136,7 +136,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect([pruned, await store.pruning.keys(here.now() - 7 * day, 10)]).toEqual([1, 1])
     })
 
-    it('leaves alone what waits for its time by the right clock', async () => {
+    it('does not touch what is due by the correct clock', async () => {
       await restart()
       await observe(1, 'running', rules.deadline)
       await observe(2, 'success')
@@ -148,7 +148,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect(await store.bringBack()).toBe(0)
     })
 
-    it('is noticed when it goes back while the daemon runs', async () => {
+    it('notices when the clock goes back while it runs', async () => {
       await observe(1, 'success')
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
       const watch = createClockWatch({ store, clock, log: silentLog() })
@@ -158,7 +158,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await watch.stop()
     })
 
-    it('is noticed when it was ahead between two looks only, while something was written', async () => {
+    it('notices a clock that was ahead only between two checks, while something was written', async () => {
       here.move(-ahead)
       let look: () => void = () => undefined
       let looks = 0

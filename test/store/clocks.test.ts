@@ -46,8 +46,8 @@ function snapshotterOf(settle: number): ReturnType<typeof createSnapshotter> {
 describe.each([
   ['behind', -hour],
   ['ahead of', hour],
-])('with a database whose clock is %s this host’s', (_, shift) => {
-  it('settlers wait for as long as a run still has to settle, and ask no more often', async () => {
+])("with a database whose clock is %s this host's", (_, shift) => {
+  it('the settle loop sleeps until a run is due, and queries no more often', async () => {
     const store = await openShifted(shift)
     const settle = 900
     let looks = 0
@@ -94,7 +94,7 @@ describe.each([
       )
   })
 
-  it('an export that is put off is due when its pause is over, neither at once nor an hour later', async () => {
+  it('a delayed export is due when its pause is over, neither at once nor an hour later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7, 0).map(work => snapshotterOf(0).atOnce(work, [])))
     expect(await store.outbox.dueIn(exportQueue)).toBe(0)

@@ -54,14 +54,14 @@ function schema(version: number): void {
 }
 
 describe('pipespan migrate', () => {
-  it('makes a store where there is none, at the schema of this version', async () => {
+  it('creates a missing store with the schema of this version', async () => {
     expect(await pipespan('migrate')).toMatchObject({
       code: 0,
       out: `The store sqlite:${file} has schema ${newest}.\n`,
     })
   })
 
-  it('changes nothing under a daemon of another version, and says so', async () => {
+  it('refuses to change the store of a running daemon of another version', async () => {
     const store = openSqlite(file, options)
     await store.close()
     const lock = lockForServing(file)
@@ -74,7 +74,7 @@ describe('pipespan migrate', () => {
     lock.release()
   })
 
-  it('lets a version run on the next schema, for a step back, and no further', async () => {
+  it('allows a version to run on the next schema, for a rollback, but on no later one', async () => {
     await openSqlite(file, options).close()
     schema(newest + 1)
     const store = openSqlite(file, options)
@@ -89,7 +89,7 @@ describe('pipespan migrate', () => {
 })
 
 describe('pipespan store backup', () => {
-  it('writes a whole copy for its user alone while a daemon serves the file', async () => {
+  it('writes a complete copy, readable by its user alone, while a daemon serves the file', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
     // A backup also writes the lists that a daemon writes late.
@@ -105,7 +105,7 @@ describe('pipespan store backup', () => {
     await store.close()
   })
 
-  it('is made again under the name of one that was killed, once what that left is removed', async () => {
+  it('can reuse the name of a killed backup once its remains are removed', async () => {
     const store = openSqlite(file, options)
     await fill(store, 20)
     const target = path.join(folder, 'backup.db')
@@ -149,7 +149,7 @@ describe('pipespan store copy', () => {
     await copy.close()
   })
 
-  it('need not wait for a daemon that was killed', async () => {
+  it('does not wait for a killed daemon', async () => {
     const killed = openSqlite(file, options)
     await fill(killed, 3)
     await killed.intoTables()
@@ -159,7 +159,7 @@ describe('pipespan store copy', () => {
     expect(copied).toMatchObject({ code: 0, out: expect.stringMatching(/runs +3\n/) as string })
   })
 
-  it('is refused while a daemon serves the file, and for what is no store', async () => {
+  it('is refused while a daemon serves the file, and for a file that is no store', async () => {
     const served = openSqlite(file, options)
     const target = `sqlite:${path.join(folder, 'new.db')}`
     expect((await pipespan('store', 'copy', 'configured', target)).err).toMatch(/Another pipespan process uses/)

@@ -46,7 +46,7 @@ const ways = [
 const cutOff = isFull ? ways : ways.slice(0, 2)
 
 describe('a copy of a store', () => {
-  it.each(ways)('from %s to %s has every row, and new rows find their place behind them', async (source, target) => {
+  it.each(ways)('from %s to %s has every row, and new rows get later numbers', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
     await fill(from, 70)
     const before = await contents(from.tables)
@@ -60,7 +60,7 @@ describe('a copy of a store', () => {
   })
 
   // More rows than are written at once.
-  it.each(cutOff)('from %s to %s that was cut off is continued where it was', async (source, target) => {
+  it.each(cutOff)('from %s to %s continues where it was interrupted', async (source, target) => {
     const [from, to] = [await kinds[source](), await kinds[target]()]
     await fill(from, 700)
     let written = 0
@@ -101,7 +101,7 @@ describe('a copy of a store', () => {
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used after the copy .* empty/)
   })
 
-  it('is refused into a store that holds something, and of one that a daemon uses', async () => {
+  it('is refused into a store that is not empty, and from one that a daemon uses', async () => {
     const [from, to] = [await sqlite(), await sqlite()]
     await to.counters.add('pruned.runs', 1)
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/not empty: its table counters/)

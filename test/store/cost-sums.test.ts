@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { CostSums } from '../../src/store/read-models/cost-sums.ts'
 import { openWorld, at, event, job, hour } from '../flow/world.ts'
 
-it('says how many rows are to be written, which limits what is held in memory', async () => {
+it('reports how many rows are to be written, which limits memory', async () => {
   const world = openWorld()
   const sums = new CostSums()
   expect(sums.size).toBe(0)

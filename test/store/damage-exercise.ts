@@ -105,7 +105,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     }
 
     it.each([half, `'null'`, `'{}'`])(
-      'of what is pending (%s) becomes a dead letter; the others arrive',
+      'of a pending export (%s) becomes a dead letter; the others are delivered',
       async view => {
         await observe(all)
         await settle()
@@ -148,7 +148,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       `replace(content, '"project":{"id":', '"project":{"jd":')`,
       `replace(content, '"facts":', '"fakts":')`,
       `replace(content, '"ref":"main"', '"ref":null')`,
-    ])('that figures over time are taken from (%s), or stand in, is passed over', async content => {
+    ])('of the figures over time, or of their source (%s), is skipped', async content => {
       await observe(all)
       await settle()
       await damage(`UPDATE chunks SET content = ${content} WHERE run_id = ${ofBad}`)
@@ -174,7 +174,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     it.each([
       ['run', `UPDATE runs SET attempts = ${half} WHERE pipeline_id = ${bad}`],
       ['part', `UPDATE chunks SET content = ${half} WHERE run_id = ${ofBad}`],
-    ])('of a %s is not pruned, as its memory would go with it; the others are', async (_what, sql) => {
+    ])('of a %s is not pruned, because its tombstone would be lost; the others are', async (_what, sql) => {
       await observe(all)
       await settle()
       expect(await leased()).toEqual(all)
@@ -187,7 +187,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(named()).toMatchObject([{ instance, pipelineId: bad }])
     })
 
-    it('of a total is left out of the flush, and begins anew with the project’s next pipeline', async () => {
+    it("of a total is left out of the flush, and starts again with the project's next pipeline", async () => {
       await observe([1, 2])
       await settle()
       const before = (await store.totals.read(10)).projects[0]?.series ?? []
@@ -220,7 +220,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ['totals', `UPDATE totals_projects SET facts = ${half} WHERE project_id = 3`, { projects: 0, active: 1 }],
       ['runs under way', `UPDATE runs SET project = ${half} WHERE pipeline_id = 9`, { projects: 1, active: 0 }],
       ['attributes', `UPDATE totals SET attributes = ${half}`, { projects: 1, active: 1 }],
-    ])('of a project’s %s stops no flush', async (_what, sql, expected) => {
+    ])("of a project's %s stops no flush", async (_what, sql, expected) => {
       await observe([1])
       await settle()
       await observe([9], 'running')
@@ -230,7 +230,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(named().length).toBeGreaterThan(0)
     })
 
-    it('of a document is as if it had not been written; of a list it alone is missing', async () => {
+    it('of a document counts as missing; a list lacks only this one', async () => {
       const cursor = { instance, seen: 1, childrenSeen: 1, ranAt: 1, active: [] }
       for (const project of [1, 2, 3]) await store.repositories.polledProjects.put({ ...cursor, project })
       await store.repositories.journals.put({ version: 1, revision: 0, target: 'x', instance, older: [] })
@@ -259,7 +259,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       ).toEqual([damaged, `poll/project ${instance} 3`, 'rotation/journal x'])
     })
 
-    it('of a run keeps none of the others out of the lists, the poller and the queue', async () => {
+    it('of a run does not hide other runs from lists, the poller and the queue', async () => {
       await observe(all, 'running')
       await damage(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
       const { runs } = await store.views.search({ limit: 10 })
@@ -285,7 +285,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(named()).toHaveLength(1)
     })
 
-    it('of a parent leaves its children without it, and not unsent', async () => {
+    it('of a parent pipeline leaves its children without a parent, but exported', async () => {
       await observe([bad], 'running')
       const child = { sourcePipeline: { pipelineId: bad, jobId: bad * 10, projectId: 3 } }
       await store.runs.transact(
@@ -301,7 +301,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(await leased()).toEqual([99])
     })
 
-    it('of a run costs only the deliveries that report it, however many those are', async () => {
+    it('of a run costs only the deliveries that report it', async () => {
       const bodies = (id: number): string => pipelineEvent({ id })
       const intake = createIntake({
         ...{

@@ -88,10 +88,10 @@ function placesOf(file: string): number[] {
   return Array.from({ length: count }, (_, at) => (isLog ? 32 + 24 + at * frameBytes : at * pageBytes))
 }
 
-describe('a file read without SQLite', () => {
+describe('a delivery file that is read without SQLite', () => {
   const files = lengths.chain(sizes => fc.tuple(fc.constant(sizes), fc.nat(sizes.length)))
 
-  it('has every delivery as it was written, in the file and in the log of a killed process', () => {
+  it('yields every delivery, from the file and from the log of a killed process', () => {
     fc.assert(
       fc.property(files, ([sizes, written]) => {
         const all = deliveriesOf(sizes)
@@ -102,7 +102,7 @@ describe('a file read without SQLite', () => {
     )
   })
 
-  it('costs no more than the deliveries in a damaged page, whatever its bytes are now, and invents nothing', () => {
+  it('loses only the deliveries in a damaged page, and invents none, whatever the bytes', () => {
     const blows = fc.record({
       at: fc.nat(),
       from: fc.nat(pageBytes - 1),
@@ -129,7 +129,7 @@ describe('a file read without SQLite', () => {
     )
   })
 
-  it('takes nothing within a body for a delivery', () => {
+  it('does not mistake a part of a body for a delivery', () => {
     const [forged, real] = deliveriesOf([200, 30])
     const other = killedWith([forged!], 1)
     const page = readFileSync(other.path).subarray(-pageBytes)
@@ -144,7 +144,7 @@ describe('a file read without SQLite', () => {
   })
 })
 
-it('a row of which anything changed is known as damaged', () => {
+it('detects any change of a row as damage', () => {
   const [one] = deliveriesOf([40])
   const names = ['seq', 'key', 'event', 'instance', 'source', 'received_at', 'bytes_before', 'crc', 'body']
   const row = Object.fromEntries(valuesOf(one!, 7).map((value, at) => [names[at] ?? '', value]))
@@ -153,7 +153,7 @@ it('a row of which anything changed is known as damaged', () => {
   for (const name of names) expect(storedDelivery({ ...row, [name]: 'x' }, 7)).toBeUndefined()
 })
 
-it('after a kill, a damaged log costs no more than what is in its damaged page, and no number is given twice', async () => {
+it('loses only the deliveries in the damaged page of a log after a kill, and reuses no number', async () => {
   const blow = fc.record({ at: fc.nat(), byte: fc.integer({ min: -24, max: pageBytes - 1 }) })
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), blow, async (count, { at, byte }) => {
@@ -185,10 +185,10 @@ it('after a kill, a damaged log costs no more than what is in its damaged page, 
   )
 })
 
-describe('what is processed', () => {
+describe('the set of processed deliveries', () => {
   const none: Checkpoint = { to: { seq: 0, bytes: 0 }, beyond: new Map() }
 
-  it('is the same in whatever order it came to be, and what waits is the rest', () => {
+  it('is the same in any order of processing, and all others wait', () => {
     const sizes = fc.array(fc.nat(100), { minLength: 1, maxLength: 30 })
     const order = sizes.chain(all => fc.tuple(fc.constant(all), fc.shuffledSubarray(all.map((_, at) => at + 1))))
     fc.assert(

@@ -21,7 +21,7 @@ const waits: Readonly<Record<string, number>> = {
 }
 
 describe('the key of a delivery', () => {
-  it('is known for a week whichever way it has gone, and not once it is forgotten', () => {
+  it('is known for a week in every state of the delivery, and then forgotten', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 80 }), steps => {
         let now = t0

@@ -47,7 +47,7 @@ export function deploymentEvent(
 }
 
 export function deploymentsExercise(name: string, bench: () => Promise<BareBench>): void {
-  describe(`deployments on ${name}`, () => {
+  describe(`the repository of deployments on ${name}`, () => {
     let here: BareBench
     let store: Store
     let sent = 0
@@ -104,7 +104,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       return items.flatMap(({ chunk }) => (isEvent(chunk) ? [] : chunk))
     }
 
-    it('an event waits for the snapshot that has its job, and goes at once with its span', async () => {
+    it("delays an event until the snapshot with its job, then exports it at once with the job's span", async () => {
       await take(deploymentEvent(1, 'running', t0 + 20 * second))
       expect(await due()).toEqual([])
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
@@ -116,7 +116,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect(found[0]?.job?.trace).toEqual((await pipelines())[0]?.trace)
     })
 
-    it('the snapshot has the number of a deployment that was reported by then', async () => {
+    it('adds the id of a deployment that was reported by then to the snapshot', async () => {
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
       await endPipeline(10, 20)
       const [chunk] = await pipelines()
@@ -127,13 +127,13 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect((await store.runs.get({ instance, pipelineId: 7 }))?.run.jobs.size).toBe(2)
     })
 
-    it('an event that comes after the snapshot has its span at once', async () => {
+    it('adds the span at once to an event after the snapshot', async () => {
       await endPipeline(10)
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
       expect(await due()).toMatchObject([{ job: { jobId: 10, pipelineId: 7 } }])
     })
 
-    it('one whose job is not known in time goes without, and stays so when it is sent again', async () => {
+    it('exports an event without a span if its job is not known in time, also when it is repeated', async () => {
       await take(deploymentEvent(1, 'success', t0 + 50 * second), deploymentEvent(2, 'success', t0, null))
       expect(await due()).toHaveLength(1)
       here.move(2 * minute)
@@ -146,7 +146,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect(again[0]?.job).toBeUndefined()
     })
 
-    it('one whose commits a dead process was asking for, also if it was reported again meanwhile, is free at once, where one process alone may serve', async () => {
+    it('releases a deployment at once whose commits a crashed process was requesting, where only one process may serve', async () => {
       await take(deploymentEvent(1, 'success', t0 + 50 * second))
       here.move(3 * minute)
       expect(await store.deployments.take(10, minute)).toEqual([])
@@ -163,7 +163,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect(await store.deployments.take(10, minute)).toEqual([])
     })
 
-    it('those due are counted all or not at all, the longest due first, and those apart by themselves', async () => {
+    it('counts due ones together or not at all, the longest due first', async () => {
       for (const id of [3, 1, 2]) {
         await take(deploymentEvent(id, 'success', t0 + id * second))
         here.move(second)
@@ -196,7 +196,7 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       '{}',
       `{"instance":"${instance}","project":null}`,
       `{"instance":"${instance}","project":{"id":3},"event":{"fakts":{}}}`,
-    ])('damaged (%s), a deployment keeps neither its events nor its pipeline', async content => {
+    ])('exports the events and the pipeline of a deployment whose row is damaged (%s)', async content => {
       await take(deploymentEvent(1, 'running', t0))
       await here.sql(`UPDATE deployments SET content = '${content}'`)
       await take(deploymentEvent(1, 'success', t0 + 50 * second))

@@ -15,7 +15,7 @@ const project = { id: 3, name: 'shop', path: 'acme/shop' }
 deploymentsExercise('SQLite', sqliteBench)
 deploymentsExercise('PostgreSQL', postgresBenches(newDatabase))
 
-it('a report that arrives while another replica counts its deployment waits for it alone, and does not make it due again', async () => {
+it('a report that arrives while another replica counts its deployment waits for it, and does not make it due again', async () => {
   const url = await newDatabase()
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })

@@ -11,7 +11,7 @@ import type { Store } from '../../src/store/ports/store.ts'
 const minute = 60_000
 
 export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench>): void {
-  describe(`what is still to be asked, on ${name}`, () => {
+  describe(`the enrichment queue on ${name}`, () => {
     let here: Bench
     let store: Store
 
@@ -47,7 +47,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     const lease = async (limit = 10, holdMs = minute) =>
       (await store.enrichment.take('fresh', limit, holdMs)).map(({ key, detail }) => [key.pipelineId, detail])
 
-    it('hands a run to one taker, the longest due first, and to the next when it was not dealt with', async () => {
+    it('leases a run to one worker, the longest due first, and to the next if it was not finished', async () => {
       await store.runs.transact([queued(2, ask()), queued(1, ask(here.now() - 5)), queued(3, ask(here.now() + 5))])
       expect(await lease(1)).toEqual([[1, 'details']])
       expect(await lease()).toEqual([[2, 'details']])
@@ -60,13 +60,13 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       ])
     })
 
-    it('keeps the greater want and the earlier time of two', async () => {
+    it('keeps the higher detail level and the earlier time of two requests', async () => {
       await store.runs.transact([queued(1, ask(here.now() + minute, 'details'))])
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       expect(await lease()).toEqual([[1, 'details']])
     })
 
-    it('is done when it was asked, unless it was asked for anew meanwhile', async () => {
+    it('removes a finished entry unless it was requested again meanwhile', async () => {
       await store.runs.transact([queued(1, ask()), queued(2, ask())])
       await lease()
       await store.runs.transact([queued(2, ask())])
@@ -82,7 +82,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await store.enrichment.count('fresh')).toEqual({ due: 1, later: 0 })
     })
 
-    it('comes back for something else at a later time', async () => {
+    it('keeps an entry for another detail level at a later time', async () => {
       await store.runs.transact([queued(1, ask())])
       await lease()
       await store.runs.transact([queued(1, { asked: true, again: { detail: 'family', at: here.now() + 10 } })])
@@ -91,7 +91,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([[1, 'family']])
     })
 
-    it('holds longer, or gives back at once', async () => {
+    it('extends a lease, or releases it at once', async () => {
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([queued(1, ask())])
       await lease(1, 10)
@@ -102,7 +102,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([[1, 'details']])
     })
 
-    it('puts back what is not to be asked yet, and says when it was taken', async () => {
+    it('delays an entry that may not be requested yet, and reports when it was leased', async () => {
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       expect(await store.enrichment.take('fresh', 1, minute)).toEqual([{ key, detail: 'state', takenAt: here.now() }])
@@ -113,7 +113,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([[1, 'state']])
     })
 
-    it('does not put off what was asked for anew since it was taken', async () => {
+    it('does not delay an entry that was requested again since its lease', async () => {
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
       await lease()
       await store.runs.transact([queued(1, ask())])
@@ -121,7 +121,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await lease()).toEqual([[1, 'details']])
     })
 
-    it('keeps silent runs in a priority class of their own, which they leave with their end and come back to', async () => {
+    it('keeps silent runs in their own priority class until they end', async () => {
       const silent = async () => (await store.enrichment.take('silent', 10, minute)).map(({ key }) => key.pipelineId)
       await store.runs.transact([queued(1, { detail: 'state', priority: 'silent', at: here.now() }), queued(2, ask())])
       await store.runs.transact([queued(2, { detail: 'state', priority: 'silent', at: here.now() })])
@@ -148,7 +148,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect((await store.enrichment.take('backfill', 10, minute)).map(({ key }) => key.pipelineId)).toEqual([1])
     })
 
-    it('moves the deadlines of those that wait in a class, up to a limit, and of no other class', async () => {
+    it('moves the deadlines of the entries of one class, up to a limit', async () => {
       const ended = { endedAt: here.now(), enrichingUntil: here.now() + 2 * minute }
       const past = (at: number): EnrichmentChange => ({ detail: 'state', priority: 'backfill', at })
       const due = [queued(1, past(here.now()), ended), queued(2, past(here.now() + minute), ended)]
@@ -171,7 +171,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await store.enrichment.triggerOf({ instance, pipelineId: 7 })).toBeUndefined()
     })
 
-    it('names as possible parents older pipelines that are under way, the nearest first', async () => {
+    it('lists older active pipelines as possible parents, the nearest first', async () => {
       await store.runs.transact([
         queued(1, ask()),
         queued(2, ask(), { status: 'success' }),

@@ -65,7 +65,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
 
     const exported = async (): Promise<EventChunk[]> => exportedEvents(store)
 
-    it('one that is known by its key is exported once, however often it is reported, in one transaction or in many', async () => {
+    it('with a known key are exported once, however often they are reported, in one transaction or many', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, { ...one, body: 'observed otherwise' })
       await take(one)
@@ -76,7 +76,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect((await store.inbox.state()).waiting).toBe(0)
     })
 
-    it('a flag that goes on, off and on within a minute, reported by two hooks each time, is three events, also where the clock is set back', async () => {
+    it('are three for a flag that goes on, off and on within a minute, reported by two hooks, even if the clock is set back', async () => {
       for (const content of ['on', 'off', 'on']) {
         await take(event(content), event(content))
         here.move(-second)
@@ -89,7 +89,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
     })
 
-    it('a token that is announced four times is four events, reported by two hooks each time', async () => {
+    it('are four for a token that is announced four times by two hooks', async () => {
       const announced = event('expires', { object: 'token 25' })
       for (let days = 0; days < 4; days += 1) {
         await take(announced)
@@ -100,12 +100,12 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toHaveLength(4)
     })
 
-    it('events of different objects have nothing to do with each other', async () => {
+    it('of different objects are independent', async () => {
       await take(event('on'), event('on', { object: 'flag 7' }), event('off', { object: 'flag 7' }), event('on'))
       expect(await exported()).toHaveLength(3)
     })
 
-    it('nothing is taken in under a lease that was lost', async () => {
+    it('are not written under a lost lease', async () => {
       await store.inbox.put([delivery('late')])
       const { items } = await store.inbox.lease(1, 1e9, minute)
       const one = event('on')
@@ -115,7 +115,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toEqual([])
     })
 
-    it('a refused one is a dead letter that says what it is, and can be sent again', async () => {
+    it('become dead letters that describe them if they are refused, and can be sent again', async () => {
       await take(event('on'))
       const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
       await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'no events here' }])
@@ -127,14 +127,14 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await exported()).toHaveLength(1)
     })
 
-    it('is passed over by what adds up pipelines', async () => {
+    it('are ignored by the figures of pipelines', async () => {
       await take(event('on'), event('off'))
       while ((await store.views.trends.readAhead(1)) === 'more');
       while ((await store.views.trends.takeIn(10)) > 0);
       expect(await store.runs.count()).toMatchObject({ runs: 0 })
     })
 
-    it('gives its number to a run that is counted, also where it was read ahead before it was pruned', async () => {
+    it('do not block the count of a run that gets their number after they were pruned', async () => {
       await take(event('on'))
       expect(await exported()).toHaveLength(1)
       const { trends } = store.views
@@ -148,7 +148,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await trends.series({}, { step: oneHour, since: 0, until: here.now() + day })).toMatchObject([{ runs: 1 }])
     })
 
-    it('goes after the retention, but not before it was sent; then it is known no more', async () => {
+    it('are pruned after the retention, but not before they were sent', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, event('on'))
       here.move(keyMemory + day)

@@ -82,7 +82,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
       })
 
-      it('takes however many deliveries in one batch, in their order', async () => {
+      it('accepts any number of deliveries in one batch, in their order', async () => {
         const keys = Array.from({ length: 14_000 }, (_, at) => `key ${at}`)
         expect(new Set(await store.inbox.put(keys.map(key => delivery(key))))).toEqual(new Set(['accepted']))
         expect((await store.inbox.lease(20_000, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(keys)
@@ -92,7 +92,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.put([delivery(undefined), delivery(undefined)])).toEqual(['accepted', 'accepted'])
       })
 
-      it('says full, and writes nothing, when the store has reached its size', async () => {
+      it('answers full, and writes nothing, when the store has reached its size', async () => {
         const small = await here.open({ maxSize: 1 })
         expect(await small.inbox.put([delivery('a')])).toEqual(['full'])
         // Whoever is not served would be notified; so does whoever asks for readiness.
@@ -102,7 +102,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.state()).toMatchObject({ waiting: 0 })
       })
 
-      it('hands a delivery to one reader at a time, and to the next one when the lease has run out', async () => {
+      it('leases a delivery to one reader at a time, and to the next when the lease has expired', async () => {
         await store.inbox.put([delivery('a'), delivery('b')])
         const first = await store.inbox.lease(1, 1e6, 1_000)
         const second = await store.inbox.lease(10, 1e6, 1_000)
@@ -114,12 +114,12 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect([...third.items, ...fourth.items].map(item => item.key)).toEqual(['a', 'b'])
       })
 
-      it('leases no more bytes than asked, but always something', async () => {
+      it('leases at most the requested bytes, but at least one delivery', async () => {
         await store.inbox.put([delivery('a', 'x'.repeat(600)), delivery('b', 'x'.repeat(600)), delivery('c', 'x')])
         expect((await store.inbox.lease(10, 100, 1_000)).items.map(item => item.key)).toEqual(['a'])
       })
 
-      it('keeps what cannot be decoded with its reason, and lets it be sent again', async () => {
+      it('keeps a delivery that cannot be decoded with its reason, to be retried', async () => {
         await store.inbox.put([delivery('a')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         await store.inbox.quarantine(token, items[0]!.id, {
@@ -134,7 +134,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
       })
 
-      it('puts kept deliveries back when asked, and those of another version once', async () => {
+      it('retries quarantined deliveries on request, and those of another version once', async () => {
         await store.inbox.put([delivery('a'), delivery('b')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         for (const [index, { id }] of items.entries()) {
@@ -146,7 +146,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.state()).toMatchObject({ waiting: 2, quarantined: 0 })
       })
 
-      it('puts back once what an older version set aside when the store failed, of whatever version that was', async () => {
+      it('retries once what an older version quarantined because the store failed', async () => {
         await store.inbox.put([delivery('a'), delivery('b')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         // Word for word: it is in their stores.
@@ -161,7 +161,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.inbox.listQuarantined(10)).map(({ reason }) => reason)).toEqual(['no id'])
       })
 
-      it('recognises after a start what was accepted before it and is not processed', async () => {
+      it('recognises duplicates of waiting deliveries after a start', async () => {
         await store.inbox.put([delivery('a'), delivery('b')])
         await store.close()
         store = await here.open()
@@ -192,7 +192,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     describe('runs', () => {
-      it('gives back what was written, jobs and all', async () => {
+      it('returns what was written, with the jobs', async () => {
         await store.runs.transact(finished())
         const found = await store.runs.get(key)
         expect(found?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
@@ -204,7 +204,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
       })
 
-      it('gives back what a list named of the merge request, until and after the pipeline itself is observed', async () => {
+      it('returns the merge request facts of a list, before and after the pipeline itself is observed', async () => {
         const listedMergeRequest = { iid: 7, title: 'Ship it' }
         const run = { key, project: versioned('', { id: 3 }), attempts: [], jobs: new Map(), listedMergeRequest }
         const decide: RunWork['decide'] = (_, now) => ({ run, jobs: [], timing: { changedAt: now } })
@@ -244,7 +244,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.runs.get(key)).toBeUndefined()
       })
 
-      it('hands a due run to one taker, and to another when it was not dealt with', async () => {
+      it('leases a due run to one worker, and to another if it was not finished', async () => {
         await store.runs.transact(finished())
         expect(await store.runs.takeDue(10, 1_000)).toEqual([])
         expect(await store.runs.dueIn()).toBe(rules.settle)
@@ -255,7 +255,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.runs.takeDue(10, 1_000)).toEqual([key])
       })
 
-      it('shows a child what it needs to know of its parent', async () => {
+      it('shows a child pipeline the facts of its parent', async () => {
         await store.runs.transact(finished())
         const parent = await store.runs.ancestor(key, 2)
         expect(parent?.head.pipeline?.record.facts.status).toBe('failed')
@@ -276,7 +276,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         }
       })
 
-      it('leases an item once, and again when the lease has run out', async () => {
+      it('leases an entry once, and again when the lease has expired', async () => {
         await oweExports(1)
         expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)
         expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(0)
@@ -284,13 +284,13 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)
       })
 
-      it('takes the oldest and the newest when there is a backlog', async () => {
+      it('leases the oldest and the newest when there is a backlog', async () => {
         await oweExports(10)
         const { items } = await store.outbox.lease(exportQueue, 4, 1_000)
         expect(items.map(pipelineIdOf).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
       })
 
-      it('takes from both ends as well when the bytes of a lease are used up, and one at least', async () => {
+      it('leases from both ends when the bytes of a lease are limited, and at least one', async () => {
         await oweExports(6)
         const size = JSON.stringify((await store.outbox.lease(exportQueue, 10, 0)).items[0]?.chunk).length
         const { items } = await store.outbox.lease(exportQueue, 10, 1_000, size * 2.5)
@@ -299,7 +299,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(2)
       })
 
-      it('finds what lies between those that are held at both ends', async () => {
+      it('finds entries between those that are leased at both ends', async () => {
         await oweExports(10)
         const taken: number[][] = []
         for (let count = 0; count < 4; count += 1) {
@@ -309,7 +309,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
       })
 
-      it('says when the next is due: of what is leased, when its lease runs out', async () => {
+      it('reports when the next is due: for leased ones, when their lease expires', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(2, [exportQueue, logs])
         const first = await store.outbox.lease(exportQueue, 1, 1_000)
@@ -323,7 +323,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(exportQueue)).toBe(500)
       })
 
-      it('lets a lease settle after its time what nobody else has taken since', async () => {
+      it('lets an expired lease settle what nobody else has leased since', async () => {
         await oweExports(1)
         const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         here.move(1_000)
@@ -349,7 +349,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(exportQueue)).toBeUndefined()
       })
 
-      it('says how many are leased again that were not settled, as they may have been sent', async () => {
+      it('reports how many unsettled entries are leased again, because they may have been sent', async () => {
         await oweExports(3)
         const { token, items, repeated } = await store.outbox.lease(exportQueue, 10, 1_000)
         expect([items.length, repeated]).toEqual([3, 0])
@@ -359,7 +359,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect([again.items.length, again.repeated]).toEqual([3, 2])
       })
 
-      it('keeps pending, for later, what could not be sent, and counts its tries where asked to', async () => {
+      it('keeps delayed entries pending, and counts their tries if requested', async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         await store.outbox.settle(token, [
@@ -373,7 +373,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(then.items.map(({ id, tries }) => [id, tries])).toEqual([[items[0]!.id, 1]])
       })
 
-      it('makes due what was put off, of one queue, and not what is on its way', async () => {
+      it('makes the delayed entries of one queue due, but not leased ones', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(3, [exportQueue, logs])
         const { token, items } = await store.outbox.lease(exportQueue, 3, 60_000)
@@ -403,7 +403,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.settle(token, [{ id: items[2]!.id, as: 'delivered' }])).toMatchObject({ lost: 0 })
       })
 
-      it('keeps dead letters in the words of the backend, to be sent again or dropped', async () => {
+      it("keeps dead letters with the backend's message, to be sent again or dropped", async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         await store.outbox.settle(
@@ -420,7 +420,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.deadLetters(10)).toEqual([])
       })
 
-      it('says of each export queue what is pending and since when', async () => {
+      it('reports for each export queue what is pending and since when', async () => {
         await oweExports(3)
         expect(await store.outbox.queues()).toEqual([
           {
@@ -457,7 +457,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await sweeps.get(two!)).toMatchObject({ count: 5 })
       })
 
-      it('show the clock by which they are changed', async () => {
+      it('report the clock that dates their changes', async () => {
         const { sessions } = store.repositories
         const written = await sessions.change({ digest: 'x' }, (_, now) => ({
           document: { digest: 'x', until: now },
@@ -467,7 +467,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await sessions.now()).toBeGreaterThanOrEqual(written)
       })
 
-      it('let one holder have a lease, until it runs out or is given back', async () => {
+      it('give a lease to one holder until it expires or is released', async () => {
         expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
         expect(await store.leases.take('poller', 'two', 1_000)).toBe(false)
         here.move(900)
@@ -491,7 +491,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       await other.close()
     })
 
-    it('proves that it takes writes', async () => {
+    it('proves that it accepts writes', async () => {
       await expect(store.proveWritable()).resolves.toBeUndefined()
     })
   })

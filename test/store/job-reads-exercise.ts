@@ -49,7 +49,7 @@ function supplementing(jobId: number): RunWork {
 }
 
 export function jobReadsExercise(name: string, bench: () => Promise<Bench>): void {
-  describe(`what is to be read inside of jobs, on ${name}`, () => {
+  describe(`the queue of job reads on ${name}`, () => {
     let here: Bench
     let store: Store
 
@@ -80,7 +80,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
         .sort(([a], [b]) => a - b)
     }
 
-    it('hands each to one taker, with the chunk that has the job, and to the next when nothing came of it', async () => {
+    it('leases each entry to one worker, with the chunk of the job, and to the next if it was not finished', async () => {
       const [first] = await take(1)
       expect(first).toMatchObject({ jobId: 1, what: 'log', tries: 0, chunk: { key, attempt: 1, number: 1 } })
       expect(await take()).toMatchObject([{ jobId: 2 }])
@@ -89,13 +89,13 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect((await take()).map(({ jobId }) => jobId)).toEqual([1, 2])
     })
 
-    it('gives back at a start what a dead process had taken, where one process alone may serve', async () => {
+    it('releases the leases of a crashed process at the start, where only one process may serve', async () => {
       expect(await take()).toHaveLength(2)
       await store.reclaim()
       expect(await take()).toHaveLength(name === 'SQLite' ? 2 : 0)
     })
 
-    it('puts what was read into the outbox together with removing it from the queue, once, whoever else read it', async () => {
+    it('writes a result to the outbox and removes the entry in one transaction, once, whoever else read it', async () => {
       const [read] = await take(1)
       if (read === undefined) throw new Error('nothing to read')
       await apply(read, 2)
@@ -114,7 +114,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
     })
 
-    it('shows the tests that were read of a job, the newest in the order of the reading', async () => {
+    it('returns the tests of a job as they were last read', async () => {
       const [read] = await take(1)
       if (read === undefined) throw new Error('nothing to read')
       await apply(read)
@@ -134,7 +134,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await names(2, read.jobId)).toEqual([])
     })
 
-    it('numbers a later supplement after what was read', async () => {
+    it('numbers a later supplement after earlier results', async () => {
       for (const read of await take()) await apply(read)
       const late = event('failed', { finishedAt: at(60) }, [job(3, 'late', 'success', { started: 6, finished: 40 })])
       await store.runs.transact(mergeObservations([late], 'webhook', rules))
@@ -147,7 +147,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       ])
     })
 
-    it('waits as long as it was deferred, counts the tries, and forgets what is dropped', async () => {
+    it('respects deferrals, counts tries, and removes dropped entries', async () => {
       const [one, two] = (await take()).toSorted((a, b) => a.jobId - b.jobId)
       if (one === undefined || two === undefined) throw new Error('nothing to read')
       await store.jobReads.defer(one, 5_000, true)
@@ -159,7 +159,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await take()).toMatchObject([{ jobId: 1 }])
     })
 
-    describe('that become known after the snapshots', () => {
+    describe('jobs that become known after the snapshots', () => {
       const late = {
         ...rules,
         lateReads: lateJobReadsBy({
@@ -185,7 +185,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
         for (const read of await take()) await apply(read)
       })
 
-      it('are read, with the chunk that has the job, and each of them once', async () => {
+      it('are read once each, with the chunk of the job', async () => {
         await answered({ junit: 900, cobertura: 80 })
         const both = [
           [1, 'tests', 1, 1],
@@ -200,7 +200,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
         expect(await left()).toEqual([])
       })
 
-      it('are read of a supplement with its chunk, and of a job that ran again with its new one only', async () => {
+      it('are read with the chunk of their supplement, or with the newest chunk if they ran again', async () => {
         const more = [job(3, 'build 3', 'failed', { started: 5, finished: 50 })]
         await store.runs.transact(mergeObservations([event('failed', { finishedAt: at(60) }, more)], 'webhook', late))
         await store.runs.transact([supplementing(3)])
@@ -210,7 +210,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
         expect(await left()).toEqual([[3, 'tests', 1, 4]])
       })
 
-      it('are asked about where a webhook alone reported the job', async () => {
+      it('are requested if only a webhook reported them', async () => {
         const asks = async (id: number): Promise<unknown> => {
           const observed = jobEvent(job(id, `late ${id}`, 'success', { started: 6, finished: 40 }))
           await store.runs.transact(mergeObservations([observed], 'webhook', { ...late, enrichDeadline: minute }))
@@ -221,7 +221,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
         expect(await asks(9)).toEqual([])
       })
 
-      it('are not read where the chunk with the job is gone', async () => {
+      it('are not read if their chunk was removed', async () => {
         const { token, items } = await store.outbox.lease(traces, 100, minute)
         const done = items.map(({ id }) => ({ id, as: 'delivered' as const }))
         await store.outbox.settle(token, done)
@@ -235,7 +235,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       })
     })
 
-    it('is not among the figures over time', async () => {
+    it('is not counted in the figures over time', async () => {
       for (const read of await take()) await apply(read)
       while ((await store.views.trends.readAhead(100)) === 'more');
       await store.views.trends.takeIn(100)

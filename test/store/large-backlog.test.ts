@@ -4,7 +4,7 @@ import { manyRuns } from './many-runs.ts'
 import { sqliteBench } from './benches.ts'
 import { t0 } from '../flow/world.ts'
 
-it('the exports of a large backlog are counted from time to time, and at once after somebody changed them', async () => {
+it('counts a large backlog of exports from time to time, and at once after an operator changed them', async () => {
   const bench = await sqliteBench()
   const store = await bench.open()
   try {

@@ -24,7 +24,7 @@ const oldSchema = `
 const refusal = /pre-release.*Let the version that wrote it export its pending data.*start this version with a new/s
 const options = { now: () => 1, maxSize: 2 ** 30 }
 
-describe('an SQLite file of before the first release', () => {
+describe('an SQLite file from before the first release', () => {
   let folder: string
   let file: string
   beforeEach(() => {
@@ -33,7 +33,7 @@ describe('an SQLite file of before the first release', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  it.each([1, 7, 10])('is refused at its schema %i, to serve it and beside, and nothing in it changes', version => {
+  it.each([1, 7, 10])('with schema %i is refused by serve and by commands, and stays unchanged', version => {
     const old = new DatabaseSync(file)
     old.exec(`${oldSchema} PRAGMA user_version = ${version}`)
     old.close()
@@ -50,22 +50,19 @@ describe('an SQLite file of before the first release', () => {
     ['-inbox', '0000000000000001-1234abcd.journal'],
     ['-deliveries', '0000000000000001-1234abcd.wal'],
     ['-deliveries', '0000000000000001-1234abcd.wal.unread'],
-  ])(
-    'has left deliveries beside it: a new file in its place is refused until they are exported (%s/%s)',
-    async (end, name) => {
-      const beside = `${file}${end}`
-      mkdirSync(beside)
-      writeFileSync(path.join(beside, name), 'deliveries')
-      expect(() => openSqlite(file, options)).toThrow(refusal)
-      expect(existsSync(file)).toBe(false)
-      expect(readdirSync(beside)).toEqual([name])
-      rmSync(beside, { recursive: true })
-      await openSqlite(file, options).close()
-    },
-  )
+  ])('blocks a new file in its place until the deliveries beside it are exported (%s/%s)', async (end, name) => {
+    const beside = `${file}${end}`
+    mkdirSync(beside)
+    writeFileSync(path.join(beside, name), 'deliveries')
+    expect(() => openSqlite(file, options)).toThrow(refusal)
+    expect(existsSync(file)).toBe(false)
+    expect(readdirSync(beside)).toEqual([name])
+    rmSync(beside, { recursive: true })
+    await openSqlite(file, options).close()
+  })
 })
 
-it('a PostgreSQL database of before the first release is refused, and nothing in it changes', async () => {
+it('refuses a PostgreSQL database from before the first release without changing it', async () => {
   const url = await newDatabase()
   const client = new pg.Client(url)
   await client.connect()
@@ -83,7 +80,7 @@ it('a PostgreSQL database of before the first release is refused, and nothing in
   }
 })
 
-describe('a store of a version between two releases is refused with what to do', () => {
+describe('a store of a version between two releases is refused with a remedy', () => {
   const remedy = /a schema that no released version has: .*Let the version that wrote it export its pending data/s
 
   // A migration finds done what it is to do, or a statement misses what no migration makes any more.
@@ -129,13 +126,13 @@ describe('a store of a version between two releases is refused with what to do',
   })
 })
 
-it('a file that is no database is refused with a remedy that fits', () => {
+it('refuses a file that is no database with a fitting remedy', () => {
   const file = path.join(temporaryFolder(), 'pipespan.db')
   writeFileSync(file, 'something else, of some length, so that it is no empty database'.repeat(100))
   expect(() => openSqlite(file, options)).toThrow(/file is not a database\. Restore a backup/)
 })
 
-it('a file that another process has locked is refused with a remedy that fits', () => {
+it('refuses a file that another process has locked with a fitting remedy', () => {
   const file = path.join(temporaryFolder(), 'pipespan.db')
   const [other, own] = [new DatabaseSync(file), new DatabaseSync(file)]
   other.exec('CREATE TABLE a (b); BEGIN EXCLUSIVE')

@@ -38,7 +38,7 @@ const version = (): unknown => beside.prepare('PRAGMA data_version').get()
 const pendingCount = (): number =>
   (beside.prepare(`SELECT count(*) AS n FROM outbox WHERE state = 'pending'`).get() as { n: number }).n
 
-it('leasing writes nothing, nor does giving back what was not sent', async () => {
+it('writes nothing to lease entries or to release unsent ones', async () => {
   const before = version()
   const { token, items } = await store.outbox.lease(exportQueue, 3, minute)
   expect(
@@ -53,14 +53,14 @@ it('leasing writes nothing, nor does giving back what was not sent', async () =>
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(4)
 })
 
-it('a process that dies gives back by dying: the next one leases the same at once', async () => {
+it('a crash releases all leases: the next process leases the same entries at once', async () => {
   const { items } = await store.outbox.lease(exportQueue, 10, minute)
   await store.close()
   store = open()
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual(items)
 })
 
-it('what a dead process had leased counts as repeated once, however many die before it is leased again', async () => {
+it('counts the entries of crashed processes as repeated once, however many crashed', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 4, minute)
   const [delivered, later, unsent] = items.map(({ id }) => id)
   await store.outbox.settle(token, [
@@ -81,7 +81,7 @@ it('what a dead process had leased counts as repeated once, however many die bef
   expect(await next(10)).toEqual([4, 0])
 })
 
-it('what a dead process had leased in the rows, as earlier versions did, is given back at the start', async () => {
+it('releases leases that earlier versions stored in rows at the start', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(exportQueue)).toBe(0)
   expect((await store.outbox.lease(exportQueue, 10, 0)).items).toHaveLength(3)
@@ -89,7 +89,7 @@ it('what a dead process had leased in the rows, as earlier versions did, is give
   expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(5)
 })
 
-it('what could not be written is settled by the same lease once the store takes it', async () => {
+it('settles with the same lease once the store accepts writes again', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 10, minute)
   const settle = async () =>
     store.outbox.settle(
@@ -105,13 +105,13 @@ it('what could not be written is settled by the same lease once the store takes 
   expect(pendingCount()).toBe(0)
 })
 
-it('what was given up meanwhile counts as lost', async () => {
+it('counts entries that were released meanwhile as lost', async () => {
   const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
   expect(await store.pruning.unserved(exportQueue, now + minute, 100)).toBe(5)
   expect(await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toMatchObject({ lost: 1 })
 })
 
-it('what is due is found through the index of what is pending, in its order', async () => {
+it('finds due entries through the index, in order', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const fresh = openSqliteShared(file, { now: () => now, maxSize: 2 ** 30 })
   try {
@@ -131,7 +131,7 @@ it('what is due is found through the index of what is pending, in its order', as
   }
 })
 
-it('nothing is remembered of what is settled', () => {
+it('remembers nothing about settled entries', () => {
   const leases = createLeases()
   leases.lease(1, 100, 'a')
   leases.lease(2, 100, 'a')
@@ -143,7 +143,7 @@ it('nothing is remembered of what is settled', () => {
   expect([leases.size, leases.until(1), leases.isOf(1, 'b')]).toEqual([0, 0, false])
 })
 
-it('what is on its way is nobody else’s when the clock is set a year ahead, and free in time when it is set back', async () => {
+it('keeps leases when the clock is set a year ahead, and lets them expire in time when it is set back', async () => {
   await store.close()
   let elapsed = 1_000
   store = openSqlite(file, { now: () => now, elapsed: () => elapsed, maxSize: 2 ** 30 })

@@ -26,7 +26,7 @@ afterAll(async () => {
 const bench = postgresBenches(async () => pooler.through(await newDatabase()))
 
 describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
-  it('replicas migrate an empty database together, take each other’s deliveries, and leave nothing set or locked behind', async () => {
+  it("replicas migrate an empty database together, process each other's deliveries, and leave no setting or lock behind", async () => {
     const direct = await newDatabase()
     const stores = await Promise.all(
       [1, 2, 3].map(async () => openPostgres(pooler.through(direct), { maxSize: 2 ** 30 })),

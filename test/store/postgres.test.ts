@@ -46,7 +46,7 @@ viewsExercise('PostgreSQL', bench)
 regressionExercise('PostgreSQL', bench)
 sectionExercise('PostgreSQL', bench)
 
-it('the size of a store on PostgreSQL is that of all its tables, also of those that grow slowly', async () => {
+it('the size of a PostgreSQL store includes all its tables', async () => {
   const url = await server.newDatabase()
   const store = await openPostgres(url, { now: () => t0, maxSize: 2 ** 20 })
   try {
@@ -65,7 +65,7 @@ it('the size of a store on PostgreSQL is that of all its tables, also of those t
   }
 })
 
-it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
+it('the figures on PostgreSQL include rows that are committed after a row with a greater number', async () => {
   const url = await server.newDatabase()
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
@@ -94,7 +94,7 @@ it('the figures on PostgreSQL leave out nothing that is committed after what has
 })
 
 describe('a PostgreSQL database', () => {
-  it('distinguishes events by the order of arrival, whichever replica takes them in first', async () => {
+  it('distinguishes events by their order of arrival, whichever replica processes them first', async () => {
     const store = await openPostgres(await server.newDatabase(), { now: () => t0, maxSize: 2 ** 30 })
     const arrivals = ['on', 'on', 'off', 'on', 'on']
     const exportQueue = { destination: 'default', signal: 'logs' } as const
@@ -112,7 +112,7 @@ describe('a PostgreSQL database', () => {
     await store.close()
   })
 
-  it('takes any JSON texts as one parameter, and gives them back as they are', async () => {
+  it('accepts any JSON texts as one parameter, and returns them unchanged', async () => {
     const client = new pg.Client(await server.newDatabase())
     await client.connect()
     const text = fc.oneof(
@@ -135,14 +135,14 @@ describe('a PostgreSQL database', () => {
     await client.end()
   })
 
-  it('is migrated once, however many replicas open it at the same moment', async () => {
+  it('is migrated once if many replicas open it at the same time', async () => {
     const url = await server.newDatabase()
     const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))
     for (const store of stores) await store.proveWritable()
     await Promise.all(stores.map(async store => store.close()))
   })
 
-  it('that cannot be reached is reported with what to check, and without its password', async () => {
+  it('that is unreachable is reported with a remedy, without its password', async () => {
     const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
     const observed = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
     expect(observed).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)

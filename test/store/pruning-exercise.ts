@@ -38,7 +38,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     const settle = async (as: 'delivered' | 'rejected'): Promise<void> => exported.settle(store, as)
     const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
 
-    it('keeps a run as long as anything of it is pending, and for the retention after it was sent', async () => {
+    it('keeps a run while an export is pending, and for the retention after it was sent', async () => {
       await observe(failed())
       await takeSnapshot()
       here.move(30 * day)
@@ -52,7 +52,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.outbox.queues()).toEqual([])
     })
 
-    it('keeps a run that is looked at again some day', async () => {
+    it('keeps a run that is due later', async () => {
       await observe(failed())
       here.move(30 * day)
       expect(await prune()).toBe(0)
@@ -69,7 +69,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await prune()).toBe(1)
     })
 
-    it('goes through all runs in steps, also past those that must stay', async () => {
+    it('goes through all runs in steps, also past those that are kept', async () => {
       for (let id = 1; id <= 9; id += 1) {
         await observe(failed(id))
         await takeSnapshot(id)
@@ -91,7 +91,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.runs.count()).toMatchObject({ runs: 4 })
     })
 
-    it('has nothing pending again when a pruned run is observed once more, and continues it with its next attempt', async () => {
+    it('causes no new export when a pruned run is observed again, and continues it with its next attempt', async () => {
       await observe(failed())
       await takeSnapshot()
       await settle('delivered')
@@ -107,7 +107,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(reported(await takeSnapshot())).toEqual(['attempt 2 success [2:success]'])
     })
 
-    it('remembers a run that is pruned a second time', async () => {
+    it('writes a tombstone for a run that is pruned a second time', async () => {
       for (const observation of [failed(), retried]) {
         await observe(observation)
         await takeSnapshot()
@@ -120,7 +120,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await takeSnapshot()).toEqual([])
     })
 
-    it('shows a child its pruned parent: its trace, and the bridge that triggered it', async () => {
+    it('lets a child pipeline find the trace and the bridge of its pruned parent', async () => {
       const bridge = job(9, 'deploy', 'success', { started: 5, finished: 50 }, { kind: 'bridge' })
       await observe(event('success', { finishedAt: at(60) }, [bridge]))
       await takeSnapshot()
@@ -133,7 +133,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect((await store.runs.ancestor(key, 10))?.trigger).toBeUndefined()
     })
 
-    it('forgets tombstones in the end', async () => {
+    it('removes old tombstones', async () => {
       await observe(failed())
       await takeSnapshot()
       await settle('delivered')
@@ -145,7 +145,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.runs.get(key)).toBeUndefined()
     })
 
-    it('goes before the retention when the store is nearly full; what was delivered just now only when it is full', async () => {
+    it('starts before the retention when the store is nearly full, with recently delivered runs last', async () => {
       for (const id of [1, 2]) {
         await observe(failed(id))
         await takeSnapshot(id)
@@ -180,7 +180,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     it.each([
       ['after the retention', week + minute, 2 ** 40],
       ['at once when the store is nearly full', 11 * minute, 1],
-    ])('drops what is pending for a destination that nobody serves any more %s', async (_when, later, maxSize) => {
+    ])('drops exports that are pending for a removed destination %s', async (_when, later, maxSize) => {
       const gone = { ...exportQueue, destination: 'gone' }
       await observe(failed())
       await takeSnapshot(7, gone)

@@ -125,7 +125,7 @@ describe('on SQLite', () => {
     return !/^SCAN (o|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
   }
 
-  it('no query of the pages scans a table', async () => {
+  it('the queries of the pages scan no table', async () => {
     const file = path.join(folder, 'p.db')
     await fill(openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }), 1_500)
     const db = new DatabaseSync(file)
@@ -142,7 +142,7 @@ describe('on SQLite', () => {
     expect(plans.filter(([sql, detail]) => isScan(sql, detail))).toEqual([])
   })
 
-  it('a deployment is compared with others of its environment without reading all of them', async () => {
+  it('comparing a deployment does not read all deployments of its environment', async () => {
     const file = path.join(folder, 'deployments.db')
     await openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }).close()
     const db = new DatabaseSync(file)
@@ -175,7 +175,7 @@ describe('on SQLite', () => {
 })
 
 describe('on PostgreSQL', () => {
-  it('every query of the pages has an index to go by', async () => {
+  it('the queries of the pages use an index', async () => {
     const url = await newDatabase()
     await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
     // One connection: what is set for it holds for all that is asked.

@@ -43,8 +43,8 @@ async function finish({ inbox }: Store, held: InboxLease): Promise<void> {
   await inbox.readingEnded(held, true)
 }
 
-describe.each(['sqlite', 'postgres'])('what was being read when a process died, on %s', engine => {
-  it('is read alone by the next one, each of them; the rest together again', async () => {
+describe.each(['sqlite', 'postgres'])('a delivery that was being read when a process crashed, on %s', engine => {
+  it('is read alone by the next process; the others are read together', async () => {
     const { next } = await lives(engine)
     const first = await next()
     await first.inbox.put(['a', 'b'].map(delivery))
@@ -59,7 +59,7 @@ describe.each(['sqlite', 'postgres'])('what was being read when a process died, 
     }
   })
 
-  it('is reported with the number of processes in a row that died of it alone', async () => {
+  it('is reported with the number of consecutive crashes while it was read alone', async () => {
     const { next } = await lives(engine)
     await (await next()).inbox.put(['a', 'b'].map(delivery))
     // Among others, and alone for the first time.
@@ -83,7 +83,7 @@ describe.each(['sqlite', 'postgres'])('what was being read when a process died, 
     expect(bodies(await lease(last))).toEqual(['b'])
   })
 
-  it('is under no suspicion any more once a process has outlived it, however it went', async () => {
+  it('is not suspected any more once a process has survived reading it', async () => {
     const { next } = await lives(engine)
     await (await next()).inbox.put(['a'].map(delivery))
     for (let death = 0; death < 2; death += 1) await lease(await next())
@@ -96,7 +96,7 @@ describe.each(['sqlite', 'postgres'])('what was being read when a process died, 
     expect(bodies(await lease(tired))).toEqual(['a', 'b'])
   })
 
-  it('is nothing where a process died between two readings', async () => {
+  it('does not exist if a process crashed between two reads', async () => {
     const { next } = await lives(engine)
     const first = await next()
     await first.inbox.put(['a', 'b'].map(delivery))
@@ -107,7 +107,7 @@ describe.each(['sqlite', 'postgres'])('what was being read when a process died, 
     expect(bodies(await lease(await next()))).toEqual(['a', 'b'])
   })
 
-  it('is known of large ones at the first death: they are always read alone', async () => {
+  it('counts from the first crash if it is large, because large ones are always read alone', async () => {
     const { next } = await lives(engine)
     const large = Buffer.alloc(readAlone, 'x')
     await (await next()).inbox.put([delivery('a'), delivery(large), delivery('b')])

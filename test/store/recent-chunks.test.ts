@@ -11,7 +11,7 @@ import type { Chunk } from '../../src/model/chunk.ts'
 
 const chunk = (attempt: number): Chunk => ({ attempt }) as unknown as Chunk
 
-it('recalls the chunks of a moment ago, and nothing after a minute', () => {
+it('returns recent chunks, and none after a minute', () => {
   let now = 0
   const recent = createRecentChunks(() => now)
   recent.remember([{ id: 1, chunk: chunk(1), size: 10 }])
@@ -21,7 +21,7 @@ it('recalls the chunks of a moment ago, and nothing after a minute', () => {
   expect(recent.recall(1)).toBeUndefined()
 })
 
-it('answers the newest chunk of a number that was given twice', () => {
+it('returns the newest chunk of a reused number', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([{ id: 1, chunk: chunk(1), size: 10 }])
   recent.remember([{ id: 1, chunk: chunk(2), size: 10 }])
@@ -41,7 +41,7 @@ it('a chunk is dropped once each outbox entry and the figures over time have tak
   for (let n = 0; n < 10; n += 1) expect(recent.take(2)?.chunk).toEqual(chunk(2))
 })
 
-it('what is dropped leaves its room to others', () => {
+it('frees the room of dropped chunks', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([{ id: 0, chunk: chunk(0), size: 64 * 1024 }])
   for (let id = 1; id <= 80; id += 1) {
@@ -51,14 +51,14 @@ it('what is dropped leaves its room to others', () => {
   expect(recent.recall(0)?.chunk).toEqual(chunk(0))
 })
 
-it('holds some megabytes at most, and gives up the oldest first', () => {
+it('keeps a few megabytes at most, and drops the oldest first', () => {
   const recent = createRecentChunks(() => 0)
   for (let id = 1; id <= 80; id += 1) recent.remember([{ id, chunk: chunk(id), size: 64 * 1024 }])
   const known = Array.from({ length: 80 }, (_, index) => index + 1).filter(id => recent.recall(id) !== undefined)
   expect(known).toEqual(Array.from({ length: 64 }, (_, index) => index + 17))
 })
 
-it('leaves out what is large: it takes the place of none', () => {
+it('does not keep large chunks', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([
     { id: 1, chunk: chunk(1), size: 10 },
@@ -67,7 +67,7 @@ it('leaves out what is large: it takes the place of none', () => {
   expect([recent.recall(1)?.chunk, recent.recall(2)]).toEqual([chunk(1), undefined])
 })
 
-it('what is sent is what is stored, also where numbers are given again within a moment, to more chunks than are remembered', async () => {
+it('sends what is stored, even if numbers are reused quickly', async () => {
   const bench = await sqliteBench()
   const store = await bench.open()
   const atOnce = { ...rules, settle: 0 }
@@ -97,7 +97,7 @@ it('what is sent is what is stored, also where numbers are given again within a 
   await bench.dispose()
 })
 
-it('due runs are free again when they were looked at, or when their time is over', () => {
+it('releases due runs when they were processed or their lease expired', () => {
   const leases = createLeases()
   leases.lease(1, 100)
   leases.lease(2, 200)

@@ -57,7 +57,7 @@ describe.each([
   }
   const runs = async (): Promise<number> => (await store.runs.count()).runs
 
-  it('shortens the time of all that it keeps alike, until it has room', async () => {
+  it('shortens all retention times alike until it has room', async () => {
     for (let tenth = 1; tenth <= 10; tenth += 1) {
       await deploy(tenth)
       if (tenth < 10) here.move(10 * day)
@@ -82,7 +82,7 @@ describe.each([
       expect((await store.views.chunks({ instance, pipelineId: id })).length > 0).toBe(isLeft)
   })
 
-  it('keeps what is still to be counted, what is deployed, what failed since, and what is remembered of the last day', async () => {
+  it("keeps uncounted data, current deployments, recent failures and the last day's keys", async () => {
     await deploy(1, 'forgotten')
     here.move(101 * day)
     await deploy(2)

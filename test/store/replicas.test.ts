@@ -205,7 +205,7 @@ function arrivals(): Map<number, number> {
 const uniqueSpans = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
 
 describe('replicas on one PostgreSQL database', () => {
-  it('observe one run through the hooks of its project and its group at the same moment, and export it once', async () => {
+  it('export a run once that the hooks of its project and its group report at the same time', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(120)
     // As many at a time as a store has connections: who waits for one for long is asked to retry.
@@ -232,7 +232,7 @@ describe('replicas on one PostgreSQL database', () => {
     ['about to merge deliveries', 'before runs.transact'],
     ['holding runs that are due', 'after runs.takeDue'],
     ['holding exports it has not sent', 'after exports.lease'],
-  ])('one of them paused while %s: the others go on without it, and once woken it settles nothing', async (_, step) => {
+  ])('continue while one of them is suspended in %s, and that one settles nothing when it resumes', async (_, step) => {
     const [a, b, c] = [await replica(), await replica(), await replica()]
     const all = ids(60)
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))
@@ -260,7 +260,7 @@ describe('replicas on one PostgreSQL database', () => {
     expect((await a.store.runs.count()).runs).toBe(all.length + 1)
   })
 
-  it('one of them suspended between a send and its note: that batch alone is sent again, with identical ids', async () => {
+  it('repeat only one batch, with identical ids, if one of them is suspended between a request and its settlement', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(30)
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))
@@ -281,7 +281,7 @@ describe('replicas on one PostgreSQL database', () => {
 })
 
 describe('"Try now" on one replica', () => {
-  it('ends the pause of another whose circuit breaker is open, and what waits arrives', async () => {
+  it("ends the pause of another replica's open circuit breaker, and pending exports are delivered", async () => {
     const [asked, paused] = [await replica(), await replica()]
     receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '3600' }, message: 'down' } })
     await paused.store.inbox.put([delivery(1, 'a')])
@@ -296,7 +296,7 @@ describe('"Try now" on one replica', () => {
     await expect.poll(state).toBe('closed')
   })
 
-  it('is heeded once, and not by a circuit breaker that opened later', async () => {
+  it('has one effect, and none on a circuit breaker that opened later', async () => {
     const { tryRequests } = (await replica()).store.repositories
     const watch = watchTries(tryRequests, 'default', clock)
     const before = elapsed(clock)

@@ -102,7 +102,7 @@ function written(run: Run | undefined): string {
 }
 
 export function restoredJobsExercise(name: string, bench: () => Promise<Bench>): void {
-  describe(`jobs that only a chunk has, on ${name}`, () => {
+  describe(`jobs that exist only in a chunk, on ${name}`, () => {
     let here: Bench
     let store: Store
     beforeEach(async () => {
@@ -140,7 +140,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
     const finished = event('failed', { finishedAt: at(60) }, [build, test])
 
-    it('are the same as if they had been stored, whatever is observed and put into snapshots of the run, in whichever order', async () => {
+    it('are the same as stored rows after any observations and snapshots of the run in any order', async () => {
       let pipelineId = 100
       let known = 0
       await fc.assert(
@@ -157,7 +157,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect(await rows()).toBeLessThanOrEqual(known)
     })
 
-    it('leave the same tombstone as if they had been stored', async () => {
+    it('leave the same tombstone as stored rows', async () => {
       let pipelineId = 10_000
       let tombstones = 0
       await fc.assert(
@@ -188,7 +188,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect(tombstones).toBeGreaterThan(0)
     })
 
-    it('have no row of their own when their snapshot was taken as soon as they were observed', async () => {
+    it('have no row if their snapshot was taken when they were observed', async () => {
       await observe(finished)
       expect(await rows()).toBe(0)
       const { run } = (await store.runs.get(key))!
@@ -199,7 +199,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect((await store.runs.ancestor(key, 2))?.trigger).toEqual(run.jobs.get(2))
     })
 
-    it('are on the pages as others are', async () => {
+    it('are shown on the pages like others', async () => {
       await observe(finished)
       here.move(2 * minute)
       const stored = await store.runs.get(key)
@@ -207,7 +207,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect((await store.views.search({ limit: 10 })).runs).toEqual([stored])
     })
 
-    it('get a row when more is observed of them, and no other snapshot for it', async () => {
+    it('get a row when more is observed, without another snapshot', async () => {
       await observe(finished)
       here.move(2 * minute)
       const coverage = job(1, 'build', 'success', { started: 5, finished: 50 }, { coverage: 81.5 })
@@ -219,7 +219,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect(await store.views.chunks(key)).toHaveLength(1)
     })
 
-    it('are remembered with their run when it is pruned: observed once more they have nothing pending', async () => {
+    it('are in the tombstone of their run, so that observing them again causes no export', async () => {
       await observe(finished)
       const exportQueue = { destination: 'default', signal: 'traces' as const }
       const { token, items } = await store.outbox.lease(exportQueue, 10, minute)

@@ -68,7 +68,7 @@ async function processed({ store, writer }: { store: Store; writer: InboxWriter 
 }
 
 describe('a store that is served', () => {
-  it('is refused to a second daemon, which says who the first is and changes not a byte', async () => {
+  it('is refused to a second daemon, which names the first and changes no byte', async () => {
     const first = served()
     await processed(first)
     const before = allFiles()
@@ -80,7 +80,7 @@ describe('a store that is served', () => {
     expect((await first.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['c'])
   })
 
-  it('keeps its deliveries whatever commands open it, look into it and close it again', async () => {
+  it('keeps its deliveries while commands open, read and close it', async () => {
     const first = served()
     await processed(first)
     await first.writer.put([delivery('c')])
@@ -93,7 +93,7 @@ describe('a store that is served', () => {
     expect(allFiles()).toEqual(before)
   })
 
-  it('gives who shares it no way to work off the inbox', () => {
+  it('does not let commands process the inbox', () => {
     served()
     const shared = openSqliteShared(file, options)
     closing.push(async () => shared.close())
@@ -102,7 +102,7 @@ describe('a store that is served', () => {
   })
 
   it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
-    'is one store by whatever name: %s',
+    'is recognised under every name: %s',
     async kind => {
       const real = path.join(folder, 'real')
       mkdirSync(real)
@@ -121,7 +121,7 @@ describe('a store that is served', () => {
     },
   )
 
-  it('is refused by a second name that no path shows', async () => {
+  it('is refused under a hard link', async () => {
     await openSqlite(file, options).close()
     const second = path.join(folder, 'second.db')
     linkSync(file, second)
@@ -141,7 +141,7 @@ describe('a store that is served', () => {
 })
 
 describe('the lock', () => {
-  it('is free again when it is given back, and when opening fails', async () => {
+  it('is free when it is released, and when opening fails', async () => {
     lockForServing(file).release()
     writeFileSync(file, 'no database at all, and longer than the header that SQLite looks for in its files')
     expect(() => openSqlite(file, options)).toThrow(/cannot be opened/)
@@ -149,7 +149,7 @@ describe('the lock', () => {
     await openSqlite(file, options).close()
   })
 
-  it('that cannot be taken for another reason is not blamed on another daemon', () => {
+  it('does not blame another daemon if it fails for another reason', () => {
     mkdirSync(`${file}.lock`)
     expect(() => openSqlite(file, options)).toThrow(/its lock cannot be taken: .*folder that this user can write to/)
   })

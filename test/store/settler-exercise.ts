@@ -60,7 +60,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       return items.map(pipelineIdOf).sort((a, b) => a - b)
     }
 
-    it('settles the others of a batch in which one run cannot be, and that one once it can be', async () => {
+    it('settles the other runs of a batch if one fails, and that one once it can', async () => {
       await here.sql(damage)
       const settler = settlerOn()
       here.move(rules.settle)
@@ -89,7 +89,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(await sent()).toEqual([bad])
     })
 
-    it('calls a canceled pipeline superseded where a newer one of its ref existed, children left aside', async () => {
+    it('marks a canceled pipeline as superseded if a newer one of its ref existed, except child pipelines', async () => {
       const canceled = (id: number, ref: string) =>
         event('canceled', { finishedAt: at(60) }, [job(id * 10, 'build', 'canceled', { finished: 60 })], { ref }, id)
       const newer = (id: number, ref: string, created: number, source = 'push') =>
@@ -109,7 +109,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(superseded.map(pipelineIdOf)).toEqual([6])
     })
 
-    it('takes what befalls all of them for an error of the store, and tries all of them again', async () => {
+    it('treats an error of all runs as an error of the store, and retries all of them', async () => {
       const settler = settlerOn()
       here.move(rules.settle)
       await here.sql('ALTER TABLE jobs RENAME TO away')

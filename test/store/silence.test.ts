@@ -34,40 +34,37 @@ afterEach(async () => {
 
 const directions: readonly Direction[][] = [['to the server', 'to the client'], ['to the client']]
 
-describe.each(directions)('where nothing comes through %s (and %s)', (...silent) => {
-  it.each([true, false])(
-    'statements fail, and those that are asked afterwards do not (connections forgotten: %s)',
-    async forgetting => {
-      // Several connections are known, and in the midst of something.
-      await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
-      const impatient = db.withPatience(hasty)
-      const network = { isSilent: false }
-      // A busy machine may not come that far in time: then it is begun again.
-      while (!network.isSilent) {
-        const cut = impatient.transaction(async session => {
-          await session.query(`INSERT INTO key_value VALUES ('cut', '1')`)
-          proxy.silence(...silent)
-          network.isSilent = true
-          await session.query(`INSERT INTO key_value VALUES ('cut too', '1')`)
-        })
-        await expect(cut).rejects.toBeInstanceOf(StoreError)
-      }
-      const asked = [
-        impatient.query('SELECT 1'),
-        impatient.query('SELECT 1'),
-        impatient.transaction(async session => session.query('SELECT 1')),
-      ]
-      for (const one of await Promise.allSettled(asked)) {
-        expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
-      }
-      proxy.resume({ forgetting })
-      const isBack = async (): Promise<boolean> => {
-        const several = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map(async () => impatient.query('SELECT 1')))
-        return several.every(({ status }) => status === 'fulfilled')
-      }
-      await expect.poll(isBack).toBe(true)
-    },
-  )
+describe.each(directions)('when the network drops everything %s (and %s)', (...silent) => {
+  it.each([true, false])('statements fail, and later ones succeed (connections forgotten: %s)', async forgetting => {
+    // Several connections are known, and in the midst of something.
+    await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
+    const impatient = db.withPatience(hasty)
+    const network = { isSilent: false }
+    // A busy machine may not come that far in time: then it is begun again.
+    while (!network.isSilent) {
+      const cut = impatient.transaction(async session => {
+        await session.query(`INSERT INTO key_value VALUES ('cut', '1')`)
+        proxy.silence(...silent)
+        network.isSilent = true
+        await session.query(`INSERT INTO key_value VALUES ('cut too', '1')`)
+      })
+      await expect(cut).rejects.toBeInstanceOf(StoreError)
+    }
+    const asked = [
+      impatient.query('SELECT 1'),
+      impatient.query('SELECT 1'),
+      impatient.transaction(async session => session.query('SELECT 1')),
+    ]
+    for (const one of await Promise.allSettled(asked)) {
+      expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
+    }
+    proxy.resume({ forgetting })
+    const isBack = async (): Promise<boolean> => {
+      const several = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map(async () => impatient.query('SELECT 1')))
+      return several.every(({ status }) => status === 'fulfilled')
+    }
+    await expect.poll(isBack).toBe(true)
+  })
 })
 
 describe('deliveries that are put while a transaction hangs', () => {
@@ -94,7 +91,7 @@ describe('deliveries that are put while a transaction hangs', () => {
   })
 
   it.each([1, 4])(
-    'all get their answer in time when it never ends, also those that wait (%i abreast)',
+    'are all answered in time if it never ends, also waiting ones (concurrency %i)',
     async concurrency => {
       let puts = 0
       const batch = createPutBatch(
@@ -117,7 +114,7 @@ describe('deliveries that are put while a transaction hangs', () => {
     },
   )
 
-  it('are taken once more when the network is back, and not twice', async () => {
+  it('are accepted once when the network is back', async () => {
     const batch = createPutBatch({ ...store.inbox, concurrency: 4 }, group)
     expect(await batch.put(delivery('a'))).toBe('accepted')
     proxy.silence('to the client')

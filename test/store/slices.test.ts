@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cut } from '../../src/store/sql/slices.ts'
 
-it('slices hold all items in their order, no more than allowed but for one that is larger by itself, and are no smaller than they must', () => {
+it('slices have all items in order, up to the limit except for single larger items, and are as few as possible', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(100)), fc.integer({ min: 1, max: 200 }), (sizes, most) => {
       const slices = cut(sizes, size => size, most)

@@ -47,7 +47,7 @@ describe('an SQLite file', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  it('is for its user alone: folder 0700, file 0600', async () => {
+  it('is private to its user: folder 0700, file 0600', async () => {
     const store = openSqlite(file, options)
     expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700)
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -55,7 +55,7 @@ describe('an SQLite file', () => {
   })
 
   it.runIf(process.platform === 'linux')(
-    'and the file of deliveries outlast a power cut: every new entry is synced',
+    'and the delivery file survive a power failure, because every new directory entry is synced',
     async () => {
       const synced = new Set<string>()
       const { fsyncSync } = fs
@@ -79,7 +79,7 @@ describe('an SQLite file', () => {
     },
   )
 
-  it('of a much newer version is refused with what to do', async () => {
+  it('of a much newer version is refused with a remedy', async () => {
     await openSqlite(file, options).close()
     const raw = new DatabaseSync(file)
     raw.exec('PRAGMA user_version = 99')
@@ -87,11 +87,11 @@ describe('an SQLite file', () => {
     expect(() => openSqlite(file, options)).toThrow(/schema 99.*Run the Pipespan version that wrote it, or a newer one/)
   })
 
-  it('that is no database is refused with what to check', () => {
+  it('is refused with a remedy if it is no database', () => {
     expect(() => openSqlite(path.join('/proc', 'version'), options)).toThrow(/cannot be opened.*PIPESPAN_STORE_URL/)
   })
 
-  it('holds nothing of a delivery any more once it is erased', async () => {
+  it('has no trace of an erased delivery', async () => {
     const store = openSqlite(file, options)
     await store.inbox.put([delivery('a', '{"variables":"planted-value-4711"}')])
     const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
@@ -101,7 +101,7 @@ describe('an SQLite file', () => {
     expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
   })
 
-  it('takes nothing in for figures over time where no snapshot is new, even while a command writes', async () => {
+  it('reads nothing for figures over time if no snapshot is new, even while a command writes', async () => {
     const store = openSqlite(file, options)
     const command = new DatabaseSync(file)
     command.exec('BEGIN IMMEDIATE')
@@ -110,24 +110,27 @@ describe('an SQLite file', () => {
     await store.close()
   })
 
-  it.runIf(process.platform === 'linux')('syncs at its start what a killed process may not have synced', async () => {
-    await openSqlite(file, options).close()
-    const synced: string[] = []
-    const { fsyncSync } = fs
-    fs.fsyncSync = descriptor => {
-      synced.push(readlinkSync(`/proc/self/fd/${descriptor}`))
-      fsyncSync(descriptor)
-    }
-    syncBuiltinESMExports()
-    onTestFinished(() => {
-      fs.fsyncSync = fsyncSync
+  it.runIf(process.platform === 'linux')(
+    'is synced at the start, because a killed process may not have done so',
+    async () => {
+      await openSqlite(file, options).close()
+      const synced: string[] = []
+      const { fsyncSync } = fs
+      fs.fsyncSync = descriptor => {
+        synced.push(readlinkSync(`/proc/self/fd/${descriptor}`))
+        fsyncSync(descriptor)
+      }
       syncBuiltinESMExports()
-    })
-    await openSqlite(file, options).close()
-    expect(synced).toContain(`${file}-wal`)
-  })
+      onTestFinished(() => {
+        fs.fsyncSync = fsyncSync
+        syncBuiltinESMExports()
+      })
+      await openSqlite(file, options).close()
+      expect(synced).toContain(`${file}-wal`)
+    },
+  )
 
-  it('gives back at once what a dead process had leased', async () => {
+  it('releases the leases of a crashed process at once', async () => {
     const dead = openSqlite(file, options)
     await dead.inbox.put([delivery('a')])
     await dead.inbox.lease(1, 1e6, 60_000)
@@ -138,7 +141,7 @@ describe('an SQLite file', () => {
     await next.close()
   })
 
-  it('is kept for what comes next when little was erased, and given back to the file system, step by step, when much was', async () => {
+  it('keeps little free space for reuse, and returns much of it to the file system in steps', async () => {
     const store = openSqlite(file, options)
     const large = 'x'.repeat(1_000_000)
     await store.inbox.put(Array.from({ length: 8 }, (_, index) => delivery(String(index), large)))

@@ -33,7 +33,7 @@ describe.each([
     'PostgreSQL',
     async (_: string, now: () => number) => openPostgres(await newDatabase(), { now, maxSize: 2 ** 30, testMemory }),
   ],
-] as const)('what is remembered of tests on %s', (_, open) => {
+] as const)('the memory of tests on %s', (_, open) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-tests-'))
   let now = t0
   let store: Store
@@ -67,13 +67,13 @@ describe.each([
   const names = async (reported: Reported, more?: Partial<RememberedReport>) =>
     (await record(reported, more)).flaky.map(({ name }) => name)
 
-  it('a test that failed and passed on the same code is flaky, whichever came first', async () => {
+  it('recognises a test as flaky that failed and passed on the same code, whichever came first', async () => {
     expect(await names({ passed: [1, 2], failed: [3] })).toEqual([])
     expect(await names({ passed: [1, 2, 3] })).toEqual(['test 3'])
     expect(await names({ passed: [2, 3], failed: [1] })).toEqual(['test 1'])
   })
 
-  it('is found once for each revision', async () => {
+  it('reports a flaky test once for each revision', async () => {
     await record({ failed: [1] })
     expect(await names({ passed: [1] })).toEqual(['test 1'])
     expect(await names({ failed: [1] })).toEqual([])
@@ -82,7 +82,7 @@ describe.each([
     expect(await names({ passed: [1] }, { revision: 'def' })).toEqual(['test 1'])
   })
 
-  it('is none where the code, the job or the project is another one, or where it never passed', async () => {
+  it('does not call a test flaky if code, job or project differ, or if it never passed', async () => {
     await record({ failed: [1], passed: [2] })
     for (const more of [
       { revision: 'def' },
@@ -95,13 +95,13 @@ describe.each([
     expect(await names({ failed: [1], passed: [2] })).toEqual([])
   })
 
-  it('is found within one report as well', async () => {
+  it('recognises a flaky test within one report', async () => {
     expect((await record({ passed: [1], flaky: [1] })).flaky).toEqual([
       { suite: 'S', name: 'test 1', within: 'report' },
     ])
   })
 
-  it('answers the same again about the same job, however often a report is read', async () => {
+  it('gives the same answer however often a report is read', async () => {
     await record({ failed: [1, 2] })
     const again = report({ passed: [1, 2] })
     const first = await store.tests.record(again)
@@ -111,7 +111,7 @@ describe.each([
     expect(figures.map(({ times }) => times)).toEqual([1, 1])
   })
 
-  it('is found once when reports come at the same time', async () => {
+  it('reports a flaky test once if reports are read at the same time', async () => {
     const found = await Promise.all([
       record({ failed: [1] }),
       record({ passed: [1] }),
@@ -121,7 +121,7 @@ describe.each([
     expect(found.flatMap(({ flaky }) => flaky)).toHaveLength(1)
   })
 
-  it('has the time that it cost: of the jobs that failed with it', async () => {
+  it('reports the cost of a flaky test: the time of the jobs that failed with it', async () => {
     await record({ failed: [1] }, { lostMs: 40_000 })
     await record({ failed: [1] }, { lostMs: 2_000, pipelineId: 8 })
     await record({ passed: [1] }, { pipelineId: 9 })
@@ -139,7 +139,7 @@ describe.each([
     expect(await store.tests.figures('slow', { ...of, since: now + 1 })).toEqual([])
   })
 
-  it('is forgotten after its time', async () => {
+  it('forgets tests after their retention', async () => {
     await record({ failed: [1] })
     await record({ passed: [1] })
     now += 1_000
@@ -150,7 +150,7 @@ describe.each([
     expect((await store.tests.figures('failed', of)).map(({ name }) => name)).toEqual(['test 2'])
   })
 
-  it('of a project that fills its share the oldest goes first, counted; others keep theirs', async () => {
+  it('drops and counts the oldest tests of a project that exceeds its share, without affecting others', async () => {
     const kept = projectId
     await record({ failed: [7] })
     projectId += 100
@@ -170,7 +170,7 @@ describe.each([
 })
 
 describe('a packed set', () => {
-  it('has what was put into it and nothing else', () => {
+  it('contains exactly what was added', () => {
     const hashes = fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 48 - 1 }), { maxLength: 60 })
     fc.assert(
       fc.property(hashes, fc.integer({ min: 0, max: 2 ** 48 - 1 }), (all, other) => {

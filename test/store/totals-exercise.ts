@@ -77,12 +77,12 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       ])
     })
 
-    it('do not move when the transaction that would move them fails', async () => {
+    it('do not change if their transaction fails', async () => {
       await expect(store.runs.transact([moving([increments([runs(1)])]), moving([], true)])).rejects.toThrow('fails')
       expect(await amounts()).toEqual([])
     })
 
-    it('keep the latest value by the time it is true of, whenever it is observed', async () => {
+    it('keep the latest value by its own time, whenever it is observed', async () => {
       const value = (number: number, seconds: number): Increment => ({
         metric: 'latest',
         attributes: '{}',
@@ -93,7 +93,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await amounts()).toEqual([['latest {}', { kind: 'last', value: 2, at: at(20) }]])
     })
 
-    it('add histograms bucket by bucket, and begin anew with other bounds', async () => {
+    it('add histograms bucket by bucket, and start again with other bounds', async () => {
       const histogram = (bounds: number[], counts: number[], sum: number): Increment => ({
         metric: 'duration',
         attributes: '{}',
@@ -110,7 +110,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       )
     })
 
-    it('hold no more series of one metric than allowed: the others share the overflow series, and are counted', async () => {
+    it('limit the series of a metric: others share the overflow series, and are counted', async () => {
       const limited = { maxSeries: 3 }
       await move(
         increments(
@@ -132,7 +132,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       })
     })
 
-    it('take attributes of any length and any character', async () => {
+    it('accept attributes of any length and any character', async () => {
       const odd: Increment = {
         metric: 'runs',
         attributes: JSON.stringify({ ref: `${'long/'.repeat(2_000)}\u0000é` }),
@@ -143,7 +143,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await amounts()).toEqual([[`runs ${odd.attributes}`, { kind: 'sum', by: 2 }]])
     })
 
-    it('come page by page, each project once, under its latest name', async () => {
+    it('are read in pages, each project once, under its latest name', async () => {
       const of = (projectId: number, path: string): ProjectIncrements =>
         increments([runs(1)], { key: { instance, projectId }, project: { id: projectId, path } })
       await move(of(3, 'acme/shop'), of(4, 'acme/till'), of(5, 'acme/stock'))
@@ -158,7 +158,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(paths.sort()).toEqual(['acme/stock', 'acme/store', 'acme/till'])
     })
 
-    it('lose nothing when two transactions move the same series at once', async () => {
+    it('lose nothing when two transactions change the same series at the same time', async () => {
       const other = await here.open()
       for (const pipelineId of [8, 9]) {
         await store.runs.transact(mergeObservations([event('running', {}, [], {}, pipelineId)], 'webhook', rules))
@@ -175,7 +175,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await amounts()).toEqual([['runs {"status":"success"}', { kind: 'sum', by: 16 }]])
     })
 
-    it('count the runs under way, by name and status, and not of those that ended or rest', async () => {
+    it('count active runs by name and status, without ended or blocked ones', async () => {
       const observed = [
         event('running', {}, [], { name: 'Deploy' }, 8),
         event('running', {}, [], { name: 'Deploy' }, 9),

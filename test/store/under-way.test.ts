@@ -42,8 +42,8 @@ async function lives(engine: string): Promise<() => Promise<UnderWayNote>> {
   return async () => (await next()).underWay.settling
 }
 
-describe.each(['sqlite', 'postgres'])('what was under way when a process died, on %s', engine => {
-  it('is begun alone by the next one, each of them; the rest goes together', async () => {
+describe.each(['sqlite', 'postgres'])('work that was in progress when a process crashed, on %s', engine => {
+  it('is done item by item by the next process; the rest is done together', async () => {
     const next = await lives(engine)
     expect(await (await next()).begin([a, b])).toEqual([])
     const note = await next()
@@ -56,7 +56,7 @@ describe.each(['sqlite', 'postgres'])('what was under way when a process died, o
     expect(await note.begin([a, b, c])).toEqual([])
   })
 
-  it('is known with the deaths in a row of those that had it alone, and is not begun at the third', async () => {
+  it('is counted with its consecutive crashes, and not tried again after the third', async () => {
     const next = await lives(engine)
     await (await next()).begin([a, b])
     for (const deaths of [0, 1, 2, 3, 3]) {
@@ -71,7 +71,7 @@ describe.each(['sqlite', 'postgres'])('what was under way when a process died, o
     expect(await note.begin([a])).toEqual([])
   })
 
-  it('is under no suspicion once a process has outlived it, nor what none had begun', async () => {
+  it('is not suspected once a process has survived it, nor is work that was not begun', async () => {
     const next = await lives(engine)
     await (await next()).begin([a])
     const tired = await next()
@@ -82,6 +82,6 @@ describe.each(['sqlite', 'postgres'])('what was under way when a process died, o
   })
 })
 
-it('names a run so that it can be found again', () => {
+it('the name of a run identifies it', () => {
   expect(runOfName(a)).toEqual({ instance, pipelineId: 1 })
 })

@@ -25,7 +25,7 @@ describe('one damaged delivery', () => {
     ['the first', 'a', [], ['b', 'c']],
     ['one in the middle', 'b', ['a'], ['c']],
     ['the last', 'c', ['a', 'b'], []],
-  ])('is passed over, counted and logged: %s', async (_, damaged, before, after) => {
+  ])('is skipped, counted and logged: %s', async (_, damaged, before, after) => {
     await all.put('a', 'b', 'c')
     damage(damaged)
     const [file] = all.files()
@@ -49,7 +49,7 @@ describe('one damaged delivery', () => {
     ['the first', 'a', ['b', 'c', 'd']],
     ['one in the middle', 'b', ['a', 'c', 'd']],
     ['the last', 'c', ['a', 'b', 'd']],
-  ])('after a start too, and comes back once, when the disk gives it back: %s', async (_, damaged, rest) => {
+  ])('is skipped after a start, and processed once when the disk can read it again: %s', async (_, damaged, rest) => {
     await all.put('a', 'b', 'c')
     await all.close()
     const [file] = all.files()
@@ -76,7 +76,7 @@ describe('one damaged delivery', () => {
     expect(await all.put('a', 'b', 'c', 'd')).toEqual(Array.from('abcd', () => 'duplicate'))
   })
 
-  it('does not stop the copy of a store, which has the others', async () => {
+  it('does not stop the copy of a store, which has all others', async () => {
     await all.put('a', 'b', 'c')
     await all.writer.close()
     damage('b')
@@ -87,7 +87,7 @@ describe('one damaged delivery', () => {
   })
 })
 
-it('a file that is nowhere any more is logged, and counted by its numbers', async () => {
+it('logs a lost file, and counts its deliveries by their numbers', async () => {
   await all.put('a', 'b', 'c')
   const { token, items } = await all.store.inbox.lease(100, 1e9, 60_000)
   await all.store.inbox.erase(token, [items[2]!.id])
@@ -103,7 +103,7 @@ it('a file that is nowhere any more is logged, and counted by its numbers', asyn
   expect(all.said).toMatchObject([{ deliveries: 2, from: 1, to: 2 }])
 })
 
-it('a file with the name of another is set aside, and processed when it has its own again', async () => {
+it('sets a renamed file aside, and processes it when it has its own name again', async () => {
   await all.put('a', 'b')
   await all.close()
   const [file] = all.files()
@@ -134,7 +134,7 @@ describe('a file of which nothing can be read', () => {
   }
 
   it.each(['while the daemon runs', 'after a start'])(
-    'is set aside, and processed once when it can be read again: %s',
+    'is set aside, and processed once when it is readable again: %s',
     async when => {
       await all.put(...names.slice(0, 20))
       await all.workOff()
@@ -165,7 +165,7 @@ describe('a file of which nothing can be read', () => {
     },
   )
 
-  it('counts to the size of the store, and is not processed again where it was sent again meanwhile', async () => {
+  it('counts towards the size of the store, and is not processed again if its deliveries were resent meanwhile', async () => {
     await all.put('a', 'b')
     const before = await all.store.pruning.fullness()
     const file = await spoil()
@@ -178,7 +178,7 @@ describe('a file of which nothing can be read', () => {
   })
 })
 
-it('what is only away for the moment is waited for, and after a minute the daemon is not ready', async () => {
+it('waits for a file that is missing for a moment, and reports not ready after a minute', async () => {
   await all.put('a')
   const here = all.folder
   renameSync(here, `${here}-away`)
@@ -203,7 +203,7 @@ it('what is only away for the moment is waited for, and after a minute the daemo
   }
 })
 
-it('a file that is a folder stops nothing', async () => {
+it('tolerates a folder in the place of a file', async () => {
   await all.put('a')
   const [only] = all.files()
   await all.close()

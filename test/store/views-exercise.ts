@@ -78,7 +78,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([ids(second), ids(third), third.next]).toEqual([[3, 2], [1], undefined])
     })
 
-    it('finds by status, ref, source, project, time and words, all at once too', async () => {
+    it('finds runs by status, ref, source, project, time and text, also combined', async () => {
       await observe(1, 'success', { created: 1 }, { ref: 'main', source: 'push', user: { username: 'amina' } })
       await observe(2, 'failed', { created: 2 }, { ref: 'main', source: 'schedule' })
       await observe(
@@ -103,7 +103,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.countRuns({ ref: 'main' }, () => false)).toBe(0)
     })
 
-    it('finds by the name of a job, exactly, whether it has a snapshot or still runs', async () => {
+    it('finds runs by the exact name of a job, with a snapshot or still active', async () => {
       const [unit, it, odd] = [
         job(11, 'unit', 'success', { started: 1, finished: 9 }),
         job(21, 'unit tests', 'success', { started: 1, finished: 9 }),
@@ -129,7 +129,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([ids(first), ids(second)]).toEqual([[4], [1]])
     })
 
-    it('finds by the name of a job that only a chunk has, whatever is beside the name in it', async () => {
+    it('finds runs by the name of a job that exists only in a chunk', async () => {
       const atOnce = { ...rules, settle: 0 }
       const snapshotter = createSnapshotter({
         ...{ rules: atOnce, selection: everything, onSnapshot: () => undefined },
@@ -160,7 +160,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       }
     })
 
-    it('has the keys of all that is listed, the last stored first', async () => {
+    it('lists the keys of all runs, the last stored first', async () => {
       for (const id of [1, 2, 3]) await observe(id, 'success', { created: 10 - id, finished: 20 })
       await observe(4, 'success', { created: 1 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
       const first = await store.views.listedKeys(3)
@@ -172,7 +172,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect((await store.views.listedKeys(3, first[2]!.id)).map(({ pipelineId }) => pipelineId)).toEqual([1])
     })
 
-    it('follows a run whose status, ref and finish change', async () => {
+    it('updates a run whose status, ref and finish change', async () => {
       await observe(1, 'running', { created: 1 })
       expect(ids({ runs: await store.views.inStatus(['running', 'pending'], 10) })).toEqual([1])
       expect(await store.views.countInStatus(['running', 'pending'])).toBe(1)
@@ -190,7 +190,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await found({ ref: 'release' })).toEqual([1])
     })
 
-    it('finds a pipeline by its project, its children, and what became of its exports', async () => {
+    it('finds a pipeline with its children and the state of its exports', async () => {
       await observe(1, 'success', { created: 1, finished: 60 })
       await observe(2, 'success', { created: 2, finished: 50 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
       await takeSnapshot(1)
@@ -217,7 +217,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.projects(3)).toEqual(paths.slice(0, 3))
     })
 
-    it.runIf(isThorough)('takes up a search where it was cut short', async () => {
+    it.runIf(isThorough)('continues a search where it was cut short', async () => {
       await manyRuns({ store, runs: 5_600, until: t0, every: 1_000, exportQueues: [] })
       const oldest = { text: '1003', limit: 5 }
       const first = await store.views.search(oldest)
@@ -229,7 +229,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(job.searchedBackTo).toBeLessThan(t0)
     })
 
-    it('adds up what has a snapshot by hour and day, once, whatever is taken in when', async () => {
+    it('adds up every snapshot once by hour and day, in any order', async () => {
       const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 }, { queuedDuration: 4 })]
       await observe(1, 'failed', { created: 0, finished: 100 }, { queuedDuration: 2 }, failing)
       await takeSnapshot(1)
@@ -254,7 +254,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
     })
 
-    it('adds up what jobs took of their runners and what that cost, by day, and what of it nobody wanted', async () => {
+    it('adds up runner time, cost and waste by day', async () => {
       const rateOf: RateOf = ({ tags }) => (tags === undefined ? undefined : { name: 'large', perMinute: 3, factor: 2 })
       const large = { tags: ['large'], runner: { id: 7, type: 'project_type' } }
       const failing = [
@@ -318,7 +318,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([stored.pipelines, stored.storedSince]).toEqual([1, t0])
     })
 
-    it('adds up the same when it reads ahead, and when somebody else has written what it read', async () => {
+    it('adds up the same if it reads ahead and another process has written since', async () => {
       const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 })]
       await observe(1, 'failed', { created: 0, finished: 100 }, {}, failing)
       await observe(2, 'success', { created: 0, finished: 50 }, {}, [
@@ -350,7 +350,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it.runIf(isThorough)(
-      'adds up a pipeline of thousands of jobs in steps, and holds the figures of few of them at a time',
+      'adds up a pipeline of thousands of jobs in steps, with the figures of a few in memory',
       async () => {
         const count = 5_000
         const jobs = Array.from({ length: count }, (_, at) =>
@@ -374,7 +374,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       },
     )
 
-    it('adds up once what two take in at the same time', async () => {
+    it('adds up once what two processes read at the same time', async () => {
       for (const id of [1, 2, 3]) {
         await observe(id, 'success', { created: 0, finished: 100 }, {}, [
           job(id, 'unit', 'success', { started: 0, finished: 100 }),
@@ -394,7 +394,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it.each(['takes in', 'reads ahead'])(
-      'adds up once what one takes in while another %s on the same store',
+      'adds up once what one process reads while another %s on the same store',
       async how => {
         for (const id of [1, 2, 3]) {
           await observe(id, 'success', { created: 0, finished: 100 }, {}, [
@@ -414,7 +414,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     )
 
     it.each(['taken in', ...(name === 'SQLite' ? ['being taken in'] : []), 'only read ahead', 'not read'])(
-      'adds up the snapshots that are taken after the newest was pruned, also where that was %s',
+      'adds up snapshots after the newest was pruned, also if that was %s',
       async how => {
         const { trends } = store.views
         for (const id of [1, 2, 3]) {
@@ -450,7 +450,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       ['a copy', async ({ tables }) => tables.finish()],
       ...(name === 'SQLite' ? [['a start', async store => store.reclaim()] as (typeof mends)[number]] : []),
     ]
-    it.each(mends)('adds up what gets its snapshot after %s, also where numbers begin again', async (_what, mend) => {
+    it.each(mends)('adds up snapshots after %s, even if numbers restart', async (_what, mend) => {
       const reached = (await store.tables.list()).find(table => table.name === 'trends_reached')
       await store.tables.write(reached!, [[1, 1_000]])
       await mend(store)
@@ -547,7 +547,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await (await trends.retained({ ...query, runner: 'nobody' })).figures.series({}, query)).toEqual([])
     })
 
-    it('adds up what exact branches and runners cost over the stored runs, as the daily sums would, and says of how many', async () => {
+    it('adds up the cost of exact branches and runners over the stored runs like the daily sums, with their count', async () => {
       await manyRuns({ store, runs: 80, until: t0, every: 900_000, exportQueues: [] })
       here.move(100_000)
       while ((await store.views.trends.takeIn(100)) > 0);
@@ -592,7 +592,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect((await costs.retained({ ...query, projectId: 7 })).pipelines).toBe(0)
     })
 
-    it('forgets hours after some days, and keeps days', async () => {
+    it('removes hourly figures after some days, and keeps daily ones', async () => {
       await observe(1, 'success', { created: 0, finished: 100 })
       await takeSnapshot(1)
       here.move(100_000)
