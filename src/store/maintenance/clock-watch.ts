@@ -1,4 +1,4 @@
-// Notices when the store's clock was ahead, for however short a time. Then, and at the start, it makes due what was scheduled too far in the future (`bringBack`).
+// Notices when the store's clock was ahead, even for a moment. Then, and at the start, it makes due what was scheduled too far in the future (`bringBack`).
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
@@ -10,13 +10,13 @@ export interface ClockWatchOptions {
   readonly log: Log
 }
 
-/** Between two looks, ms. */
+/** Between two checks, ms. */
 const every = 2_000
 /** Smaller differences may come from a slow answer of the database, ms. */
 const tolerance = 1_000
 
 export function createClockWatch({ store, clock, log }: ClockWatchOptions): Loop {
-  /** Something may wait for an impossible time. */
+  /** Rows may be due at an impossible time. */
   let mayWait = true
   return createLoop({
     name: 'clock watch',

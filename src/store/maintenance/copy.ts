@@ -15,7 +15,7 @@ export interface Copyable {
 export interface CopyOptions {
   readonly from: Copyable
   readonly to: Copyable
-  /** Identifies the source, without secrets: an interrupted copy is continued only from the same one. */
+  /** Identifies the source, without secrets: an interrupted copy is continued only from the same source. */
   readonly source: string
   /** Called after each table. */
   readonly onTable?: ((name: string, rows: number) => void) | undefined

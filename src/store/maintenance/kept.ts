@@ -1,4 +1,4 @@
-// What the store keeps for a time: how long, what of it may go earlier, and how it is deleted.
+// The retention of everything that the store keeps: how long, what may be deleted earlier, and how.
 import { keyMemory } from '../ports/inbox.ts'
 import { testMemoryMs } from '../ports/test-memory.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -22,13 +22,13 @@ export type KeptStore = Pick<Store, 'pruning' | 'tests' | 'deployments' | 'chang
 export type Pressure = 'nearlyFull' | 'full'
 
 export interface Kept {
-  /** As the counter of what is pruned names it. */
+  /** Its name in the counter of pruned rows. */
   readonly kind: string
   /** How long it is stored, ms. */
   readonly keep: number
-  /** What may not go earlier even if the store is nearly full, or as good as full: the age below which it stays, ms. Undefined: nothing goes early. */
+  /** The age below which a row stays even if the store is nearly full, or practically full, ms. Undefined: no row is deleted early. */
   readonly spared?: Readonly<Record<Pressure, number>>
-  /** `early`: the present, if it is to delete what may go before its time. */
+  /** `early`: the present, if rows may be deleted before the end of their retention. */
   sweep(early?: Millis): Sweep
 }
 
@@ -36,9 +36,9 @@ const minute = 60_000
 const day = 24 * 60 * minute
 /** Pages show what was exported just now, unless webhooks would be refused. */
 const shown = { nearlyFull: 10 * minute, full: 0 }
-/** Most late reports of a thing arrive within a day: without what is remembered of it, it would be counted or exported again. */
+/** Most late reports arrive within a day: without the stored key they would be counted or exported again. */
 const remembered = { nearlyFull: day, full: day }
-/** The job of a deployment is not reported again, as its run is remembered. */
+/** The job of a deployment is not reported again, because the tombstone of its run remembers it. */
 const counted = { nearlyFull: day, full: 10 * minute }
 
 export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): readonly Kept[] {
@@ -50,7 +50,7 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
     async (before, isEnough) =>
       steps.repeat(async rows => prune(before, rows), isEnough)
   return [
-    // Dead letters first, as a run stays as long as it has one.
+    // Dead letters first, because a run stays while it has one.
     {
       ...{ kind: 'dead_letters', keep: retention, spared: remembered },
       sweep: sweepOf(async (before, rows) => pruning.deadLetters(before, rows)),
@@ -64,7 +64,7 @@ export function keptInStore(store: KeptStore, times: KeepTimes, steps: Steps): r
       sweep: () => steps.onward<RunCursor>(async (before, rows, from) => pruning.runs(before, rows, from)),
     },
     {
-      // As long as its delivery may be repeated, an event must be known.
+      // An event must be known while its delivery may be repeated.
       ...{ kind: 'events', keep: Math.max(retention, keyMemory), spared: { ...shown, full: shown.nearlyFull } },
       sweep: sweepOf(async (before, rows) => pruning.events(before, rows)),
     },

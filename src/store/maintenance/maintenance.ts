@@ -12,24 +12,24 @@ import type { Store } from '../ports/store.ts'
 
 export interface MaintenanceOptions extends KeepTimes {
   readonly store: KeptStore & Pick<Store, 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
-  /** The configured queues. What is pending for any other one is dropped in the end. */
+  /** The configured queues. Entries that are pending for other queues are dropped after the retention. */
   readonly served: readonly ExportQueue[]
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The holder maintains the store. As a running daemon holds it, `pipespan store copy` also sees by it that a store is in use. */
+/** The holder maintains the store. A running daemon always holds this lease, so `pipespan store copy` also learns from it that a store is in use. */
 export const maintenanceLease = 'maintenance'
 
 /** Between two rounds, ms. */
 const every = 600_000
-/** A replica that dies is replaced within `leaseMs`. */
+/** A replica that crashes is replaced within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
-/** What became pending within it, ms, is not dropped even if its destination is not configured: another replica may be configured anew. */
+/** Entries younger than this, ms, are not dropped even if their destination is not configured: another replica may have a newer configuration. */
 const unservedSpared = 600_000
-/** How soon the size of a store that fills is looked at again, ms. */
+/** How soon the size of a store that fills up is checked again, ms. */
 const soon = 1_000
-/** Between two messages about what was deleted early, ms. */
+/** Between two messages about early deletions, ms. */
 const betweenMessages = 60_000
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
@@ -39,11 +39,11 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
   let stopping = false
   let renewed = -Infinity
   let nextRound = -Infinity
-  /** What was deleted early, by kind. */
+  /** Rows that were deleted early, by kind. */
   const unreported = new Map<string, number>()
   let reportedAt = -Infinity
 
-  /** False if another replica has the lease, or this one stops. */
+  /** False if another replica has the lease, or if this one is stopping. */
   async function mayGoOn(): Promise<boolean> {
     if (stopping) return false
     if (elapsed(clock) - renewed < lease.renewMs) return true

@@ -1,4 +1,4 @@
-// Makes room in a store that is nearly full, so that it need not refuse what is new: what is nearest to the end of its time is deleted first.
+// Makes room in a nearly full store, so that it need not refuse deliveries: rows that are nearest to the end of their retention are deleted first.
 import type { Kept } from './kept.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Sweep } from './steps.ts'
@@ -10,11 +10,11 @@ export interface Relief {
   readonly now: Millis
 }
 
-/** It begins when the store is 90 % full, and ends when it is 80 % full. At 97 % it is as good as full: webhooks will soon be refused. */
+/** It begins when the store is 90 % full, and ends when it is 80 % full. At 97 % the store is practically full: webhooks will soon be refused. */
 const pressure = { from: 0.9, to: 0.8, full: 0.97 }
-/** From then on it is to be looked at often. */
+/** From then on the size is checked often. */
 const filling = 0.85
-/** Each round shortens all times to so much of what they were in the round before. */
+/** Each round multiplies all retention times of the previous round by this. */
 const shorter = 0.8
 
 /** `fullness`: the share of the limit that is in use. */
@@ -22,7 +22,7 @@ export function pressureOf(fullness: number): 'none' | 'filling' | 'nearly full'
   return fullness < filling ? 'none' : fullness < pressure.from ? 'filling' : 'nearly full'
 }
 
-/** Returns how many were deleted before their time, by kind. */
+/** Returns how many rows were deleted early, by kind. */
 export async function relieve({ fullness, kept, now }: Relief): Promise<ReadonlyMap<string, number>> {
   const early = new Map<string, number>()
   const hasRoom = async (): Promise<boolean> => (await fullness()) < pressure.to
@@ -40,7 +40,7 @@ export async function relieve({ fullness, kept, now }: Relief): Promise<Readonly
     for (const { kind, keep, spared, sweep } of inTurn)
       if (await prune(kind, sweep, now - Math.max(Math.round(keep * share), spared.nearlyFull))) return early
   }
-  // For example after an outage of the backend: everything was delivered just now.
+  // For example after an outage of the backend, when everything was delivered just now.
   for (const one of kinds.toSorted((a, b) => b.spared.full - a.spared.full)) {
     if ((await fullness()) < pressure.full) break
     if (await prune(one.kind, one.sweep(now), now - one.spared.full)) break

@@ -5,7 +5,7 @@ import type { Millis } from '../../model/instant.ts'
 /** Asked from time to time, as the size of a store is expensive to compute. */
 export type IsEnough = () => Promise<boolean>
 
-/** Deletes what is older than `before`, which does not become less from call to call, until `isEnough`. Returns how many. */
+/** Deletes rows older than `before`, which never decreases from call to call, until `isEnough`. Returns how many. */
 export type Sweep = (before: Millis, isEnough?: IsEnough) => Promise<number>
 
 export interface Steps {
@@ -26,7 +26,7 @@ const rows = 50
 const pause = 5
 const stepsPerQuestion = 20
 
-/** `mayGoOn`: false ends everything that is under way. */
+/** `mayGoOn`: false ends all work in progress. */
 export function createSteps(mayGoOn: () => Promise<boolean>, clock: Clock): Steps {
   async function each(step: () => Promise<'last' | 'more'>, isEnough: IsEnough | undefined): Promise<void> {
     for (let done = 1; await mayGoOn(); done += 1) {

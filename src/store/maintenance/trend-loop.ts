@@ -1,4 +1,4 @@
-// Brings the figures over time up to date with the snapshots that were taken: in steps, beside the way of deliveries and exports.
+// Updates the figures over time from new snapshots, in steps, without delaying deliveries and exports.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
@@ -6,21 +6,21 @@ import type { TrendViews } from '../ports/trends.ts'
 
 export interface TrendLoopOptions {
   readonly trends: TrendViews
-  /** False: nothing reads new figures, so it only deletes old ones. Chunks are counted later, if they are still stored when something does. */
+  /** False: no page reads new figures, so the loop only deletes old ones. A later start with pages counts the chunks that are still stored. */
   readonly counts: boolean
-  /** How long figures of days are stored, ms. */
+  /** How long daily figures are stored, ms. */
   readonly keep: number
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Chunks read ahead in one step, some milliseconds; and beyond them in the transaction that writes, where nothing is read ahead. */
+/** Chunks that one step reads ahead, some milliseconds; and the same number in the transaction that writes, if nothing is read ahead. */
 const chunks = { ahead: 50, written: 400 }
 /** When there is nothing new to read, and between two steps while there is, ms. */
 const pause = { idle: 250, busy: 5 }
-/** Between two times of writing, unless more was read than should wait, ms. */
+/** Between two writes, ms, unless much was read since the last one. */
 const writeEvery = 5_000
-/** Between two rounds of forgetting, ms. */
+/** Between two deletions of old figures, ms. */
 const pruneEvery = 3_600_000
 
 export function createTrendLoop({ trends, counts, keep, clock, log }: TrendLoopOptions): Loop {

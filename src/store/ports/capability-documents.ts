@@ -1,5 +1,5 @@
-// Requests about the jobs and bridges of pipelines, the inside of jobs, or audit events, that the platform refused, because it lacks the feature or
-// the token the permission. Remembered for a day, so that they are not repeated in vain, and shown on a page.
+// Requests about jobs, bridges, the inside of jobs, or audit events that the platform refused, because it lacks the feature or
+// the token lacks the permission. Stored for a day, so that they are not repeated in vain, and shown on a page.
 import { z } from 'zod'
 import type { Millis } from '../../model/instant.ts'
 
@@ -17,7 +17,7 @@ export const refusedEndpoint = z.object({
   message: z.string(),
   /** Refusals in a row. */
   times: z.number(),
-  /** Since when it is not asked for any more; absent as long as it is. */
+  /** Since when it is no longer requested; absent while it is requested. */
   since: z.number().optional(),
 })
 export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
@@ -25,10 +25,10 @@ export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
 /** The prefix of `what` for audit events. */
 export const auditEvents = 'audit events'
 
-/** After this it is asked for again, ms. */
+/** After this it is requested again, ms. */
 export const refusedFor = 86_400_000
 
-/** True as long as it is not asked for because it was refused. */
+/** True while it is not requested because it was refused. */
 export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
   const age = refused?.since === undefined ? undefined : now - refused.since
   return age !== undefined && age >= 0 && age < refusedFor

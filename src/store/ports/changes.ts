@@ -10,7 +10,7 @@ export interface ShownChange {
   readonly id: number
   readonly change: Change
   readonly view: ChangeView
-  /** When something last happened to it. */
+  /** The time of its last event. */
   readonly at: Millis
   readonly counted: CountedTimes
 }
@@ -32,9 +32,9 @@ export interface ChangeFilter {
   readonly limit: number
 }
 
-/** `prune` deletes those to which nothing happened since. */
+/** `prune` deletes changes without an event since then. */
 export interface Changes extends Countable<Change, CountedTimes> {
-  /** Those to which something happened within a period, the latest first. */
+  /** Changes with an event within a period, the latest first. */
   list(filter: ChangeFilter): Promise<readonly ShownChange[]>
   /** By project. */
   states(): Promise<readonly ProjectChanges[]>

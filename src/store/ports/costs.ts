@@ -1,4 +1,4 @@
-// Runner time and costs of jobs by day: what one chunk adds, and what can be asked. Pure.
+// Runner time and costs of jobs by day: what one chunk adds, and the possible queries. Pure.
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
 import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
@@ -19,7 +19,7 @@ export interface CostRow {
   readonly projectId: number
   readonly job: string
   readonly instance: string
-  /** Empty in the row of one job, which is over all branches and runners. */
+  /** Empty in the row of one job, which covers all branches and runners. */
   readonly branch: BranchClass | ''
   /** The type of the runner; empty if unknown, and in the row of one job. */
   readonly worker: string
@@ -62,7 +62,7 @@ export interface CostLine extends CostSum {
   readonly lost: Readonly<Record<LostPurpose, CostSum>>
 }
 
-/** A question that only the stored runs can answer, as daily sums have neither exact branches nor runners. */
+/** A query that only the stored runs can answer, because daily sums have neither exact branches nor runners. */
 export interface RetainedCostQuery extends CostQuery {
   /** Of each list. */
   readonly limit: number
@@ -81,11 +81,11 @@ export interface RunnerCostLine extends CostLine {
 }
 
 export interface RetainedCosts {
-  /** By project and exact branch or tag, which is the `name`; the most expensive first, without prices those with the most time. */
+  /** By project and exact branch or tag, which is the `name`; the most expensive first, or without prices the longest. */
   readonly branches: readonly CostLine[]
   /** In the same order. */
   readonly runners: readonly RunnerCostLine[]
-  /** The sum of everything that was counted, also of what is in neither list. */
+  /** The sum of all counted jobs, also of those in neither list. */
   readonly total: Omit<CostLine, 'projectId' | 'project' | 'name' | 'bucket'>
   /** How many pipelines were counted. */
   readonly pipelines: number
@@ -96,27 +96,27 @@ export interface RetainedCosts {
 }
 
 export interface CostReads {
-  /** The most expensive first, without prices those with the most time; days in their order. */
+  /** The most expensive first, or without prices the longest; days in their order. */
   lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
   /** Adds up the jobs of stored pipelines that ended in whole days of this time; a limited number of pipelines, the newest first. */
   retained(query: RetainedCostQuery): Promise<RetainedCosts>
 }
 
-/** What a job took of its runner. */
+/** The runner time of a job. */
 export interface JobCost extends CostSum {
   readonly bucket: Millis
   readonly instance: string
   readonly projectId: number
   readonly project: string
-  /** Empty where it has no name. */
+  /** Empty if it has no name. */
   readonly job: string
   readonly branch: BranchClass
   readonly worker: string
-  /** Undefined where somebody wanted it. */
+  /** Undefined if it was not wasted. */
   readonly lost: LostPurpose | undefined
 }
 
-/** What the jobs of a chunk add that occupied a runner. `failedBefore`: see `outcomesOf`. */
+/** What those jobs of a chunk add that used a runner. `failedBefore`: see `outcomesOf`. */
 export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
   const { key, project, pipeline } = chunk
   const path = plainText(project.path ?? project.name ?? '')

@@ -1,4 +1,4 @@
-// What is reported many times and counted once: deployments, changes, incidents. Reports are written with the delivery or run that reported them
+// Deployments, changes and incidents: each is reported many times and counted once. Reports are written with the delivery or run that reported them
 // (`Processed`, `RunChange`). Each is counted after a delay in which late reports may arrive.
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -6,7 +6,7 @@ import type { ReceivedEvent } from './events.ts'
 
 export interface Reported<Of> {
   readonly report: Of
-  /** How much later it is counted, ms: until then more may be reported of it, or of those that it is compared with. */
+  /** The delay before it is counted, ms: until then later reports may arrive, also about the ones that it is compared with. */
   readonly countIn: Millis
 }
 
@@ -17,18 +17,18 @@ export interface Counted {
   readonly sent?: ReceivedEvent | undefined
 }
 
-/** Something that is to be counted. `State`: what was counted of it. */
+/** A thing that is to be counted. `State`: what was counted of it. */
 export interface Due<Of, State> {
   readonly id: number
   /** All its reports, merged. */
   readonly of: Of
-  /** When what is to be counted was first reported. */
+  /** When the fact that is to be counted was first reported. */
   readonly knownAt: Millis
   readonly counted: State | undefined
 }
 
 export interface Decision<State> {
-  /** What is counted of it, now and before. Undefined: nothing, and nothing will be. */
+  /** What is counted of it, now and earlier. Undefined: nothing, for good. */
   readonly counted: State | undefined
   readonly written: readonly Counted[]
   /** The daemon's counters to increase. */
@@ -38,15 +38,15 @@ export interface Decision<State> {
 /** Decides what is counted. `Around`: what it is compared with. `apart`: it waits for its commits, and is counted by itself (deployments only). */
 export type Decide<Of, State, Around = undefined> = (due: Due<Of, State>, around: Around) => Decision<State> | 'apart'
 
-/** What became of it. `damaged`: it will never be counted. */
+/** The outcome. `damaged`: it will never be counted. */
 export type Decided<State> = Decision<State> | 'apart' | 'damaged'
 
 export interface Countable<Of, State, Around = undefined> {
-  /** Counts those that are due, the longest due first, in one transaction: all of them, or none if it throws. */
+  /** Counts the due ones, the longest due first, in one transaction: all of them, or none if it throws. */
   countDue(limit: number, decide: Decide<Of, State, Around>): Promise<readonly Decided<State>[]>
   /** The ids of those that `countDue` would count. */
   due(limit: number): Promise<readonly number[]>
-  /** Counts one in a transaction. Undefined, and nothing is written: another replica counted it, or `decide` returned undefined. */
+  /** Counts one in a transaction. Returns undefined and writes nothing if another replica counted it or `decide` returned undefined. */
   count(
     id: number,
     decide: (...of: Parameters<Decide<Of, State, Around>>) => ReturnType<Decide<Of, State, Around>> | undefined,

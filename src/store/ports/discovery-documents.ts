@@ -1,4 +1,4 @@
-// What discovery remembers: how far the poller, sweeps and backfills have come, what the platform's hook logs showed, and what is
+// The state of discovery: how far the poller, sweeps and backfills have come, what the platform's hook logs showed, and what is
 // left of the API budget. Times are the platform's unless noted.
 import { z } from 'zod'
 
@@ -12,7 +12,7 @@ export const polledProject = z.object({
   childrenSeen: z.number(),
   /** The latest change of any of its pipelines. */
   ranAt: z.number(),
-  /** Ids of pipelines under way, and when each was last seen to change. */
+  /** Ids of active pipelines, and when each was last seen to change. */
   active: z.array(z.tuple([z.number(), z.number()])),
 })
 export type PolledProject = z.infer<typeof polledProject>
@@ -22,7 +22,7 @@ export const ownPipelines = z.object({
   instance: z.string(),
   /** When the newest one was created. */
   newest: z.number(),
-  /** When the oldest one under way was created. */
+  /** When the oldest active one was created. */
   oldestActive: z.number().optional(),
 })
 export type OwnPipelines = z.infer<typeof ownPipelines>
@@ -56,7 +56,7 @@ export const watchedHook = z.object({
   counted: z.number().optional(),
   /** As the platform names it: `executable`, `temporarily_disabled`, `disabled`. */
   state: z.string().optional(),
-  /** Of a temporarily disabled one. */
+  /** Only of a temporarily disabled one. */
   disabledUntil: z.number().optional(),
   /** Histogram of how long its deliveries took since the first look, in seconds. */
   durations: z.object({ began: z.number(), counts: z.array(z.number()), sum: z.number() }).optional(),

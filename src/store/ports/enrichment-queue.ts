@@ -1,16 +1,16 @@
-// The enrichment queue: which runs are to be asked about at the platform's API, when, and at which level of detail. Also the job that
+// The enrichment queue: which runs are to be requested from the platform's API, when, and at which level of detail. Also the job that
 // started a pipeline.
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 
 /**
- * `fresh`: what webhooks reported, and what runs or has just ended. `silent`: runs under way without new observations. `backfill`: what ended long
- * before a backfill or the poller found it. No class waits for another, and each leaves the API budget to those before it.
+ * `fresh`: runs that webhooks reported, that are active or have just ended. `silent`: active runs without new observations. `backfill`: runs that ended long
+ * before a backfill or the poller found them. No class waits for another, and each leaves the API budget to those before it.
  */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
 /**
- * What is asked, the least first. `pipeline`: the pipeline itself, if only jobs are known. `family`: where a child comes from. `state`: the
+ * What is requested, the least first. `pipeline`: the pipeline itself, if only jobs are known. `family`: where a child comes from. `state`: the
  * pipeline's current state. `details`: its jobs and bridges, and the state too unless its end is known.
  */
 export const detailLevels = ['pipeline', 'family', 'state', 'details'] as const
@@ -26,14 +26,14 @@ export type EnrichmentChange =
 export interface NextEnrichment {
   readonly detail: DetailLevel
   readonly at: Millis
-  /** Undefined: the priority that it had. */
+  /** Undefined: its priority stays. */
   readonly priority?: EnrichmentPriority | undefined
 }
 
 export interface EnrichmentItem {
   readonly key: RunKey
   readonly detail: DetailLevel
-  /** When it was taken, on the clock of the store's times. */
+  /** When it was leased, on the store's clock. */
   readonly takenAt: Millis
 }
 
@@ -45,15 +45,15 @@ export interface Trigger {
 }
 
 export interface EnrichmentQueue {
-  /** Leases the items that have been due the longest, in no order. */
+  /** Leases the items that have been due the longest, in any order. */
   take(priority: EnrichmentPriority, limit: number, leaseMs: number): Promise<readonly EnrichmentItem[]>
   /** Extends the leases, from now on; 0: they are due at once. */
   extend(keys: readonly RunKey[], leaseMs: number): Promise<void>
-  /** Returns an item that was taken without being asked: it is due again in `ms`. */
+  /** Returns an item that was leased without a request: it is due again in `ms`. */
   defer(key: RunKey, ms: number): Promise<void>
-  /** How many runs are due now or taken, and how many wait for a later time. */
+  /** How many runs are due now or leased, and how many are due later. */
   count(priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
-  /** The API could not be asked for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. */
+  /** The API was unavailable for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. */
   postpone(priority: EnrichmentPriority, ms: number, limitMs: number): Promise<void>
   triggerOf(key: RunKey): Promise<Trigger | undefined>
   /**

@@ -1,4 +1,4 @@
-// The last answer of the platform to each thing that inventory asks about, as points of gauges. Stored, so that any replica can send
+// The platform's last answer for each inventory item, as points of gauges. Stored, so that any replica can send
 // the metrics, and a restart leaves no gap.
 import { z } from 'zod'
 import type { Millis } from '../../model/instant.ts'
@@ -46,7 +46,7 @@ export const gaugeReading = z.object({
 })
 export type GaugeReading = z.infer<typeof gaugeReading>
 
-/** True as long as it may be sent. One from the future was written while a clock was ahead, and counts as new. */
+/** True while it may be sent. An answer from the future was written while a clock was ahead, and counts as new. */
 export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, now: Millis): boolean {
   return now - at <= goodFor
 }

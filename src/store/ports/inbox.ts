@@ -4,12 +4,12 @@
 export const oneDay = 24 * 3_600_000
 export const keyMemory = 7 * oneDay
 
-/** When a key was seen is rounded up to the end of its day, so that none is forgotten too early. */
+/** The time of a key is rounded up to the end of its day, so that no key is forgotten too early. */
 export function endOfDay(time: number): number {
   return (Math.floor(time / oneDay) + 1) * oneDay
 }
 
-/** The beginning of reasons that earlier versions gave when in truth the store had failed: these deliveries are tried once more. */
+/** The prefix of reasons that earlier versions gave when the store had failed: these deliveries are tried once more. */
 export const blamedInHaste = 'It cannot be taken in: '
 
 /** One delivery from the ingress or redelivery: verified, not parsed. */
@@ -30,14 +30,14 @@ export interface InboxItem extends Delivery {
   readonly id: number
   /** Unix time in milliseconds. */
   readonly receivedAt: number
-  /** How many processes in a row died while processing this delivery alone. */
+  /** How many consecutive processes crashed while processing this delivery alone. */
   readonly deaths?: number | undefined
 }
 
 /** A larger delivery is leased alone, bytes. */
 export const readAlone = 1024 * 1024
 
-/** With a lost lease nothing can be settled. */
+/** A lost lease can settle nothing. */
 export interface InboxLease {
   readonly token: string
   readonly items: readonly InboxItem[]
@@ -72,17 +72,17 @@ export interface Inbox {
    */
   put(deliveries: readonly Delivery[]): Promise<readonly PutOutcome[]>
   /**
-   * Leases the oldest waiting deliveries: at most `limit`, and at most one beyond `maxBytes`. One that is large, or that a process died
-   * of, is leased alone. All are recorded as being processed until `readingEnded`.
+   * Leases the oldest waiting deliveries: at most `limit`, and at most one beyond `maxBytes`. A large one, or one that a process crashed
+   * with, is leased alone. All are recorded as being processed until `readingEnded`.
    */
   lease(limit: number, maxBytes: number, leaseMs: number): Promise<InboxLease>
   /**
-   * To be called after each lease with deliveries, whatever came of it: the process has survived them, and nobody has their bodies any more.
+   * To be called after each lease with deliveries, whatever the outcome: the process has survived them, and their bodies are no longer used.
    * `all`: each was erased, quarantined or applied to its run.
    */
   readingEnded(lease: InboxLease, all: boolean): Promise<void>
   /**
-   * Erases those of the deliveries that are still leased; returns how many. For deliveries that report nothing of a run: all others are
+   * Erases the deliveries that are still leased; returns how many. For deliveries that report no run: all others are
    * erased in the transaction that changes the run.
    */
   erase(token: string, ids: readonly number[]): Promise<number>
@@ -99,7 +99,7 @@ export interface Inbox {
   state(): Promise<InboxState>
 }
 
-/** What a command may do while a daemon works on the inbox. */
+/** What a command may do while a daemon processes the inbox. */
 export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'quarantine'>
 
 /** The part of the store that the ingress needs, on its own connections. */

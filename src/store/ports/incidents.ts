@@ -1,4 +1,4 @@
-// Incidents. Of each, its opening and its duration are counted once.
+// Incidents. The opening and the duration of each are counted once.
 import type { Countable } from './counted.ts'
 import type { CountedIncident, Incident, IncidentView } from '../../model/incident.ts'
 import type { Millis } from '../../model/instant.ts'

@@ -1,4 +1,4 @@
-// The state of one thing that inventory asks the platform about: when it is asked next, what was refused, and what one round hands to
+// The state of one inventory item: when it is requested next, what was refused, and what one round hands to
 // the next. A page shows it.
 import { z } from 'zod'
 
@@ -14,7 +14,7 @@ export const inventoryState = z.object({
   ownerAt: z.number().optional(),
   /** When the platform answered last. */
   answeredAt: z.number().optional(),
-  /** Points of the last answer that were left out, because there are more than are exported. */
+  /** Points of the last answer beyond the maximum, which are not exported. */
   omitted: z.number().optional(),
   /** When it is due. */
   nextAt: z.number(),
@@ -26,7 +26,7 @@ export const inventoryState = z.object({
       status: z.number().optional(),
       /** What is wrong, and what would help. */
       message: z.string(),
-      /** It will not pass by itself, so it is tried once a day only. */
+      /** It will not pass by itself, so the request is tried only once a day. */
       lasts: z.boolean(),
     })
     .optional(),

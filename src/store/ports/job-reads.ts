@@ -1,10 +1,10 @@
-// The queue of what is still to be read about the inside of jobs. An entry is written in one transaction with the chunk of the job's span, and
-// removed in one transaction with the chunks of what was read. So nothing gets into the outbox twice, even after a crash.
+// The queue of pending reads of the inside of jobs. An entry is written in one transaction with the chunk of the job's span, and
+// removed in one transaction with the chunks of its result. So no result is put into the outbox twice, even after a crash.
 import type { Chunk } from '../../model/chunk.ts'
 import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** What can be read. Each has its own entry, so that a failure affects only that one. */
+/** What can be read. Each kind has its own entry, so that a failure affects only that kind. */
 export type JobReadable = 'log' | 'tests' | 'spans' | ReportType
 export const jobReadables: readonly JobReadable[] = ['log', 'tests', 'spans', ...allReportTypes]
 
@@ -38,10 +38,10 @@ export interface JobReads {
   take(limit: number, leaseMs: number): Promise<readonly JobRead[]>
   /** Extends the leases, from now on; 0: they are due at once. */
   extend(keys: readonly JobReadKey[], leaseMs: number): Promise<void>
-  /** Returns an entry that was taken: it is due again in `ms`. `counted`: this was a try. */
+  /** Returns a leased entry: it is due again in `ms`. `counted`: this was a try. */
   defer(key: JobReadKey, ms: number, counted: boolean): Promise<void>
   /** Removes an entry for good. */
   drop(key: JobReadKey): Promise<void>
-  /** How many are due now or taken, how many wait for a later time, and since when the oldest is pending. */
+  /** How many are due now or leased, how many are due later, and since when the oldest is pending. */
   count(): Promise<{ readonly due: number; readonly later: number; readonly oldest: Millis | undefined }>
 }

@@ -1,4 +1,4 @@
-// What regressions are found in: the figures of one project, and its newest runs.
+// The data in which regressions are found: the figures of one project, and its newest runs.
 import type { BranchClass } from '../../model/branch-class.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -28,7 +28,7 @@ export interface JudgedSectionRow extends JudgedRow {
 export interface Judging {
   /** Projects with figures since then. `runs`: how many of their pipelines ended, so a new number means new runs. */
   projects(since: Millis): Promise<readonly (JudgedProject & { readonly runs: number })[]>
-  /** Figures since `since`, in no order, of the pipelines and of each job that also ran since `active`. */
+  /** Figures since `since`, in any order, of the pipelines and of each job that also ran since `active`. */
   figures(of: JudgedProject, step: TrendStep, since: Millis, active: Millis): Promise<readonly JudgedRow[]>
   /** Daily figures of the sections of jobs that also ran since `active`, some jobs at a time. */
   sections(of: JudgedProject, since: Millis, active: Millis): AsyncIterable<readonly JudgedSectionRow[]>

@@ -1,4 +1,4 @@
-// The outbox: what is pending for destinations. One entry per chunk, signal and destination is leased, sent, and settled by the verdict.
+// The outbox: pending exports. One entry per chunk, signal and destination is leased, sent, and settled by the verdict.
 import type { AnyChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from './runs.ts'
@@ -22,13 +22,13 @@ export type DamagedItem = Pick<OutboxEntry, 'id'>
 export interface OutboxLease {
   readonly token: string
   readonly items: readonly OutboxEntry[]
-  /** Leased too, to be settled as rejected. */
+  /** Also leased, to be settled as rejected. */
   readonly damaged: readonly DamagedItem[]
-  /** How many of `items` were leased before and not settled, as that process died or was too late: they may have been sent already. */
+  /** How many of `items` were leased before and not settled, because that process crashed or was too late: they may have been sent already. */
   readonly repeated: number
 }
 
-/** What becomes of one leased item. */
+/** The outcome of one leased item. */
 export type Settlement =
   | { readonly id: number; readonly as: 'delivered' }
   /** Stays pending. `error`: the backend's answer. `counted`: the try counts against this item, not the destination. */
@@ -67,7 +67,7 @@ export interface ExportQueueState extends ExportQueue {
   readonly oldest?: Millis | undefined
   readonly dead: number
   readonly lastError?: string | undefined
-  /** How many of the pending ones were sent and back off now. */
+  /** How many pending entries failed and are in back-off. */
   readonly putOff: number
 }
 

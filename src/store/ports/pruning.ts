@@ -1,4 +1,4 @@
-// Deleting what is no longer needed, in small steps, so that nothing waits for them. `maintenance.ts` decides what and when.
+// Deletes rows that are no longer needed, in small steps, so that nothing else waits. `maintenance.ts` decides which and when.
 import type { ExportQueue } from './outbox.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -18,17 +18,17 @@ export interface RunsPruned {
 
 export interface Pruning {
   /**
-   * Looks at the next `limit` runs that are not due and last changed before `before`. Those with nothing pending and nothing sent since
+   * Checks the next `limit` runs that are not due and last changed before `before`. Those with nothing pending and nothing sent since
    * then are deleted with their jobs, chunks and outbox entries; a tombstone remembers what was sent.
    */
   runs(before: Millis, limit: number, from: RunCursor | undefined): Promise<RunsPruned>
-  /** Those of runs pruned before `before`. Returns how many, as all of these do. */
+  /** Tombstones of runs pruned before `before`. Returns how many, like the following methods. */
   tombstones(before: Millis, limit: number): Promise<number>
-  /** Those stored before `before` with nothing pending and nothing sent since then. */
+  /** Events stored before `before` with nothing pending and nothing sent since then. */
   events(before: Millis, limit: number): Promise<number>
   /** Those refused before `before`. */
   deadLetters(before: Millis, limit: number): Promise<number>
-  /** What was pending before `before` for a queue that is no longer configured. */
+  /** Entries pending since before `before` for a queue that is no longer configured. */
   unserved(queue: ExportQueue, before: Millis, limit: number): Promise<number>
   /** Those received before `before`. */
   quarantinedDeliveries(before: Millis, limit: number): Promise<number>
@@ -36,6 +36,6 @@ export interface Pruning {
   keys(before: Millis, limit: number): Promise<number>
   /** The share of the size limit that is in use: at 1, deliveries are refused. */
   fullness(): Promise<number>
-  /** Returns unused space to the file system, as far as it is not likely to be used again soon; the number of bytes, 0 at the end. */
+  /** Returns unused space to the file system unless it is likely to be reused soon. The result is the number of bytes, 0 at the end. */
   giveBack(): Promise<number>
 }

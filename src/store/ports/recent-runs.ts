@@ -1,4 +1,4 @@
-// Which series of the gauge of active runs existed recently: a series that ended is sent as 0 for a while, by whichever replica flushes.
+// The recent series of the gauge of active runs: a series that ended is sent as 0 for a while by the replica that flushes.
 import { z } from 'zod'
 
 export const recentRuns = z.object({

@@ -1,4 +1,4 @@
-// The names of metrics in the reports of a project's jobs. Users choose them, and each becomes a metric, so their number is limited.
+// The metric names in the reports of a project's jobs. Users choose them, and each becomes a metric, so their number is limited.
 import { z } from 'zod'
 
 export const reportedNames = z.object({

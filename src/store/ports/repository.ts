@@ -17,13 +17,13 @@ import type { TryRequest } from './try-documents.ts'
 
 /** `Key` are the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {
-  /** Undefined also if it is damaged: its owner will write a new one. */
+  /** Also undefined if it is damaged: its owner will write a new one. */
   get(key: Pick<Document, Key>): Promise<Document | undefined>
   /** In the order of their keys, without damaged ones: `onDamaged` is called with the name of each. */
   all(onDamaged?: (name: string) => void): Promise<readonly Document[]>
   put(document: Document): Promise<void>
   remove(key: Pick<Document, Key>): Promise<void>
-  /** Deletes those that are over, and damaged ones. `now` is the store's clock. */
+  /** Deletes expired and damaged documents. `now` is the store's clock. */
   prune(isOver: (document: Document, now: Millis) => boolean): Promise<void>
   /**
    * Changes one document under a lock. `change` must be pure, as it may be called again. If it returns no document, the document is
@@ -42,7 +42,7 @@ export interface Change<Document, T> {
   readonly result: T
 }
 
-/** What rooms other than the owner need. */
+/** The interface for rooms other than the owner. */
 export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 
 export interface Repositories {

@@ -19,11 +19,11 @@ export type SourceName = 'webhook' | 'redelivery' | 'poller' | 'backfill'
 export interface RunTiming {
   /** The last change. */
   readonly changedAt: Millis
-  /** When the open attempt was first seen at its end. */
+  /** When the open attempt was first observed as ended. */
   readonly endedAt?: Millis | undefined
-  /** Enrichment may delay the export until then; one that has passed: details are missing. Undefined: done or off. */
+  /** Enrichment may delay the export until then. A time in the past: details are missing. Undefined: enrichment is done or off. */
   readonly enrichingUntil?: Millis | undefined
-  /** When the run must be looked at again; undefined: not before a new observation. */
+  /** When the run is due again; undefined: not before a new observation. */
   readonly dueAt?: Millis | undefined
 }
 
@@ -95,11 +95,11 @@ export interface Runs {
   transact(work: readonly RunWork[], processed?: Processed): Promise<boolean>
   /** Leases runs that are due. */
   takeDue(limit: number, leaseMs: number): Promise<readonly RunKey[]>
-  /** Ms until the next run is due; undefined when none will be. */
+  /** Ms until the next run is due; undefined if none is. */
   dueIn(): Promise<number | undefined>
   /** Undefined for an unknown or damaged one. */
   get(key: RunKey): Promise<StoredRun | undefined>
-  /** What a child needs of its parent: the run without its jobs, and one job. Undefined for an unknown or damaged one. */
+  /** What a child pipeline needs from its parent: the run without its jobs, and one job. Undefined if the parent is unknown or damaged. */
   ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>
   /** Later pipelines of the project, among the next thousand of the instance, the oldest first. */
   newer(key: RunKey, projectId: number): Promise<readonly RunHead[]>

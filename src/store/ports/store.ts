@@ -31,7 +31,7 @@ export interface StoreOptions {
 }
 
 export interface Store {
-  /** Runs that one transaction should change: few on SQLite, where others wait; many on PostgreSQL, where statements are round trips. */
+  /** How many runs one transaction should change: few on SQLite, where others wait; many on PostgreSQL, where statements are round trips. */
   readonly runsPerTransaction: number
   readonly inbox: Inbox
   readonly runs: Runs
@@ -52,28 +52,28 @@ export interface Store {
   readonly underWay: UnderWay
   /** Damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }
-  /** The store's clock, from which all of its times are: that of the database's host. */
+  /** The store's clock, which gives all of its times: that of the database's host. */
   now(): Promise<Millis>
-  /** How far that clock was ahead of what it is now, at times that this process took from it since the last call, ms. */
+  /** How far that clock was ahead of its present value at any time that this process read since the last call, ms. */
   clockWasAhead(): Promise<number>
-  /** Makes due what waits for an impossibly distant time, because a clock was ahead (`too-far-ahead.ts`). Returns how many rows. */
+  /** Makes rows due whose time is impossibly distant, because a clock was ahead (`too-far-ahead.ts`). Returns how many. */
   bringBack(): Promise<number>
   /** Writes and reads back a row; throws StoreError if that fails. */
   proveWritable(): Promise<void>
-  /** Ends the leases of a process that died. Only on SQLite, which one process serves; on PostgreSQL leases expire. */
+  /** Ends the leases of a crashed process. Only on SQLite, which one process serves; on PostgreSQL leases expire. */
   reclaim(): Promise<void>
   /** SQLite: moves what is in the file of deliveries or waits for a grouped write into the tables. Only while no daemon serves the store. */
   intoTables(): Promise<void>
   close(): Promise<void>
 }
 
-/** Counters that outlive the process: what was dropped, rejected, pruned. */
+/** Counters that survive the process: dropped, rejected, pruned. */
 export interface Counters {
   add(name: string, by: number): Promise<void>
   all(): Promise<ReadonlyMap<string, number>>
 }
 
-/** What a command may do with a store that a daemon may be serving. */
+/** What a command may do with a store while a daemon may be serving it. */
 export interface SharedStore extends Omit<Store, 'inbox' | 'underWay' | 'reclaim' | 'intoTables'> {
   readonly inbox: SharedInbox
 }

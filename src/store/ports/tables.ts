@@ -1,4 +1,4 @@
-// The store as bare rows, for copying it into another one. It knows no table by name except those that are not copied.
+// The store as bare rows, for copying it into another one. It knows only those tables by name that are not copied.
 import { z } from 'zod'
 
 /** A value of either database. */
@@ -29,7 +29,7 @@ export interface Tables {
   finish(): Promise<void>
 }
 
-/** Tables that are not copied: leases, state of one process, what `Store.intoTables` empties, and the schema's number. */
+/** Tables that are not copied: leases, the state of one process, tables that `Store.intoTables` empties, and the schema's number. */
 export const momentary: readonly string[] = [
   'leases',
   'heartbeat',

@@ -1,4 +1,4 @@
-// Test results: failures, and what passed in each report, so that reports of one revision can be compared. Written by the reader of
+// Test results: failures, and the passed tests of each report, so that reports of one revision can be compared. Written by the reader of
 // reports; pages read them, too.
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -25,7 +25,7 @@ export interface TestFigures extends TestName {
   readonly projectId: number
   readonly project: string
   readonly job: string
-  /** How often it was found flaky, failed, or was among the slowest of its report. */
+  /** How often it was flaky, failed, or was among the slowest of its report. */
   readonly times: number
   readonly lastAt: Millis
   /** The latest such job, and its pipeline. */
@@ -49,7 +49,7 @@ export interface TestMemory {
     question: TestQuestion,
     of: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },
   ): Promise<readonly TestFigures[]>
-  /** Deletes what is older than `before`; returns how many rows, at most twice `limit`. */
+  /** Deletes rows older than `before`; returns how many, at most twice `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }
 

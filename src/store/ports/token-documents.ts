@@ -1,4 +1,4 @@
-// What is stored about ingest tokens, never their values: which ones daemons use, and how far rotations have come.
+// The stored state of ingest tokens, never their values: which ones daemons use, and how far rotations have come.
 import { z } from 'zod'
 
 /** The fingerprints (`fingerprintOf`) of the tokens that a running daemon uses. */
@@ -40,7 +40,7 @@ const rotationUnderWay = z.object({
   step: z.enum(rotationSteps),
   /** The ids of all tokens before the creation. */
   before: z.array(z.string()),
-  /** There are tokens of this name that, as far as is known, this target never held. */
+  /** There are tokens of this name that this target, as far as is known, never held. */
   shared: z.boolean(),
   /** The new token, from `created` on. */
   token: heldToken.required({ fingerprint: true }).optional(),
@@ -61,7 +61,7 @@ export const rotationJournal = z.object({
   instance: z.string(),
   /** The token in the target, if its id is known. */
   current: heldToken.optional(),
-  /** Earlier tokens, to be revoked when the newest one is in use everywhere. */
+  /** Earlier tokens, to be revoked when all daemons use the newest one. */
   older: z.array(heldToken),
   /** The rotation under way, or one that was interrupted. */
   rotation: rotationUnderWay.optional(),

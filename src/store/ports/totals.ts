@@ -1,4 +1,4 @@
-// Running totals of every project's metrics, and the runs under way. Totals change in the transactions that change runs (`runs.ts`).
+// Running totals of every project's metrics, and the active runs. Totals change in the transactions that change runs (`runs.ts`).
 import type { ActiveRuns, ProjectTotals } from '../../model/totals.ts'
 import type { Millis } from '../../model/instant.ts'
 

@@ -1,4 +1,4 @@
-// Trends, the figures of pipelines and jobs over time: what one chunk adds to them, and what can be asked. Pure.
+// Trends, the figures of pipelines and jobs over time: what one chunk adds to them, and the possible queries. Pure.
 import type { Bins } from '../../lib/log-bins.ts'
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
 import { plainText } from '../sql/plain-text.ts'
@@ -71,13 +71,13 @@ export interface TrendQuery extends TrendFilter {
 }
 
 /**
- * Rankings by mean duration, sum of durations, number of failures, of flaky runs, or of all runs. What ran only once is not among the
- * slowest, and what never failed not among the failing.
+ * Rankings by mean duration, sum of durations, number of failures, of flaky runs, or of all runs. A job that ran only once is not among the
+ * slowest, and one that never failed not among the failing.
  */
 export const trendOrders = ['slowest', 'total', 'failing', 'flakiest', 'runs'] as const
 export type TrendOrder = (typeof trendOrders)[number]
 
-/** A question that only the stored runs can answer, as figures are not kept by branch or runner. */
+/** A query that only the stored runs can answer, because figures are not stored by branch or runner. */
 export interface RetainedQuery extends TrendQuery {
   readonly projectId?: number | undefined
   readonly ref?: string | undefined
@@ -114,7 +114,7 @@ export interface TrendReads {
     query: TrendQuery & { readonly projectId?: number | undefined },
     limit: number,
   ): Promise<readonly TrendTotal[]>
-  /** These jobs of a project (job '': its pipelines), separately by class of branch and name of pipeline; in no order. */
+  /** These jobs of a project (job '': its pipelines), separately by class of branch and name of pipeline; in any order. */
   ofJobs(
     subject: Omit<TrendSubject, 'job'>,
     jobs: readonly string[],
@@ -133,18 +133,18 @@ export interface TrendViews extends TrendReads {
   /** Computes figures from the stored runs, a limited number of them, the newest first. */
   retained(query: RetainedQuery): Promise<RetainedFigures>
   /**
-   * Reads at most `limit` new chunks, and adds them up in memory for `takeIn` to write. `more`: there may be more to read; `all`: there is no
-   * more; `enough`: so much is in memory that it should be written. PostgreSQL reads nothing ahead: always `all`.
+   * Reads at most `limit` new chunks, and adds them up in memory for `takeIn` to write. `more`: there may be more to read; `all`: there are no
+   * more; `enough`: so much is in memory that it should be written. PostgreSQL never reads ahead: always `all`.
    */
   readAhead(limit: number): Promise<'more' | 'all' | 'enough'>
-  /** Writes what was read ahead, and at most `limit` further chunks; returns the number of these. */
+  /** Writes the sums that were read ahead, and adds at most `limit` further chunks; returns the number of the latter. */
   takeIn(limit: number): Promise<number>
   /** Deletes daily figures older than `keep`, ms, and hourly ones after `hoursStoredFor`; returns how many. */
   prune(keep: number): Promise<number>
 }
 
 /**
- * What one chunk adds: its pipeline, once for the project and once for all pipelines, and its jobs. `failedBefore`: the failed jobs of
+ * The figures that one chunk adds: its pipeline, once for the project and once for all pipelines, and its jobs. `failedBefore`: the failed jobs of
  * this chunk and of earlier chunks of the same run. `pipelineName`: the folded name.
  */
 export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: string): TrendOutcome[] {
@@ -192,7 +192,7 @@ export function trendJob(name: string): string {
   return plainText(name.slice(0, 255))
 }
 
-/** All other statuses show neither how long a thing takes nor how often it fails. */
+/** Other statuses say nothing about durations and failure rates. */
 function isOutcome(status: string): status is 'success' | 'failed' {
   return status === 'success' || status === 'failed'
 }

@@ -1,4 +1,4 @@
-// When somebody last asked that what waits for a destination is tried now: replicas with an open circuit breaker read it.
+// When an operator last asked to retry a destination at once: replicas with an open circuit breaker read it.
 import { z } from 'zod'
 
 export const tryRequest = z.object({

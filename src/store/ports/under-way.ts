@@ -1,20 +1,20 @@
-// Notes of what a process works on, written before it begins: if an item makes the process crash, the next process knows which one it may
+// Notes about work in progress, written before it begins: if an item makes the process crash, the next process knows which one it may
 // have been. Deliveries have such notes in the inbox (`inbox.ts`); runs that are settled and outbox entries that are encoded have them here.
 
 import type { RunKey } from '../../model/observation.ts'
 
-/** An item is given up after this many processes in a row died while they worked on it alone. */
+/** An item is given up after this many consecutive processes crashed while they worked on it alone. */
 export const maxDeaths = 3
 
-/** For one kind of work, one batch at a time. It never fails: without a note the work is done all the same. */
+/** For one kind of work, one batch at a time. It never fails: the work is done even if the note cannot be written. */
 export interface UnderWayNote {
-  /** Notes that these are worked on together. Returns those that are not: a process died with them, so each is to be begun alone. */
+  /** Notes that these are worked on together. Returns the suspects: a process crashed with them, so each must be begun alone. */
   begin(names: readonly string[]): Promise<readonly string[]>
-  /** Returns how many processes in a row died while they worked on it alone. It is noted only if these are fewer than `maxDeaths`. */
+  /** Returns how many consecutive processes crashed while they worked on it alone. The note is written only if these are fewer than `maxDeaths`. */
   beginAlone(name: string): Promise<number>
   /** The process has survived the work: deletes the notes. */
   end(): Promise<void>
-  /** Deletes the count of its deaths. */
+  /** Deletes its count of crashes. */
   forget(name: string): Promise<void>
 }
 

@@ -22,7 +22,7 @@ export interface RunQuery {
   readonly until?: Millis | undefined
   /** The name of a job, exactly. */
   readonly job?: string | undefined
-  /** Words of which each must occur in project, ref, name, commit title, revision, user or id. */
+  /** Words that must each occur in project, ref, name, commit title, revision, user or id. */
   readonly text?: string | undefined
   /** The end of the previous page. */
   readonly after?: RunCursor | undefined
@@ -86,13 +86,13 @@ export interface ShownEventQuery {
   readonly limit: number
 }
 
-/** Counting the runs of a list stops here. */
+/** The count of a list stops here. */
 export const maxCounted = 10_000
 
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
-  /** How many runs are in one of these statuses, in all projects or those that are `isCounted`. */
+  /** How many runs are in one of these statuses, in all projects or in those for which `isCounted` holds. */
   countInStatus(statuses: readonly string[], isCounted?: (project: string) => boolean): Promise<number>
   /** The runs in one of these statuses without an observation since then, the longest silent first, and their number. */
   silentInStatus(
@@ -119,7 +119,7 @@ export interface Views {
   children(key: RunKey): Promise<readonly StoredRun[]>
   /** The chunks of a run's snapshots, in order; without the insides of its jobs. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
-  /** The same of many runs, by id, in no order; at once in memory, so of a few dozen. */
+  /** The same for many runs, by id, in any order. All are in memory at once, so a few dozen at most. */
   chunksOf(runs: readonly Pick<ListedKey, 'id'>[]): Promise<ReadonlyMap<number, readonly Chunk[]>>
   /** The sections of its jobs, or of one job, in the order in which they were read; of at most `limit` jobs. */
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>

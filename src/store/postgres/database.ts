@@ -18,7 +18,7 @@ export interface Session {
 export interface Database extends Session {
   /** Runs `work` again if it conflicted with another replica (serialization failure, deadlock, `Again`). */
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
-  /** A query that may take long: after the time-out the server cancels it, too. */
+  /** A query that may be slow: the server also cancels it after the timeout. */
   ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
@@ -36,7 +36,7 @@ export interface DatabaseOptions {
   /** The maximum size of the pool. */
   readonly connections?: number | undefined
   readonly log?: Log | undefined
-  /** The time-out of a statement and its connection, ms: a network may fall silent. */
+  /** The timeout of a statement and its connection, ms: a network may drop everything without an error. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -64,7 +64,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     query_timeout: timeoutMs,
-    // What is sent without waiting for the answers before it goes at once.
+    // Pipelined statements are sent at once, without waiting for earlier answers.
     pipeline: true,
     types: { getTypeParser: parserOf },
   })
@@ -90,7 +90,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   return database
 }
 
-/** What is wrong if something other than PostgreSQL answers, or nothing; undefined if the server itself refused. */
+/** The reason if no PostgreSQL server answers; undefined if a server refused the connection. */
 function silenceOf(error: unknown, timeoutMs: number): string | undefined {
   const message = reasonOf(error)
   const quoted = `(${message})`
@@ -146,7 +146,7 @@ function connect(shared: Shared, timeoutMs: number): Database {
 }
 
 /**
- * A transaction of one statement, in one round trip: a page asks dozens, and each wait for the server is a turn of both processes. If the
+ * A transaction of one statement, in one round trip: a page runs dozens, and each round trip costs both processes a context switch. If the
  * statement fails, the server makes the commit a rollback.
  */
 async function askOnce({ pool }: Shared, sql: string, values: readonly unknown[], timeoutMs: number): Promise<Row[]> {

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { DataError, Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
 
-/** Only classes 22 (data exception) and 23 (integrity constraint) are the data's fault. Anything else may succeed at the next try. */
+/** Only classes 22 (data exception) and 23 (integrity constraint) are blamed on the data. Any other error may pass at the next try. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error
   if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {

@@ -34,7 +34,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       survived.splice(0, before)
       return { token, items }
     },
-    // Written in the next lease's transaction, so that it cannot fail now.
+    // Written in the next lease's transaction, so that this call cannot fail.
     readingEnded: async (lease, all) => {
       // Only ids, so that the bodies are not kept in memory.
       if (!all) survived.push({ token: lease.token, ids: lease.items.map(({ id }) => id) })
@@ -128,8 +128,8 @@ async function lease(
 const tries = number('tries')
 
 /**
- * `tries` of a delivery that is not leased. 0: no suspicion. 1: a process died while it had it among others. 2 + n: n processes in a row
- * died while they had it alone.
+ * `tries` of a delivery that is not leased. 0: no suspicion. 1: a process crashed while it processed it with others. 2 + n: n consecutive processes
+ * crashed while they processed it alone.
  */
 const firstAlone = 2
 
@@ -138,7 +138,7 @@ interface Survived {
   readonly ids: readonly number[]
 }
 
-/** Its reader survived. If another replica has leased it since, that one has counted one death too many. */
+/** Its reader survived. If another replica has leased it since, that replica has counted one crash too many. */
 async function takeBack(session: Session, { token, ids }: Survived): Promise<void> {
   await session.query(
     `UPDATE inbox SET tries = CASE WHEN lease = $2 THEN 0 ELSE greatest(tries - 1, 0) END WHERE id = ANY ($1)`,

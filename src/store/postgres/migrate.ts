@@ -7,7 +7,7 @@ import type pg from 'pg'
 
 /** An arbitrary number, the same in every version. */
 const migrationLock = 7_462_736_101
-/** A large table, or another replica that migrates, may take long, ms. */
+/** The timeout of a step, ms: large tables, or another replica that migrates, take long. */
 const timeoutMs = 24 * 3_600_000
 
 /** Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. */

@@ -56,7 +56,7 @@ async function lease(
   const oldest = await due('ASC')
   const newest = oldest.length < limit ? oldest.toReversed() : await due('DESC')
   const sizes = new Map([...oldest, ...newest].map(row => [idOf(row), sizeOf(row)]))
-  // A lease that has expired: whoever settles an entry ends its lease.
+  // An expired lease: settling an entry ends its lease.
   const again = new Set([...oldest, ...newest].filter(({ is_again: isAgain }) => isAgain === true).map(idOf))
   const chosen: number[] = []
   let bytes = 0
@@ -83,7 +83,7 @@ async function lease(
   return { items, damaged, repeated: items.filter(({ id }) => again.has(id)).length }
 }
 
-/** Returns how many were settled: the leases of all others were lost. */
+/** Returns how many were settled; the leases of the others were lost. */
 async function settle(
   session: Session,
   now: number,

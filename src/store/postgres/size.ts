@@ -4,7 +4,7 @@ import type { Database, Session } from './database.ts'
 
 /** Rows of each table that are sampled. */
 const sampled = 50
-/** By what the latest rows are found, where an index has it. Of other tables any are sampled. */
+/** The indexed column by which the latest rows are found. Tables without one are sampled anywhere. */
 const latest: Readonly<Record<string, string>> = {
   inbox: 'id',
   quarantined_deliveries: 'id',
@@ -20,7 +20,7 @@ const overhead = 1.5
 const emptyDatabase = 10 * 1024 * 1024
 
 /**
- * Bytes in use: the size of the database, or what its rows need, if that is less. The latter is estimated from PostgreSQL's
+ * Bytes in use: the size of the database, or the space that its rows need if that is less. The latter is estimated from PostgreSQL's
  * statistics and a few rows of each table.
  */
 export async function usedBytes(db: Database): Promise<number> {

@@ -28,7 +28,7 @@ async function executeConcurrently(session: Session, all: readonly Steps<void>[]
   try {
     await Promise.all(running)
   } catch (error) {
-    // The others fail, too. Before the rollback their statements must have left the connection.
+    // The others fail, too. Their statements must have ended before the rollback.
     await Promise.allSettled(running)
     throw error
   }

@@ -1,4 +1,4 @@
-// Figures over time on PostgreSQL: several replicas take snapshots at once, and one of them at a time counts their chunks.
+// Figures over time on PostgreSQL: several replicas take snapshots at the same time, and one at a time counts their chunks.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { aheadOf, pruneFigures, readAhead, writeAhead } from '../read-models/trend-steps.ts'
 import { number } from '../sql/columns.ts'
@@ -8,13 +8,13 @@ import { takeInSql } from '../read-models/trends-sql.ts'
 import type { Database } from './database.ts'
 import type { TrendViews } from '../ports/trends.ts'
 
-/** Of chunks up to `last` none is still to come once no transaction before `after` is under way. */
+/** No chunk up to `last` can still appear once all transactions before `after` have ended. */
 interface Reach {
   readonly last: number
   readonly after: number
 }
 
-/** Transactions under way end in milliseconds as a rule: looked at so often for them, with a pause, ms. */
+/** Transactions usually end within milliseconds: the number of checks for them, and the pause between two, ms. */
 const looks = { most: 40, pause: 25 }
 
 export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
@@ -22,7 +22,7 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
   const names = new PipelineNames()
   let next: Reach | undefined
   return {
-    // Other replicas read the same chunks: what is read is written at once, under the lock.
+    // Other replicas read the same chunks, so sums are written at once, under the lock.
     readAhead: async () => 'all',
     takeIn: async limit => {
       const own = next ?? (await reach(db))
@@ -43,8 +43,8 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
 }
 
 /**
- * A chunk's id is given before its transaction is committed, so a smaller id may appear after a greater one. Two
- * statements, in this order: whoever had an id by the first is a transaction that the second knows of.
+ * A chunk's id is assigned before its transaction commits, so a smaller id may appear after a greater one. Two
+ * statements, in this order: every transaction that had an id at the first is visible to the second.
  */
 async function reach(db: Database): Promise<Reach> {
   const [given] = await db.query('SELECT last_value AS last FROM chunks_id_seq')

@@ -1,5 +1,5 @@
-// Notes of the runs that are settled and the outbox entries that are encoded, on PostgreSQL: a row for each. As no replica gets an item
-// that another one holds, a row that exists already means that its replica has died.
+// Notes about runs being settled and outbox entries being encoded, on PostgreSQL: one row each. No replica gets an item
+// that another one has leased, so an existing row means that its replica has crashed.
 import { z } from 'zod'
 import { circumstances } from '../sql/circumstances.ts'
 import { maxDeaths, type UnderWay, type UnderWayNote } from '../ports/under-way.ts'
@@ -17,7 +17,7 @@ const unsynced = `(SELECT set_config('synchronous_commit', 'off', true)) AS sett
 function note(db: Database, work: string): UnderWayNote {
   const rowOf = (name: string): string => `under way/${work}/${name}`
   let begun: readonly string[] = []
-  /** Notes of survived work that are not deleted yet. */
+  /** Notes about finished work that are not deleted yet. */
   let outlived: readonly string[] = []
 
   async function clear(): Promise<void> {
@@ -67,7 +67,7 @@ function note(db: Database, work: string): UnderWayNote {
   }
 }
 
-/** Without a database nothing is noted; the work itself will fail with the right error. */
+/** Without a database no note is written; the work itself will fail with the right error. */
 async function unlessAway<T>(otherwise: T, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

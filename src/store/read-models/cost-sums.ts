@@ -1,10 +1,10 @@
-// Costs of chunks that were read and are not yet written: added up in memory, so that each row is written once for many chunks. Pure.
+// Costs of chunks that were read but not yet written, added up in memory so that each row is written once for many chunks. Pure.
 import { costsOf, type CostRow, type CostSum, type JobCost, type LostPurpose } from '../ports/costs.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Failures } from './earlier-failures.ts'
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
-/** What is added up of the jobs of one row. */
+/** The sums of the jobs of one row. */
 export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
   readonly lost: Readonly<Record<LostPurpose, Changing<CostSum>>>
 }
@@ -19,7 +19,7 @@ interface Day extends Pick<CostRow, 'bucket' | 'projectId' | 'instance'> {
 
 export class CostSums {
   readonly #days = new Map<string, Day>()
-  /** What one chunk reports is mostly of one day. */
+  /** The jobs of one chunk mostly belong to one day. */
   #last: Day | undefined
   #size = 0
 

@@ -6,7 +6,7 @@ import type { Ask } from './ask.ts'
 import type { Value } from '../sql/statements.ts'
 
 const key = 'bucket, project_id, job, instance, branch, worker'
-/** What is added up. */
+/** The columns that are added up. */
 const sums = ['runs', 'total_ms', 'cost', ...lostPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
 
 /** Adds rows (`costValues`) to those with their keys. */
@@ -30,8 +30,8 @@ export function costValues(row: CostRow): StepValue[] {
 }
 
 /**
- * Grouped by expressions, as with trends: by the bare columns SQLite would walk a key that is in their order in place of the index that leads
- * to the time asked for.
+ * Grouped by expressions, as with trends: with the bare columns SQLite would scan the key that has their order instead of using the index that leads
+ * to the requested time.
  */
 const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   total: [],

@@ -1,5 +1,5 @@
-// The failed jobs in the chunks of a run before a given one: trends need them to recognise flaky jobs. Chunks come in the order of their
-// ids, so each is read once, however many a run has, and none stays in memory.
+// The failed jobs in earlier chunks of a run: trends need them to recognise flaky jobs. Chunks are read in the order of their
+// ids, each once, however many a run has, and none stays in memory.
 import type { Chunk } from '../../model/chunk.ts'
 
 /** The id of the first failed job of each name. */

@@ -1,4 +1,4 @@
-// The SQL that reads what regressions are found in.
+// The SQL that reads the data in which regressions are found.
 import { branchClasses } from '../../model/branch-class.ts'
 import { day, trendJob, type TrendFigures } from '../ports/trends.ts'
 import { judgedSectionsOn } from './section-figures-sql.ts'
@@ -17,9 +17,9 @@ function jobsNamed(chunks: readonly Chunk[], names: ReadonlySet<string>): number
   )
 }
 
-/** How much is read before the event loop gets its turn. */
+/** How much is read before the event loop continues. */
 const atOnce = { jobs: 20, runs: 20 }
-/** Of one project; of more jobs the first by name are judged. */
+/** The maximum of jobs of one project; beyond it the first by name are judged. */
 const maxJobs = 1_000
 
 const listed = record({

@@ -1,4 +1,4 @@
-// What lists of runs are filtered and ordered by: a narrow row for each run, so that a list never reads the runs it skips.
+// The columns by which lists of runs are filtered and ordered: a narrow row for each run, so that a list never reads runs that it skips.
 import { earliest } from '../../model/instant.ts'
 import { isTerminal } from '../../model/status.ts'
 import { parentOf } from '../../model/family.ts'
@@ -21,7 +21,7 @@ export interface Listing {
   readonly finishedAt?: Millis | undefined
   /** The pipeline that triggered it. */
   readonly parentId?: number | undefined
-  /** What a search looks in, in lower case. */
+  /** The searchable text, in lower case. */
   readonly text: string
 }
 
@@ -41,7 +41,7 @@ export const insertListings = forRows(
   WHERE (${values('l')}) IS DISTINCT FROM (${values('excluded')})`,
 )
 
-/** UTF-16 units of a commit title or name that are searched. */
+/** The searchable part of a commit title or name, UTF-16 units. */
 const longest = 300
 
 /** False if the listing stays the same: most observations are about jobs. */
@@ -50,7 +50,7 @@ export function changesListing(known: Run | undefined, run: Run): boolean {
   return !isSame || run.pipeline?.times.createdAt === undefined
 }
 
-/** Undefined as long as only jobs of the run are known. */
+/** Undefined while only jobs of the run are known. */
 export function listingOf(run: Run, now: Millis): Listing | undefined {
   if (run.pipeline === undefined) return undefined
   const { record, times } = run.pipeline

@@ -30,7 +30,7 @@ export function retainedCostsOn(ask: Ask, damaged: DamagedRows): CostReads['reta
   }
 }
 
-/** Those under which the daily sums know the project. */
+/** The paths of the project in the daily sums. */
 async function pathsOf(ask: Ask, { since, until, projectId = 0 }: RetainedCostQuery): Promise<readonly string[]> {
   const rows = await ask(
     `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 AND project_id = ?3 LIMIT ${maxPaths}`,
@@ -57,7 +57,7 @@ class RetainedSums {
   readonly #pipelines = new Set<string>()
   readonly #total = noCosts()
 
-  /** Jobs of a chunk that one runner ran. The newest pipelines come first: what they call a thing is its name. */
+  /** Jobs of a chunk that one runner ran. The newest pipelines come first, so their names are used. */
   add({ key, project, pipeline }: Chunk, runner: Chunk['jobs'][number]['runner'], costs: readonly JobCost[]): void {
     const [{ project: path, worker } = { project: '', worker: '' }] = costs
     const ref = pipeline.facts.ref ?? ''

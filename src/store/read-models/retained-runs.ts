@@ -11,7 +11,7 @@ import type { Millis } from '../../model/instant.ts'
 
 /** UTF-16 units of the chunks that are read for one answer: a quarter of a second. */
 const maxText = 24 * 1024 * 1024
-/** How much is read before the event loop gets its turn: some milliseconds. Runs may be large, so the first are few. */
+/** How much is read before the event loop continues: some milliseconds. Runs may be large, so the first reads are small. */
 const atOnce = { first: 20, runs: 100, text: 512 * 1024 }
 
 export interface RetainedRuns {

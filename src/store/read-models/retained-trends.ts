@@ -39,7 +39,7 @@ function countInto(sums: TrendSums, query: RetainedQuery): CountChunk {
     if (query.source !== undefined && facts.source !== query.source) return
     for (const outcome of outcomesOf(ofRunner(chunk, query.runner), failedBefore, name)) {
       if (!matches(outcome, query)) continue
-      // Counted by the step itself: nobody asks for the hours of which its days would be added up.
+      // Counted by the period itself: hourly figures are not needed to add up its days.
       sums.count({ ...outcome, endedAt: outcome.endedAt - (outcome.endedAt % query.step) })
     }
   }

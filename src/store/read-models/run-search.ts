@@ -1,6 +1,6 @@
 // The SQL that finds runs: by the filters of a list, by words, and by the name of a job.
 //
-// Names of jobs have no index, as a run has dozens. Trends show which projects have a job of a name, and since when; the runs of these are
+// Job names have no index, because a run has dozens of jobs. Trends show which projects have a job of a name, and since when; the runs of these are
 // searched, the newest first, some at a time.
 import { day, trendJob } from '../ports/trends.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import type { Ask } from './ask.ts'
 import type { RunCursor, RunPage, RunQuery } from '../ports/views.ts'
 import type { StoredRun } from '../ports/runs.ts'
 
-/** Rows of the list that are searched for one page: some milliseconds. */
+/** Rows of the list that one page searches: some milliseconds. */
 const lookedAt = 5_000
 /** A search for a job reads whole runs, and some are large: how many at once, and for how long, ms. */
 const jobsLookedAt = { atOnce: 100, longest: 100 }
@@ -67,7 +67,7 @@ async function onePage(ask: Ask, load: Load, query: RunQuery, { most, known }: L
   )
   const runs = await load(rows.slice(0, query.limit).map(runId))
   if (rows.length > query.limit) return { runs, next: cursorOf(rows[query.limit - 1]) }
-  // Fewer than asked for: is this the end of the list, or of the rows that are searched for one page?
+  // Fewer than requested: is this the end of the list, or of the rows that one page searches?
   const [end] = await ask(`SELECT run_id, created_at ${walk} OFFSET ${most - 1}`, values.slice(0, walked))
   const next = cursorOf(end)
   return next === undefined ? { runs } : { runs, next, searchedBackTo: next.createdAt }
@@ -82,7 +82,7 @@ interface KnownJob {
   readonly since?: number | undefined
 }
 
-/** What trends know of a job: one step through their index. */
+/** Finds a job in the trends: one step through their index. */
 async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery): Promise<KnownJob> {
   const rows = await ask(
     `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
@@ -101,7 +101,7 @@ async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery):
   }
 }
 
-/** A run's chunks have a job of this name, or its rows of jobs, as long as it has no snapshot. */
+/** A run's chunks have a job of this name, or its job rows do while it has no snapshot. */
 function jobConditions(job: string, projects: readonly number[] | undefined, place: Place): string[] {
   const like = (column: string, part: string): string => `${column} LIKE ${place(`%${escaped(part)}%`)} ESCAPE '\\'`
   const inContent = textsOfJob(job).map(part => like('c.content', part))

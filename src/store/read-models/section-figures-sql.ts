@@ -31,7 +31,7 @@ export const writeSections = forRows(
 )
 export const pruneSections = 'DELETE FROM section_figures WHERE bucket < ?1 RETURNING 1'
 
-/** As long as regressions look back, ms. */
+/** How far regressions look back, ms. */
 const storedFor = 100 * day
 
 /** Older rows are deleted. `keep`: how long daily figures are stored, ms. */
@@ -67,7 +67,7 @@ function plus(a: SectionFigures, b: SectionFigures): SectionFigures {
   return { runs: a.runs + b.runs, failed: a.failed + b.failed, durations: plusBins(a.durations, b.durations) }
 }
 
-/** How many are read before the event loop gets its turn, and how many of one project at most. */
+/** How many are read before the event loop continues, and the maximum of one project. */
 const jobs = { atOnce: 10, most: 1_000 }
 
 export function judgedSectionsOn(ask: Ask, damaged: DamagedRows): Judging['sections'] {

@@ -20,7 +20,7 @@ export interface SectionsOfDay {
 
 type Sum = { -readonly [Name in keyof SectionFigures]: SectionFigures[Name] } & { durations: Record<string, number> }
 
-/** Sections of one job on one day: a script may use other names in each run. */
+/** The maximum of sections of one job on one day: a script may use other names in each run. */
 export const maxNames = 20
 
 export class SectionSums {

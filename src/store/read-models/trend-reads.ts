@@ -11,7 +11,7 @@ import type { Bins } from '../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
 
 /**
- * Grouped by expressions: for the bare columns SQLite would use the primary key, which has their order, and read all hours and days
+ * Grouped by expressions: with the bare columns SQLite would use the primary key, which has their order, and read all hours and days
  * instead of using the index by time.
  */
 const project = 'project_id + 0'
@@ -35,7 +35,7 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // The rows of all pipelines have no names: those of the projects are added up.
+      // The rows of all pipelines have no names, so the rows of the projects are added up.
       const isOfAll = projectId === 0 && query.pipelineName !== undefined
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
@@ -119,7 +119,7 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
     })
   }
 
-  /** One statement for many, as each is a round trip to PostgreSQL. */
+  /** One statement for many, because each is a round trip to PostgreSQL. */
   async function rowsOf(subjects: readonly Subject[], query: TrendQuery): Promise<StoredTrendRow[]> {
     const rows: StoredTrendRow[] = []
     for (let first = 0; first < subjects.length; first += subjectsAtOnce) {
@@ -127,7 +127,7 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       const place = (value: Value): string => `?${values.push(value)}`
       const some = subjects.slice(first, first + subjectsAtOnce)
       const list = some.map(({ projectId, job }) => `(CAST(${place(projectId)} AS bigint), ${place(job)})`)
-      // A cross join: SQLite goes through the list, and not through all rows of the time.
+      // A cross join: SQLite loops over the list, not over all rows of the period.
       const found = await rowsAt(
         `WITH subjects (its_project, its_job) AS (VALUES ${list.join(', ')})
          SELECT trends.* FROM subjects CROSS JOIN trends
@@ -147,7 +147,7 @@ interface Subject {
   readonly job: string
 }
 
-/** Further conditions, their values added to `values`. */
+/** Further conditions; their values are added to `values`. */
 function filter({ branch, source, pipelineName }: TrendFilter, values: Value[]): string {
   const given = { branch, source, pipeline_name: pipelineName }
   return Object.entries(given)

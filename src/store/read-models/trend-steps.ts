@@ -1,4 +1,4 @@
-// Brings figures over time up to date, as steps of a transaction: reads new chunks into sums, and adds those to what is stored.
+// Updates figures over time, as steps of a transaction: reads new chunks into sums, and adds these to the stored figures.
 import { addCosts, costValues, pruneCosts } from './costs-sql.ts'
 import {
   counted,
@@ -28,7 +28,7 @@ import { TrendSums } from './trend-sums.ts'
 import type { DamagedRows } from '../sql/stored-json.ts'
 import type { Recall } from '../sql/run-jobs.ts'
 
-/** Read and not yet written: the chunks after `from` up to `last`. */
+/** The sums that are not yet written: of the chunks after `from` up to `last`. */
 export interface Ahead {
   readonly from: number
   last: number
@@ -40,10 +40,10 @@ export function aheadOf(from: number, names: PipelineNames): Ahead {
   return { from, last: from, sums: new TrendSums(names), failures: new EarlierFailures() }
 }
 
-/** Chunks read at once: of large pipelines each takes hundreds of kilobytes. */
+/** Chunks read at once: those of large pipelines take hundreds of kilobytes each. */
 const chunksAtOnce = 8
 
-/** Reads chunks up to `until`, `limit` at most, one at least if there is one; answers how many. `recall`: those that are still in memory. */
+/** Reads chunks up to `until`, at most `limit`, at least one if there is one; returns how many. `recall`: returns chunks that are still in memory. */
 export function* readAhead(
   ahead: Ahead,
   { until, limit, recall }: { readonly until: number; readonly limit: number; readonly recall?: Recall },
@@ -93,7 +93,7 @@ function contentsOf(rows: readonly Row[]): Map<number, unknown> {
   return new Map(rows.map(row => [idOf(row), row.content]))
 }
 
-/** As many as are read and written by one statement. */
+/** Rows that one statement reads or writes. */
 const rowsAtOnce = 1_000
 
 export function* writeAhead({ last, sums }: Ahead, damaged: DamagedRows): Steps<void> {
@@ -131,7 +131,7 @@ function slicesOf<T>(all: readonly T[]): T[][] {
   )
 }
 
-/** Returns how many rows were deleted. `keep`: how long those of days are stored, ms. */
+/** Returns how many rows were deleted. `keep`: how long daily rows are stored, ms. */
 export function* pruneFigures(keep: number, { now }: Within): Steps<number> {
   let gone = (yield [pruneCosts, [now - keep]]).length
   gone += (yield [pruneSections, [sectionsForgottenBefore(now, keep)]]).length

@@ -1,4 +1,4 @@
-// Figures over time of chunks that were read and are not yet written: added up in memory, so that each is written once for many
+// Figures over time of chunks that were read but not yet written, added up in memory so that each is written once for many
 // chunks. Pure.
 import { BinCounts } from '../../lib/log-bins.ts'
 import {
@@ -22,7 +22,7 @@ export interface TrendSum extends Omit<StoredTrendRow, 'durations' | 'queues'> {
   readonly queues: BinCounts
 }
 
-/** A figure to be added to what is stored of it. */
+/** A figure to be added to the stored one. */
 export interface Addition {
   readonly step: TrendStep
   readonly row: TrendSum
@@ -41,11 +41,11 @@ interface Hour extends Pick<
 export class TrendSums {
   /** Of the same chunks. */
   readonly costs = new CostSums()
-  /** Of what was read about the inside of jobs. */
+  /** The sums of the insides of jobs. */
   readonly sections = new SectionSums()
-  /** Days are added up of hours. */
+  /** Daily figures are sums of hourly ones. */
   readonly #hours = new Map<string, Hour>()
-  /** What one chunk reports is mostly of one hour. */
+  /** The jobs of one chunk mostly belong to one hour. */
   #last: Hour | undefined
   #size = 0
   readonly #names: Pick<PipelineNames, 'of'>
@@ -54,7 +54,7 @@ export class TrendSums {
     this.#names = names
   }
 
-  /** How many rows of hours there are to write. */
+  /** How many hourly rows there are to write. */
   get size(): number {
     return this.#size + this.costs.size + this.sections.size
   }
@@ -70,7 +70,7 @@ export class TrendSums {
     count(this.#sumOf(outcome), outcome)
   }
 
-  /** Those of hours. */
+  /** Hourly rows. */
   rows(): TrendSum[] {
     return [...this.#hours.values()].flatMap(({ sums }) => [...sums.values()])
   }
@@ -122,7 +122,7 @@ function count(sum: Sum, { project, failed, flaky, tookMs, queuedMs }: TrendOutc
   if (queuedMs !== undefined) sum.queues.count(queuedMs)
 }
 
-/** An hour's row to its day. */
+/** Adds an hourly row to its day. */
 function sumUp(sums: Map<string, Sum>, row: TrendSum): void {
   const bucket = row.bucket - (row.bucket % day)
   const name = `${row.projectId} ${bucket} ${row.instance} ${row.branch} ${row.source}\n${row.pipelineName}\n${row.job}`
@@ -137,14 +137,14 @@ function sumUp(sums: Map<string, Sum>, row: TrendSum): void {
   sum.queues.add(row.queues)
 }
 
-/** What is stored of a figure and what is to be added to it. */
+/** The sum of a stored figure and an increment. */
 export function plus(known: TrendFigures, more: TrendSum): TrendSum {
   const sum = { ...more, durations: more.durations.copy(), queues: more.queues.copy() }
   addBoth(sum, known)
   return sum
 }
 
-/** Of several rows the sum of their figures, and what else the last of them has. Thousands are added up for one page. */
+/** The sum of the figures of several rows, with the other fields of the last one. One page adds up thousands. */
 export function sumOf<Row extends TrendFigures>(rows: readonly Row[]): Row | undefined {
   const last = rows.at(-1)
   if (last === undefined || rows.length === 1) return last

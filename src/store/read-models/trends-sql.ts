@@ -1,4 +1,4 @@
-// The SQL by which figures over time are brought up to date (`trend-steps.ts`). Reading them: trend-reads.ts.
+// The SQL that updates figures over time (`trend-steps.ts`). `trend-reads.ts` reads them.
 import { figuresOf } from './trend-reads.ts'
 import { plus, type Addition } from './trend-sums.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
@@ -7,8 +7,8 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Row } from '../sql/columns.ts'
 
 /**
- * Rows of hours and of costs in memory before they are written; at most as many again, of days, are written with them. A row takes some
- * 800 bytes in memory and 8 µs to write, so a few thousand hold up the loop for some tens of milliseconds. With 1,000, a load of 40
+ * Hourly rows and rows of costs in memory before they are written; at most as many daily rows are written with them. A row takes some
+ * 800 bytes in memory and 8 µs to write, so a few thousand block the event loop for some tens of milliseconds. With 1,000, a load of 40
  * projects whose jobs have 1,300 names was written twenty times as often, for half of the main thread's time. One chunk may add more:
  * each job of a pipeline of 40,000 may be another row.
  */
@@ -21,7 +21,7 @@ export const takeInSql = {
   /** Chunks after the last, up to the one before which no other can still appear. */
   ids: 'SELECT id, run_id, inside FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
   earlier: 'SELECT id FROM chunks WHERE run_id = ?1 AND id < ?2 AND inside IS NULL ORDER BY id',
-  /** Where numbers are given again that were given before: after the newest were pruned, or in a copy of a store. */
+  /** Numbers may be reused: after the newest chunks were pruned, or in a copy of a store. */
   moveBack: `UPDATE trends_reached SET chunk_id = (SELECT coalesce(max(id), 0) FROM chunks)
              WHERE chunk_id > (SELECT coalesce(max(id), 0) FROM chunks)`,
 } as const
@@ -55,12 +55,12 @@ export const writeTrends = forRows(
     total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`,
 )
 
-/** A chunk of which figures are taken; undefined where it is damaged. */
+/** A chunk whose figures are counted; undefined if it is damaged. */
 export function countedChunk(damaged: DamagedRows, id: number, content: unknown): Chunk | undefined {
   return counted(damaged, id, () => storedChunk(content))
 }
 
-/** Does what a damaged chunk may make fail: it is passed over then, as those after it would wait for it for ever. */
+/** Runs a step that a damaged chunk may make fail. Such a chunk is skipped, because later chunks would wait for it for ever. */
 export function counted<T>(damaged: DamagedRows, id: number, work: () => T): T | undefined {
   return damaged.orNothing({ chunk: id }, 'it is not among the figures over time', work)
 }

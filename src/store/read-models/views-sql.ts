@@ -37,7 +37,7 @@ export function viewsOn(
   }
   return {
     inStatus: async (statuses, limit) => {
-      // The newest of each, by the index; one statement, as each is a round trip to PostgreSQL.
+      // The newest of each, by the index; in one statement, because each is a round trip to PostgreSQL.
       const lists = statuses.map(
         (_, index) =>
           `SELECT * FROM (SELECT run_id, created_at FROM listed_runs WHERE status = ?${index + 2}
@@ -88,7 +88,7 @@ export function viewsOn(
       if (since !== undefined) driver.push(`created_at >= ${place(since)}`)
       if (until !== undefined) driver.push(`created_at < ${place(until)}`)
       const where = whereOf([...driver, ...others(place)])
-      // Where nobody asks for the project, the index has all that is counted.
+      // Without a project filter the index has all counted columns.
       const [column, group] = isCounted === undefined ? ['run_id', ''] : ['project', 'GROUP BY project']
       const rows = await ask(
         `SELECT ${group === '' ? '' : 'project, '}count(*) AS count

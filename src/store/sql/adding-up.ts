@@ -53,7 +53,7 @@ export function namesOf({ bySeries }: Batch): string[] {
 }
 
 /**
- * What to write. `known`: the stored series of `namesOf`. `counts`: the number of series of each metric and shape (`countNameOf`),
+ * The rows to write. `known`: the stored series of `namesOf`. `counts`: the number of series of each metric and shape (`countNameOf`),
  * without the overflow series; only needed if there is a new series.
  */
 export function sumsOf(

@@ -1,4 +1,4 @@
-// What a transaction of runs writes besides them, as its last steps: what deliveries report besides runs, and what snapshots add.
+// The last steps of a transaction of runs: writes what deliveries report besides runs, and what snapshots add.
 import { changeTable } from './changes.ts'
 import { incidentTable } from './incidents.ts'
 import { lockNames, type Steps, type Within } from './steps.ts'
@@ -35,7 +35,7 @@ export function* writeBeside(
   written.push(...(yield* writeDeployments(deployments, within)))
   yield* writeReported(changeTable, changes, within)
   yield* writeReported(incidentTable, incidents, within)
-  // After the rows of what is counted, in the order in which counters lock them.
+  // After the rows of counted things, in the order in which counters lock them.
   yield* moveTotals(totals, within)
   return written
 }

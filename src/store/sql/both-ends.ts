@@ -1,5 +1,5 @@
-// Which of the due exports a lease takes. With the oldest alone, new pipelines would wait for a long backlog; with the newest alone,
-// the backlog would never end.
+// Which due exports a lease takes. If it took only the oldest, new pipelines would wait for a long backlog; if it took only the newest,
+// the backlog would never be sent.
 
 /** Takes from both in turn, each item once, up to `limit`. `newest` begins with the newest. */
 export function* bothEnds<T>(oldest: readonly T[], newest: readonly T[], limit: number): Generator<T> {

@@ -1,4 +1,4 @@
-// Version and memory of this process: what an earlier one crashed with may succeed in a newer version or with more memory.
+// Version and memory of this process: an item that crashed an earlier process may succeed in a newer version or with more memory.
 import { getHeapStatistics } from 'node:v8'
 import { version } from '../../lib/version.ts'
 

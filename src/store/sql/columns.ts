@@ -23,7 +23,7 @@ export function text(name: string): Column<string> {
   }
 }
 
-/** A text that is one of these words. */
+/** A text that is one of these values. */
 export function word<const T extends string>(name: string, words: readonly T[]): Column<T> {
   return row => words.find(one => one === row[name]) ?? damaged(name)
 }

@@ -1,5 +1,5 @@
-// What is reported many times and counted once, for both databases: each kind declares its table (`CountedTable`); merging reports into what is known, and
-// counting what is due, are written here.
+// Deployments, changes and incidents, which are reported many times and counted once, for both databases. Each kind declares its table (`CountedTable`); merging reports, and
+// counting due rows, are written here.
 import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
 import { moveTotals } from './totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
@@ -13,21 +13,21 @@ import type { Statements, Value } from './statements.ts'
 /** Rows have `id`, `content` (the merged reports), `due_at` and `known_at`. `State`: what was counted. `Around`: what it is compared with. */
 export interface CountedTable<Of, State, Around = undefined> {
   readonly table: 'deployments' | 'changes' | 'incidents'
-  /** Of one row, in the log. */
+  /** Names one row in the log. */
   readonly name: string
   /** Throws DataError if it is damaged. */
   readonly content: Column<Of>
   readonly merge: (known: Of, reported: Of) => Of
-  /** The row of what is reported, locked. */
+  /** The locked row of a reported thing. */
   readonly own: (report: Of, within: Within) => Steps<Row | undefined>
   /** Written with each report. */
   readonly columns: readonly string[]
   readonly values: (of: Of, now: Millis) => readonly StepValue[]
-  /** What is to be counted of it, given its row: nothing if empty. The delay begins again when this changes. */
+  /** What is to be counted, given its row: nothing if empty. The delay begins again when this changes. */
   readonly uncounted: (of: Of, row: Row | undefined, damaged: DamagedRows) => readonly unknown[]
-  /** Not written as long as nothing else is known of it. */
+  /** Not written while nothing else is known about it. */
   readonly isNothing?: (report: Of) => boolean
-  /** `known_at` is not when it was first reported, but when there was something to be counted first. */
+  /** `known_at` is not the time of the first report, but when there was first something to count. */
   readonly isKnownLater?: true
   readonly state: (row: Row, damaged: DamagedRows) => State | undefined
   /** The columns of what was counted: an assignment with values from `?2` on. */
@@ -37,7 +37,7 @@ export interface CountedTable<Of, State, Around = undefined> {
   readonly together?: string
   /** An assignment to columns that only this table has, when `due_at` becomes `?1`. */
   readonly setDue?: string
-  /** Finds what rows are compared with. `lock`: nobody else counts what has the same name meanwhile. */
+  /** Finds the rows to compare with. `lock`: no other replica counts things of the same name meanwhile. */
   readonly compared?: {
     readonly lock: (row: Row) => string
     readonly around: (row: Row, damaged: DamagedRows) => Steps<Around>
@@ -46,7 +46,7 @@ export interface CountedTable<Of, State, Around = undefined> {
   readonly pruned: { readonly where: string; readonly by: string }
 }
 
-/** Merges reports into what is known, in their order. */
+/** Merges reports into their rows, in order. */
 export function* writeReported<Of, State, Around>(
   kind: CountedTable<Of, State, Around>,
   reported: readonly Reported<Of>[],
@@ -68,7 +68,7 @@ export function* writeReported<Of, State, Around>(
   }
 }
 
-/** What has a number in its project. */
+/** Things with a number in their project. */
 interface Numbered {
   readonly instance: string
   readonly project: ProjectFacts
@@ -136,7 +136,7 @@ export function countable<Of, State, Around>(
       return yield* countRows(kind, yield select(within), decide, within)
     })
   return {
-    // Mostly nothing is due, and a SELECT needs no transaction. Locked rows are left out: another replica counts them.
+    // Usually nothing is due, and a SELECT needs no transaction. Locked rows are skipped: another replica counts them.
     countDue: async (limit, decide) =>
       (await due(1)).length === 0
         ? []
@@ -164,7 +164,7 @@ type DecideOne<Of, State, Around> = (
   ...of: Parameters<Decide<Of, State, Around>>
 ) => ReturnType<Decide<Of, State, Around>> | undefined
 
-/** Locks rows first, then what they are compared with, then totals: so do all others. */
+/** Locks rows first, then the rows to compare with, then totals, like all other transactions. */
 function* countRows<Of, State, Around>(
   kind: CountedTable<Of, State, Around>,
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-// What a deployment is compared with: the others of its environment, as steps of a transaction.
+// The deployments to compare a deployment with: the others of its environment, as steps of a transaction.
 import { number, optional, record, text, type Row } from './columns.ts'
 import { storedDeployment, type DamagedRows } from './stored-json.ts'
 import { viewDeployment, type Deployment } from '../../model/deployment.ts'
@@ -46,7 +46,7 @@ const previous = withoutTies(
     WHERE ${sameEnvironment} AND outcome = 'succeeded' AND ${ended} ${newestFirst}`,
   '<',
 )
-/** Its row is read only once it is found: what it is found by is in the indexes. */
+/** Its row is read only once it is found, because the indexes have all searched columns. */
 const selectPrevious = `
   SELECT id, finished_at, content FROM deployments WHERE id = (SELECT id FROM (${previous} ${newestFirst}) AS newest)`
 const selectFailed = `SELECT min(finished_at) AS failed_at FROM deployments

@@ -37,7 +37,7 @@ const sameEnvironment = 'l.instance = d.instance AND l.project_id = d.project_id
 export const laterSuccess = `
   SELECT 1 FROM deployments l WHERE ${sameEnvironment} AND l.outcome = 'succeeded' AND l.finished_at > d.finished_at`
 
-/** How many are looked at for each that may be deleted in a step: most that are old may stay. */
+/** How many are checked for each that a step may delete: most old ones stay. */
 const lookedAt = 10
 /** After `?1`, in the order in which they were first reported. The report of a job has its span. */
 const selectEarly = `
@@ -46,7 +46,7 @@ const selectEarly = `
     AND (d.outcome IS NULL OR d.happened_at < ?3 OR EXISTS (${laterSuccess} AND l.counted_at IS NOT NULL)) THEN 1 ELSE 0 END AS may_go
   FROM deployments d WHERE id > ?1 ORDER BY id LIMIT ?5`
 
-/** More may have been reported of one since it was found. */
+/** A deployment may have been reported again since it was found. */
 function deleteCounted(ids: readonly number[]): string {
   return `DELETE FROM deployments WHERE due_at IS NULL AND id IN (${places(ids)})`
 }

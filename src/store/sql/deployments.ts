@@ -1,4 +1,4 @@
-// Deployments, for both databases: how their reports are written, and what they are compared with when they are counted.
+// Deployments, for both databases: writes their reports, and compares them when they are counted.
 import { countable, knownOf, updateRow, writeReported, type CountedTable } from './counted.ts'
 import { deploymentReads, laterSuccess } from './deployment-reads.ts'
 import { each, forRows, forUpdate, type Steps, type Within } from './steps.ts'

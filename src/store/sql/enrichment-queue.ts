@@ -101,7 +101,7 @@ const askAgain = `
   UPDATE enrichment_queue SET detail = ?2, due_at = ?3, priority = coalesce(?4, priority), leased = 0
   WHERE run_id = ?1 AND leased = 1`
 
-/** Of two jobs of a transaction that started the same pipeline the later one is written. */
+/** If two jobs of a transaction started the same pipeline, the later one is written. */
 export function writeTriggers(
   jobs: readonly { readonly runId: number; readonly instance: string; readonly job: Job }[],
 ): Step {

@@ -1,4 +1,4 @@
-// Writes an event, as steps of the transaction that erases its delivery from the inbox. Of a known event only the arrival is written.
+// Writes an event, as steps of the transaction that erases its delivery from the inbox. For a known event only the arrival is written.
 import { number, optional, record, text } from './columns.ts'
 import { placeBetween, timeAfter, type ReportedState } from '../../model/event-order.ts'
 import { shownAs } from '../../model/shown-event.ts'
@@ -45,7 +45,7 @@ function* writeState(
   const first = yield* insert({ ...chunk, at: happenedAt }, identity(object, at, own), { to, waits, damaged }, now)
   yield stateOf(object, at, own, first.id)
   if (is !== 'between' || before === undefined || after === undefined) return [first]
-  // Its neighbours were taken for one event, and now are two: the second gets the same content.
+  // Its neighbours counted as one event, and now are two: the second gets the same content.
   const other = isEarlier ? after : before
   if (other.creator === other.arrival) return [first]
   const [row] = yield ['SELECT content FROM chunks WHERE id = ?1', [before.chunkId]]

@@ -1,5 +1,5 @@
-// Follows a store's clock at every time that is taken from it, so that a clock that was ahead for a moment only is noticed, too: what was written then
-// would wait for that time.
+// Checks a store's clock whenever it is read, so that a clock that was ahead only for a moment is noticed, too: rows that were written then
+// would be due at that time.
 
 export interface FollowedClock {
   /** `now`: a time that the store has read and may write; returns it. */

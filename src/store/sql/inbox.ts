@@ -35,7 +35,7 @@ const stateOf: (row: Row) => InboxState = record({
 
 const body = bytes('body')
 
-/** `state` is that of the tables, without what is in a file beside it. */
+/** `state` is that of the tables, without deliveries in a file beside it. */
 export function inboxReads(sql: Statements): Pick<Inbox, 'listQuarantined' | 'showQuarantined' | 'state'> {
   return {
     listQuarantined: async limit => {

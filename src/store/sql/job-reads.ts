@@ -1,4 +1,4 @@
-// The SQL of the queue of what is still to be read about the inside of jobs, for both databases.
+// The SQL of the queue of job reads, for both databases.
 import { leasedQueue } from './leased-queue.ts'
 import { jobReadables, type JobRead, type JobReadKey, type JobReads, type JobReadWish } from '../ports/job-reads.ts'
 import { number, optional, record, word, type Row } from './columns.ts'
@@ -65,7 +65,7 @@ export function readValues({ chunkId, jobId, what }: JobReadKey): [number, numbe
   return [chunkId, jobId, what]
 }
 
-/** Its rows are `wishValues`, and twice the time. One that is there already stays. */
+/** Its rows are `wishValues`, and twice the time. An existing entry stays. */
 export const insertJobReads = forRows(
   ['bigint', 'bigint', 'text', 'bigint', 'bigint'],
   ({ rows }) => `INSERT INTO job_reads (chunk_id, job_id, what, pending_since, due_at) ${rows} ON CONFLICT DO NOTHING`,

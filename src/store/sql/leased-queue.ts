@@ -34,7 +34,7 @@ export function leasedQueue(
   return {
     take: async (limit, leaseMs, which = 'due_at IS NOT NULL') => {
       const now = await sql.now()
-      // Mostly nothing is due, and a SELECT needs no transaction.
+      // Usually nothing is due, and a SELECT needs no transaction.
       const first = await sql.all(`SELECT 1 FROM ${table} WHERE due_at <= ?1 AND ${which} LIMIT 1`, [now])
       if (first.length === 0) return { rows: [], now }
       const rows = await sql.changed(
@@ -45,7 +45,7 @@ export function leasedQueue(
       )
       return { rows, now }
     },
-    // A row that became due again since it was leased is leased no more: it stays due.
+    // A row that became due again since it was leased is no longer leased: it stays due.
     extend: async ([where, values], leaseMs) =>
       put(`leased = ${leaseMs > 0 ? 1 : 0}`, [`leased = 1 AND ${where}`, values], leaseMs),
     defer: async (rows, ms, counted = false) => put(`leased = 0${counted ? ', tries = tries + 1' : ''}`, rows, ms),

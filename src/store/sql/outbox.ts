@@ -14,7 +14,7 @@ export function deadLetters(
   countQueues: () => Promise<readonly Row[]>,
 ): Pick<Outbox, 'makeDue' | 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
   let counted: { readonly queues: readonly ExportQueueState[]; readonly until: number } | undefined
-  /** Set while a large backlog is counted: all who ask meanwhile get that count. */
+  /** Set while a large backlog is counted: all callers meanwhile share that count. */
   let counting: Promise<readonly ExportQueueState[]> | undefined
   let wasLarge = false
   let changes = 0
@@ -62,7 +62,7 @@ export function deadLetters(
   }
 }
 
-/** A backlog of more exports than this is not counted anew for every page and every scrape, but after so many ms for each export. Of a million: 5 s. */
+/** A backlog of more exports than this is not counted for every page and scrape, but at most once per this many ms for each export: every 5 s for a million. */
 const large = 20_000
 const believedMs = 0.005
 
@@ -95,7 +95,7 @@ const letter = record({
   settledAt: number('settled_at'),
 })
 
-/** Reads pending and dead entries from indexes alone, but for the row of the oldest of each queue; never the delivered ones. */
+/** Reads pending and dead entries from indexes only, except the row of the oldest of each queue; never the delivered ones. */
 export const selectQueues = `
   SELECT destination, signal, pending, (SELECT o.pending_since FROM outbox o WHERE o.id = queues.first) AS oldest, dead, error, put_off
   FROM (

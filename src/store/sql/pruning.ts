@@ -55,7 +55,7 @@ export function pruneStatements(
   }
 }
 
-/** Deletes the next runs that are at rest and not in use, and remembers those that it must. Rows that others have locked are left. */
+/** Deletes the next runs that are complete and not in use, and writes tombstones for those that were exported. Locked rows are skipped. */
 export function* pruneRuns(
   before: Millis,
   limit: number,
@@ -68,7 +68,7 @@ export function* pruneRuns(
     lockAtRest,
     seen.map(({ id }) => [id, before]),
   )
-  // After locking, and as a separate statement, so that it sees what others have just committed.
+  // After locking, as a separate statement, so that it sees what others have just committed.
   const busy = new Set(
     (yield each(
       selectBusy,
@@ -78,7 +78,7 @@ export function* pruneRuns(
   const rows = locked.filter(row => !busy.has(idOf(row)))
   let pruned = 0
   let remembered = 0
-  // What is in memory is a run at a time where nobody waits for round trips.
+  // One run at a time is in memory, unless statements are round trips.
   for (const slice of isShared ? yield* slicesOf(rows, idOf) : rows.map(row => [row])) {
     const loaded = yield* loadJobs(
       slice.map(run => ({ run, jobs: 'all' })),

@@ -1,4 +1,4 @@
-// Loads what jobs of runs are made of, within a transaction: their rows, and the chunks that they are restored from.
+// Loads the sources of jobs within a transaction: their rows, and the chunks from which they are restored.
 import { each, forRows, type Steps } from './steps.ts'
 import { hasSnapshot, jobsOf, rememberedJobsOf } from './run-rows.ts'
 import { number, type Row } from './columns.ts'
@@ -20,7 +20,7 @@ export type Recall = (id: number) => Chunk | undefined
 /** By a run's row. Both decode only then, and throw DataError if something is damaged. */
 export interface LoadedJobs {
   readonly jobs: (run: Row) => Map<number, Job>
-  /** What is remembered of them when the run is pruned; all jobs must have been wanted. */
+  /** Their part of the tombstone when the run is pruned; all jobs must have been requested. */
   readonly remembered: (run: Row) => RememberedJob[]
 }
 

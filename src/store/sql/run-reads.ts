@@ -16,7 +16,7 @@ const selectJobs = 'SELECT * FROM jobs WHERE run_id = ?1 AND job_id >= ?2 AND jo
 const selectChunks =
   'SELECT id, content FROM chunks WHERE run_id = ?1 AND first_job <= ?3 AND last_job >= ?2 ORDER BY id'
 
-/** Looks at the next 1,000 pipelines of the instance only: a quiet project may have none for weeks. */
+/** Searches only the next 1,000 pipelines of the instance: a quiet project may have none for weeks. */
 const selectNewer = `
   SELECT r.* FROM runs r
   JOIN (SELECT id, project_id FROM runs WHERE instance = ?1 AND pipeline_id > ?2 ORDER BY pipeline_id LIMIT 1000) AS n

@@ -1,6 +1,6 @@
 // Converts rows of runs, jobs and chunks to the model.
 //
-// What can be restored of a job from its chunk (`model/restore.ts`) is not stored a second time: such a job has no row, or one whose column
+// Job data that can be restored from the job's chunk (`model/restore.ts`) is not stored twice: such a job has no row, or one whose column
 // `snapshot` is null. A chunk's row has the range of their ids, so that other chunks need not be read.
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import type { ChunkOutline, DamagedRows } from './stored-json.ts'
@@ -49,7 +49,7 @@ export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
   return { run: { ...headOf(row), jobs }, timing: timing(row), firstSeenBy: firstSeenBy(row) }
 }
 
-/** For readers a damaged run is unknown. */
+/** Readers treat a damaged run as unknown. */
 export function known<T>(damaged: DamagedRows, key: RunKey, read: () => T): T | undefined {
   return damaged.orNothing({ ...key }, 'it is as if it were unknown', read)
 }
@@ -80,7 +80,7 @@ export function jobsOf(
 }
 
 /**
- * What is remembered of the jobs of one run, from its rows and its chunks, in no order. `chunks`: in the order of their numbers. As if
+ * The tombstone data of the jobs of one run, from its rows and its chunks, in any order. `chunks`: in the order of their numbers. As if
  * `jobsOf` had restored them, for a quarter of the time.
  */
 export function rememberedJobsOf(rows: Iterable<Row>, chunks: readonly ChunkOutline[]): RememberedJob[] {
@@ -115,7 +115,7 @@ function jobOf(row: Row): Job {
 export interface JobWrites {
   /** Whole rows. */
   readonly rows: readonly Job[]
-  /** Jobs with a row, of which only the snapshot changed. */
+  /** Jobs with a row whose snapshot alone changed. */
   readonly snapshots: readonly Job[]
   /** Ids of the jobs that only the change's chunks have. */
   readonly inChunks: ReadonlySet<number>
@@ -152,7 +152,7 @@ export function restorableRange({ jobs }: Chunk, inChunks: ReadonlySet<number>):
   return last < first ? undefined : [first, last]
 }
 
-/** The tombstone of a row's run, if it needs one. Undefined if the run is damaged: the tombstone could not tell what was sent. */
+/** The tombstone of a row's run, if it needs one. Undefined if the run is damaged: the tombstone would not know what was sent. */
 export function tombstoneOfRow(
   damaged: DamagedRows,
   row: Row,

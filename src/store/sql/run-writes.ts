@@ -1,4 +1,4 @@
-// Writes runs, their jobs, chunks and outbox entries, as steps of a transaction: each kind of row of all runs by one statement.
+// Writes runs, their jobs, chunks and outbox entries, as steps of a transaction: one statement for each kind of row of all runs.
 import { Again, each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { chunkText } from './chunk-text.ts'
 import { insertJobReads, wishValues } from './job-reads.ts'
@@ -18,7 +18,7 @@ export interface Written {
   readonly firstSeenBy: StoredRun['firstSeenBy']
 }
 
-/** A chunk that was written. `size`: length of its text. `takes`: how often it is needed, once for each outbox entry, once for the figures over time. */
+/** A written chunk. `size`: length of its text. `takes`: how often it will be read: once for each outbox entry, once for the figures over time. */
 export interface WrittenChunk {
   readonly id: number
   readonly chunk: Chunk

@@ -1,4 +1,4 @@
-// Changes runs, as steps of a transaction: loads them under a lock, has their changes decided, and writes those.
+// Changes runs, as steps of a transaction: loads them under a lock, decides their changes, and writes these.
 import { addLateReads } from './late-reads.ts'
 import { changesListing, insertListings, listingOf, listingValues } from '../read-models/listing.ts'
 import { each, forRows, type Steps, type Within } from './steps.ts'
@@ -18,7 +18,7 @@ import type { Run } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { WrittenEvent } from './waiting-events.ts'
 
-/** What a process that serves a store alone has in memory beside its rows. */
+/** What the only process of a store has in memory beside its rows. */
 export interface RunMemory {
   readonly recall: Recall
   /** Within the transaction. */

@@ -7,19 +7,19 @@ import { testSchema } from './test-schema.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import type { Dialect } from './dialect.ts'
 
-/** A schema from before the first release, which nothing can read: it is refused. */
+/** A schema from before the first release, which no version can read: it is refused. */
 export const isOldSchema = {
   sqlite: `SELECT 1 FROM sqlite_schema WHERE name = 'kept_deliveries'`,
   postgres: `SELECT 1 FROM pg_class WHERE relname = 'kept_deliveries' AND relnamespace = current_schema()::regnamespace`,
 } as const
 
-/** What a statement meets in a schema that no released version has: the message of SQLite, the code of PostgreSQL. */
+/** How a statement fails in a schema that no released version has: SQLite's message, PostgreSQL's code. */
 export const isOfTheSchema = {
   sqlite: /no such (table|column|index)|has no column named|already exists|duplicate column name/,
   postgres: /^(42P01|42703|42P07|42701|42704|42710)$/,
 } as const
 
-/** For a schema that a version between two releases has made, or a hand has changed. */
+/** For a schema of a version between two releases, or one that was changed by hand. */
 export function otherSchema(store: string, error: unknown, start: string): StoreError {
   return new StoreError(
     `${store} has a schema that no released version has: ${reasonOf(error)}.`,
@@ -28,7 +28,7 @@ export function otherSchema(store: string, error: unknown, start: string): Store
   )
 }
 
-/** The remedy. `start`: what the new version is to be started with. */
+/** The remedy. `start`: the setting to start the new version with. */
 export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }

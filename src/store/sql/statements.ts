@@ -13,12 +13,12 @@ export interface Statements {
   change(sql: string, values?: readonly Value[]): Promise<number>
   /** A change with RETURNING, in its own transaction. */
   changed(sql: string, values?: readonly Value[]): Promise<Row[]>
-  /** Takes the steps in one transaction: all, or none if one throws. May take them again if it conflicted with another replica. */
+  /** Runs the steps in one transaction: all, or none if one throws. May repeat them after a conflict with another replica. */
   transaction<T>(steps: (within: Within) => Steps<T>): Promise<T>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
   readonly damaged: DamagedRows
-  /** The end of a SELECT within a change, so that rows that another replica works on are left out. */
+  /** The end of a SELECT within a change that skips rows that another replica has locked. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED'
 }
 

@@ -26,11 +26,11 @@ export type Step =
 
 export type Steps<T> = Generator<Step, T, readonly Row[]>
 
-/** What steps know of their transaction. */
+/** The transaction as its steps see it. */
 export interface Within {
   readonly now: Millis
   readonly damaged: DamagedRows
-  /** True if others write at the same time, as replicas do on PostgreSQL. */
+  /** True if other processes write at the same time, like replicas on PostgreSQL. */
   readonly isShared: boolean
 }
 
@@ -40,7 +40,7 @@ export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision' | 'json'
 /** U+001E, the record separator, is in no JSON text unescaped. */
 export const jsonSeparator = '\u001e'
 
-/** What the text of a statement for rows is made of. */
+/** The parts from which the text of a statement for rows is made. */
 export interface RowsText {
   /** Their source, for `INSERT INTO … ${rows}`. */
   readonly rows: string
@@ -72,7 +72,7 @@ export function forRows(types: readonly ColumnType[], sql: (text: RowsText) => s
   }
 }
 
-/** Thrown by steps to undo them and take them again: they conflicted with another replica. */
+/** Thrown by steps to undo and repeat them: they conflicted with another replica. */
 export class Again extends Error {
   override readonly message = 'it conflicted with another replica repeatedly'
 }
@@ -81,7 +81,7 @@ export function each(statement: ForRows, rows: readonly (readonly StepValue[])[]
   return { each: statement, rows }
 }
 
-/** Takes several steps at the same time where the database can: none waits for the answers to another. */
+/** Runs several steps at the same time if the database can: none waits for the answers to another. */
 export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   const results: T[] = []
   yield {
@@ -92,7 +92,7 @@ export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   return results
 }
 
-/** Until the end of the transaction nobody else has these names. All replicas lock in the same order, so that there is no deadlock. */
+/** Locks these names until the end of the transaction. All replicas lock in the same order, so that there is no deadlock. */
 export function* lockNames(names: readonly string[], { isShared }: Within): Steps<void> {
   if (isShared)
     yield each(

@@ -8,16 +8,16 @@ import type { Deployment } from '../../model/deployment.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface DamagedRows {
-  /** How many were found since the start. */
+  /** How many damaged rows were found since the start. */
   readonly count: number
   /**
-   * The result of `read`; undefined if the row is damaged. `row`: identifies it in the log. `consequence`: what becomes of it, for
+   * The result of `read`; undefined if the row is damaged. `row`: identifies it in the log. `consequence`: the effect, for
    * the log. Other errors are thrown on.
    */
   orNothing<T>(row: Readonly<Record<string, unknown>>, consequence: string, read: () => T): T | undefined
 }
 
-/** So many are logged once each; all others are not logged. */
+/** The maximum that is logged, once each. */
 const maxNamed = 10_000
 
 export function createDamagedRows(log: Log | undefined): DamagedRows {
@@ -83,14 +83,14 @@ export function storedChunk(text: unknown): Chunk {
   return withJobs(text, jobsOfText) as Chunk
 }
 
-/** What is remembered of a chunk when its run is pruned; runners, people and tags are not looked at. Throws DataError. */
+/** The tombstone data of a chunk; runners, people and tags are not read. Throws DataError. */
 export function storedOutline(text: unknown): ChunkOutline {
   return withJobs(text, outlinesOfText)
 }
 
 export type ChunkOutline = Pick<Chunk, 'attempt'> & { readonly jobs: readonly SnapshotOutline[] }
 
-/** A chunk with its jobs: those of an older daemon as they are, others as they are read from their rows. */
+/** A chunk with its jobs: objects if an older daemon stored it, otherwise read from their rows. */
 function withJobs(text: unknown, ofRows: (stored: unknown) => SnapshotOutline[] | undefined): ChunkOutline {
   const chunk = storedJson<Partial<Chunk> | null>(text)
   const jobs = Array.isArray(chunk?.jobs) ? chunk.jobs : ofRows(chunk?.jobs)

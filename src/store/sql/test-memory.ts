@@ -14,9 +14,9 @@ export interface Recorded {
   readonly forgotten: number
 }
 
-/** How many earlier reports of its revision a report is compared with, the latest. */
+/** The maximum of earlier reports of its revision that a report is compared with, the latest. */
 const maxReports = 20
-/** How many results a ranking is made from, the newest: some 50 ms, however many are stored. */
+/** The maximum of results that a ranking reads, the newest: some 50 ms, however many are stored. */
 const lookedAt = 20_000
 /** Rows of one statement. */
 const rowsAtOnce = 100
@@ -170,7 +170,7 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
   return {
     record: async report =>
       sql.transaction(function* (within) {
-        // Two reports written at the same time would not see each other.
+        // Two reports that are written at the same time would not see each other.
         yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
         return yield* recordReport(report, maxBytes, within)
       }),

@@ -1,6 +1,6 @@
-// Repairs times that were stored while a clock was ahead: work would wait for hours or years, even after restarts.
+// Repairs times that were stored while a clock was ahead: otherwise work would wait for hours or years, even after restarts.
 //
-// Two rules: what is due later than the longest wait of its kind is due now, and what happened in the future happened now. For both
+// Two rules: a row that is due later than the longest wait of its kind is due now, and a time in the future becomes now. For both
 // databases; each runs all statements in one transaction.
 
 /** The longest wait of an export, ms; a longer `Retry-After` is kept by the export queue. */
@@ -14,7 +14,7 @@ const day = 24 * hour
 const maxLease = 2 * hour
 /** Longer than any pause of the enrichment queue: an hour, a week for silent runs; ms. */
 const maxUnasked = { usual: 2 * hour, silent: 8 * day }
-/** Permanent leases end so far ahead that no wrong clock has set them. */
+/** Permanent leases end so far ahead that no wrong clock can have set them. */
 export const forGood = 50 * 365 * day
 
 /** The one parameter: the store's time, ms. */

@@ -1,4 +1,4 @@
-// Running totals and the runs under way, for both databases. Damaged rows are skipped.
+// Running totals and active runs, for both databases. Damaged rows are skipped.
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import { foldedCounters, type Totals } from '../ports/totals.ts'
 import { addToCounter } from './leases.ts'
@@ -36,7 +36,7 @@ const page = 'SELECT id FROM totals_projects WHERE id > ?1 ORDER BY id LIMIT ?2'
 const selectProjects = `SELECT * FROM totals_projects WHERE id IN (${page}) ORDER BY id`
 const selectSeries = `SELECT * FROM totals WHERE project IN (${page}) ORDER BY project, metric, attributes`
 
-/** For each project, name and status the number of runs, with the project of the newest one: it has the current name. */
+/** The number of runs for each project, name and status, with the project of the newest one, which has the current name. */
 const selectActive = `
   SELECT instance, project_id, name, status, project, runs FROM (
     SELECT instance, project_id, name, status, project, count(*) OVER alike AS runs,

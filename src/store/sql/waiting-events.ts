@@ -1,4 +1,4 @@
-// The span of the job that an event is about, as steps of a transaction: finds it, and completes events that wait for it.
+// Finds the span of the job that an event is about, and completes events that wait for it, as steps of a transaction.
 import { number } from './columns.ts'
 import { storedDeployment, storedJson, type DamagedRows } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
@@ -13,7 +13,7 @@ export interface WrittenEvent {
   readonly size: number
 }
 
-/** Adds the job to events that wait for it, and makes them due. One that was sent already stays as it is, as every repetition must be identical. */
+/** Adds the job to events that wait for it, and makes them due. An event that was already sent stays unchanged, because every repetition must be identical. */
 export function* joinWaiting(instance: string, job: JobSpan, now: Millis, damaged: DamagedRows): Steps<WrittenEvent[]> {
   const joined: WrittenEvent[] = []
   for (const row of yield [selectWaiting, [instance, job.jobId]]) {

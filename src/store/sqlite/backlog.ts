@@ -1,6 +1,6 @@
-// Counts the backlog on SQLite, in slices: a statement holds up the main thread, and one over a million exports takes half a second.
+// Counts the backlog on SQLite in slices: a statement blocks the main thread, and one over a million exports takes half a second.
 //
-// A backlog of one slice is counted at one moment. Over several, an export that is sent and put off meanwhile may be counted twice.
+// A backlog of one slice is counted at one moment. With several slices, an export that is sent and delayed meanwhile may be counted twice.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { optional, text, type Row } from '../sql/columns.ts'
 import type { Ask } from '../read-models/ask.ts'

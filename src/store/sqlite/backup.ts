@@ -20,9 +20,9 @@ import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 /**
- * Writes a new file (0600) and checks it; leaves none if that fails. It is made in a folder beside it, and gets its name when it is whole; a process
+ * Writes a new file (0600) and checks it; leaves none if that fails. The file is made in a folder beside its place, and gets its name when it is complete; a process
  * that is killed leaves that folder and an empty file. Refuses a name beside which there are deliveries: they belong to a store whose file is gone,
- * and a daemon that is started with the backup would take them for processed. Throws StoreError with a remedy.
+ * and a daemon that starts with the backup would treat them as processed. Throws StoreError with a remedy.
  */
 export async function backupSqlite(file: string, target: string): Promise<void> {
   const deliveries = deliveryFolder(target)
@@ -53,10 +53,10 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
 }
 
 async function copyStore(file: string, copy: string): Promise<void> {
-  // Created here, as SQLite would create it readable for others.
+  // Created here, because SQLite would make it readable for others.
   closeSync(openSync(copy, 'wx', 0o600))
   chmodSync(copy, 0o600)
-  // The deliveries first: what is processed meanwhile is in the database, which is copied after them.
+  // The deliveries first: those that are processed meanwhile are in the database, which is copied afterwards.
   copyDeliveries(file, deliveryFolder(copy))
   const source = new DatabaseSync(file, { readOnly: true })
   try {
@@ -102,7 +102,7 @@ function copyIfThere(name: string, copy: string): void {
     copyFileSync(name, copy, constants.COPYFILE_EXCL)
     chmodSync(copy, 0o600)
   } catch (error) {
-    // What was removed meanwhile had nothing that is pending.
+    // A file that was removed meanwhile had no waiting deliveries.
     if (existsSync(name)) throw error
   }
 }

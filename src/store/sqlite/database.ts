@@ -21,15 +21,15 @@ export interface Database extends Transactions {
   readonly prepare: (sql: string) => StatementSync
   readonly now: () => number
   readonly wasAhead: () => number
-  /** Monotonic ms, for what is in memory. */
+  /** Monotonic ms, for state in memory. */
   readonly elapsed: () => number
   readonly damaged: DamagedRows
   /** Bytes of all pages in use. */
   readonly size: () => number
-  /** Returns at most so many unused pages to the file system, of those that are not likely to be used again soon; the number of bytes. */
+  /** Returns at most this many unused pages to the file system, unless they are likely to be reused soon. The result is the number of bytes. */
   readonly giveBack: (pages: number) => number
   /**
-   * Removes what was just erased from the files, too, within some seconds. `secure_delete` overwrites it in SQLite's WAL only; the database
+   * Removes erased data from the files, too, within some seconds. `secure_delete` overwrites it in SQLite's WAL only; the database
    * file and older pages of the WAL still have it until a checkpoint truncates the WAL.
    */
   readonly scrub: () => void
@@ -37,12 +37,12 @@ export interface Database extends Transactions {
 }
 
 /**
- * How long a statement waits for another process to finish writing, ms: a command for the daemon; the daemon for a command, while it answers nobody, not
+ * How long a statement waits for another process to finish writing, ms: a command for the daemon; the daemon for a command, while it answers no request, not
  * even a health check.
  */
 const busyTimeout = { command: 10_000, daemon: 500 }
 /**
- * Unused pages that the file keeps, as a part of those in use. In a store that prunes as much as it takes in they are used again, and to return them means to
+ * Unused pages that the file keeps, as a share of those in use. A store that prunes as much as it accepts reuses them, and returning them means to
  * move pages from the end of the file into their places.
  */
 const keptFree = 0.25
@@ -160,7 +160,7 @@ function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed 
   }
   function scrubNow(): void {
     try {
-      // Without waiting: as long as another connection reads, the WAL cannot be truncated.
+      // Without waiting: while another connection reads, the WAL cannot be truncated.
       setBusyTimeout(connection, 0)
       const row = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
       if (row?.busy !== 0) {
@@ -192,7 +192,7 @@ function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed 
       if (before <= kept) return 0
       connection.exec(`PRAGMA incremental_vacuum(${Math.min(pages, before - kept)})`)
       const left = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
-      // The file shrinks at a checkpoint; a passive one does not wait for readers.
+      // The file shrinks at a checkpoint. A passive one does not wait for readers.
       if (left <= kept) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
       return page * (before - left)
     },
@@ -208,7 +208,7 @@ function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed 
 }
 
 /**
- * Page size and auto_vacuum take effect on an empty file only, so they come before the first table. As rows have some KB, pages of 16 KiB
+ * Page size and auto_vacuum take effect on an empty file only, so they come before the first table. Rows have some KB, so pages of 16 KiB
  * need half as many writes as those of 4 KiB.
  */
 const ofFile = `

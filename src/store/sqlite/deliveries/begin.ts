@@ -1,4 +1,4 @@
-// Where the accepted deliveries continue when a process begins to serve the store, and what others see of them.
+// Finds where the accepted deliveries continue when a process begins to serve the store, and what other processes see of them.
 import { createDeliveryFile, listDeliveryFiles, openToRead, removeUnfinished, type DeliveryFile } from './files.ts'
 import { openRaw } from './raw.ts'
 import { isProcessed, lastProcessed, notProcessed, waitingUpTo, type Checkpoint } from './checkpoint.ts'
@@ -31,8 +31,8 @@ interface BeginOptions {
 const farBehind = 1_000_000_000
 
 /**
- * Goes on with the newest file, or begins one if there is none, or if the newest is damaged or has deliveries that were given up. No `seq` may be given
- * twice: if an old file came back, or became readable, its deliveries would be taken for others.
+ * Continues the newest file, or begins one if there is none, or if the newest is damaged or has deliveries that were given up. No `seq` may be used
+ * twice: if an old file came back, or became readable, its deliveries would be mistaken for others.
  */
 export function beginDeliveries({ db, folder, positions, progress, leftBehind }: BeginOptions): void {
   removeUnfinished(folder)
@@ -40,7 +40,7 @@ export function beginDeliveries({ db, folder, positions, progress, leftBehind }:
   const newest = files.at(-1)
   const found = newest && rangeOf(newest)
   const processed = lastProcessed(progress.checkpoint)
-  // Only the file before an empty one shows which numbers were given.
+  // Only the file before an empty one shows which numbers were used.
   const isKnown = found !== undefined && (found.last.seq > 0 || files.length === 1)
   if (newest !== undefined && isKnown && unreadAmong(db, found.first, found.last.seq) === undefined) {
     const end = found.last.seq >= processed.seq ? found.last : processed
@@ -55,7 +55,7 @@ export function beginDeliveries({ db, folder, positions, progress, leftBehind }:
   const isLost = !leftBehind.takeIn() && newest !== undefined && found === undefined
   const { seq } = lastProcessed(progress.checkpoint)
   if (seq > 0 || newest !== undefined) {
-    // How many are lost behind the last that is known, nobody knows: at least one. The reader finds what is missing before it.
+    // How many are lost after the last known one is unknown: at least one. The reader finds the missing ones before it.
     const isNoted = notProcessed(progress.checkpoint, 0, seq + 1).length > 0
     progress.giveUp({
       gaps: [{ from: seq + 1, to: seq + farBehind }],
@@ -74,7 +74,7 @@ interface Range {
   readonly last: Position
 }
 
-/** Undefined for a file that is damaged, as far as that can be seen without reading all of it. */
+/** Undefined for a file that is damaged, if that is visible without reading all of it. */
 function rangeOf(file: DeliveryFile): Range | undefined {
   try {
     if (!isLogWhole(file)) return undefined
@@ -89,7 +89,7 @@ function rangeOf(file: DeliveryFile): Range | undefined {
   }
 }
 
-/** SQLite removes what it does not find of its log, so this must be known before it opens the file. */
+/** SQLite discards the part of its log that it cannot read, so this must be known before it opens the file. */
 function isLogWhole(file: DeliveryFile): boolean {
   const raw = openRaw(file)
   raw.close()

@@ -1,4 +1,4 @@
-// Which accepted deliveries are processed: all up to one, and some beyond it, as they are not processed in order. Example:
+// Which accepted deliveries are processed: all up to one, and some beyond it, because they are not processed in order. Example:
 // 1 to 7 and 9, while 8 is being processed. Pure; it is stored in the transaction that applies the deliveries.
 import type { Position } from './positions.ts'
 

@@ -1,8 +1,8 @@
-// Errors of the files of deliveries: which of them mean that a file is damaged or that its disk does not give it back, and the remedy of the others.
+// Errors of the delivery files: which ones mean that a file is damaged or that its disk cannot read it, and the remedy of the others.
 import { isSqliteError } from '../faults.ts'
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
-/** A row that is not as it was written, or that is missing. */
+/** A row that changed since it was written, or that is missing. */
 export class DamagedFile extends Error {}
 
 /** SQLITE_CORRUPT, SQLITE_NOTADB */
@@ -13,7 +13,7 @@ const unreadable: readonly number[] = [266, 522, 8458, 8202]
 export function isDamage(error: unknown): boolean {
   if (error instanceof DamagedFile) return true
   if (isSqliteError(error)) return damaged.includes(error.errcode & 0xff) || unreadable.includes(error.errcode)
-  // A number that no row of ours has.
+  // A number that none of our rows has.
   if (error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE') return true
   return error instanceof Error && error.cause !== undefined && isDamage(error.cause)
 }
