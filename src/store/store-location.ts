@@ -1,4 +1,4 @@
-// Where a store is, and what is passed when it is opened: all that a thread needs to know of one that it has not loaded.
+// Where a store is, and the options to open it: all that a thread needs to know before it loads the driver.
 import type { Log } from '../lib/log.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { DeliveryPositions } from './sqlite/deliveries/positions.ts'
@@ -17,7 +17,7 @@ export interface OpenOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Whole ms: what is computed from them may be stored in integer columns. */
+/** Whole ms, because computed times may be stored in integer columns. */
 export const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
 /** Time-outs of statements, ms. Shorter for the ingress, as senders of webhooks wait 10 s at most. */

@@ -9,11 +9,11 @@ export interface DeliveryKeys {
   remember(key: string, now: number): boolean
   /** Within a transaction: the key of a delivery that was accepted because it was not known. */
   add(key: string, now: number): void
-  /** Within a transaction: the key is unknown again. */
+  /** Within a transaction: forgets the key. */
   forget(key: string): void
 }
 
-/** The days on which a key was accepted that is still known. */
+/** The days whose keys are still known. */
 const days = Array.from({ length: keyMemory / oneDay + 1 }, (_, ago) => ago * oneDay)
 
 const select = `SELECT 1 FROM delivery_keys WHERE key = ? AND seen_at IN (${days.map(() => '?').join(', ')})`
@@ -42,7 +42,7 @@ export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
   }
 }
 
-/** The keys as the ingress thread sees them: in memory it has those of accepted deliveries that are not processed. */
+/** The keys as the ingress thread sees them: those of unprocessed deliveries are in its memory. */
 export interface IngressKeys {
   /** True if a delivery with this key was accepted. */
   isKnown(key: string, now: number): boolean
@@ -61,7 +61,7 @@ export interface KeyOfDelivery {
   readonly seenAt: number
 }
 
-/** `unprocessed`: the keys of deliveries that an earlier process accepted and did not process, in their order. */
+/** `unprocessed`: the keys of deliveries that an earlier process accepted but did not process, in their order. */
 export function ingressKeys(db: Database, unprocessed: readonly KeyOfDelivery[]): IngressKeys {
   const waiting = new Map(unprocessed.map(one => [one.key, one]))
   return {

@@ -1,4 +1,4 @@
-// Turns errors of SQLite into faults whose remedy fits: the data's, the file's, the disk's, another process's, or the schema's.
+// Turns errors of SQLite into faults with a fitting remedy, by their cause: the data, the file, the disk, another process, or the schema.
 import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
 import { isOfTheSchema, otherSchema } from '../sql/schema.ts'
 

@@ -1,4 +1,4 @@
-// Ends at a start all leases that are stored in rows. Only one process serves a file, so their holder is dead, and nothing must wait for them to
+// Ends all leases that are stored in rows, at the start. Only one process serves a file, so their holder has crashed, and nothing must wait for them to
 // expire. Leases in memory (`leases.ts`) ended with their process.
 import { queueTables } from '../sql/leased-queue.ts'
 import { forGood } from '../sql/too-far-ahead.ts'

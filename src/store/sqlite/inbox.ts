@@ -126,7 +126,7 @@ function put(
   })
 }
 
-/** True for a delivery that is still to be processed. */
+/** True for a delivery that is not processed yet. */
 function stillWaits(db: Database): (id: number) => boolean {
   const checkpoint = readCheckpoint(db)
   return id =>
@@ -204,7 +204,7 @@ export function erase({ db, leases, accepted }: Waiting, ids: readonly number[])
 
 /** Within a transaction. */
 function requeue(db: Database, which: string, values: readonly Value[] = []): number {
-  // Without their keys: a retried delivery must not be a duplicate of itself. By SQL alone, as the bodies may not fit into memory.
+  // Without their keys: a retried delivery must not be a duplicate of itself. In SQL alone, because the bodies may not fit into memory.
   db.prepare(
     `INSERT INTO inbox (${deliveryColumns}) SELECT ${deliveryColumns} FROM quarantined_deliveries WHERE ${which}`,
   ).run(...values)

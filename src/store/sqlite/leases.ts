@@ -1,4 +1,4 @@
-// Leases of deliveries, runs and outbox entries on SQLite. As only one process serves a file, they are in memory: stored in the rows, each
+// Leases of deliveries, runs and outbox entries on SQLite. Only one process serves a file, so they are in memory: stored in the rows, each
 // lease would rewrite the row, with its body, and need a commit. They end with the process. Times are monotonic (`Database.elapsed`).
 
 export interface Leases {
@@ -6,11 +6,11 @@ export interface Leases {
   until(id: number): number
   /** `token`: proves later, in `isOf`, that the lease is still the caller's. */
   lease(id: number, until: number, token?: string): void
-  /** True as long as nobody else has leased it since, even after its end. */
+  /** True while no other lease was granted since, even after its end. */
   isOf(id: number, token: string): boolean
   /** To be called when the item was processed or settled. */
   forget(id: number): void
-  /** Forgets all that have ended. Only for leases without tokens. */
+  /** Forgets all expired leases. Only for leases without tokens. */
   expire(now: number): void
   /** The earliest end of a lease; undefined without any. */
   nextFree(): number | undefined

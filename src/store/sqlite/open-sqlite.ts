@@ -1,5 +1,5 @@
-// The embedded store: one SQLite file on one connection, with the file of accepted deliveries beside it. Opened by the process that
-// serves it, or shared by commands, which get only what they may do.
+// The embedded store: one SQLite file on one connection, with the delivery file beside it. Opened by the process that
+// serves it, or shared by commands, which get only the operations that they may use.
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
@@ -48,7 +48,7 @@ import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
 /**
  * Opens the file as its only server, until it is closed; creates or migrates it. The lock is taken before anything is opened for writing.
- * `:memory:` has no file, and none beside it. `positions`: shared with the ingress of the same process. Throws StoreError with a remedy; a file that
+ * `:memory:` has no files. `positions`: shared with the ingress of the same process. Throws StoreError with a remedy; a file that
  * another process serves is not touched.
  */
 export function openSqlite(file: string, options: StoreOptions, positions = deliveryPositions()): Store {
@@ -131,7 +131,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
     proveWritable: async () => {
       if (own !== undefined) proveReadable(own.positions)
       await store.proveWritable()
-      // A full disk may go unnoticed as long as the file has free pages.
+      // A full disk may go unnoticed while the file has free pages.
       if (own !== undefined && existsSync(own.folder)) await proveDeliveries(own.folder)
     },
     inbox: sqliteInbox(
@@ -177,7 +177,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
   const recent = createRecentChunks(db.elapsed)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
-    // Some milliseconds, so that other work on the thread gets its turn; docs/internals/performance.md has other sizes.
+    // Some milliseconds, so that the thread can do other work; docs/internals/performance.md has other sizes.
     runsPerTransaction: 32,
     runs: sqliteRuns(waiting, recent),
     outbox: sqliteOutbox(db, recent, sending),

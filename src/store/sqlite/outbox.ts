@@ -1,5 +1,5 @@
-// The outbox on SQLite. Leases are in memory, so that leasing commits nothing. What is leased is noted in a small file, so that the next process
-// can count what is sent again.
+// The outbox on SQLite. Leases are in memory, so that leasing commits nothing. Leased entries are noted in a small file, so that the next process
+// can count repeated exports.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { bothEnds } from '../sql/both-ends.ts'
@@ -32,7 +32,7 @@ export function sqliteOutbox(db: Database, recent: RecentChunks, noteFile: strin
     },
     settle: async (token, settlements) => {
       const own = settlements.filter(({ id }) => leases.isOf(id, token))
-      // The same time for all, so that entries that were sent together are due together again.
+      // The same time for all, so that entries of one request are due together again.
       const now = db.now()
       const settled = db.transaction(() => {
         const settle = db.prepare(settleEntry)

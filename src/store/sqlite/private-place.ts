@@ -1,5 +1,5 @@
-// Creates files and folders that nobody else can read, from the first moment: a process that has opened a file before its mode is changed can
-// read on.
+// Creates files and folders that no other user can read, from the first moment: a process that opens a file before its mode is changed can
+// continue to read it.
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { makeFolder } from './folder.ts'
 

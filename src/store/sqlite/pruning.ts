@@ -9,7 +9,7 @@ import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendTaking } from './trend-taking.ts'
 import type { Pruning } from '../ports/pruning.ts'
 
-/** By what decides whether it is pruned. */
+/** By the reason for which it is pruned. */
 const selectNewest = `
   SELECT coalesce(r.changed_at, e.taken_at) AS changed_at FROM chunks c
   LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN events e ON e.chunk_id = c.id ORDER BY c.id DESC LIMIT 1`
@@ -26,7 +26,7 @@ export function sqlitePruning(
 ): Pruning {
   const sql = sqliteStatements(db)
   const shared = pruneStatements(sql)
-  /** Only ids after the newest that is left are given again: mostly that one is too new to be pruned. */
+  /** SQLite reuses only ids after the newest remaining one, which is usually too new to be pruned. */
   const mayPruneNewest = (before: number): boolean => {
     const row = db.prepare(selectNewest).get()
     return row === undefined || (ageOf(row) ?? -Infinity) < before
@@ -56,7 +56,7 @@ export function sqlitePruning(
 
 const lastOf = number('last')
 
-/** The ids of the newest chunks that were deleted are given again. */
+/** SQLite reuses the ids of the newest deleted chunks. */
 function moveBack(db: Database, recent: RecentChunks): void {
   db.prepare(takeInSql.moveBack).run()
   const last = lastOf(db.prepare('SELECT coalesce(max(id), 0) AS last FROM chunks').get() ?? {})

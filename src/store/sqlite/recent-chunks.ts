@@ -1,6 +1,6 @@
 // A cache of chunks that were just written: they are sent, and counted for trends, right afterwards, and reading one back takes as long as
-// mapping it. A pipeline's chunk is dropped once it was taken as often as it is needed; who needs it again reads the store. Only committed chunks are
-// cached, believed for a minute and until they are pruned, because SQLite gives the ids of the newest again.
+// mapping it. A pipeline's chunk is dropped after its last expected use; a later use reads the store. Only committed chunks are
+// cached, for a minute and until they are pruned, because SQLite reuses the ids of the newest.
 import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
@@ -9,7 +9,7 @@ export interface RecentChunk {
   readonly chunk: AnyChunk
   /** Length of its stored text. */
   readonly size: number
-  /** How often it is needed: once for each outbox entry, once for the figures over time. Undefined, as for events: not known. */
+  /** How often it will be used: once for each outbox entry, once for the figures over time. Undefined, as for events: not known. */
   readonly takes?: number
 }
 
@@ -20,7 +20,7 @@ export interface RecentChunks {
   recall(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
   readonly recallOfRun: (id: number) => Chunk | undefined
-  /** Recalls it for one of those who need it. It is forgotten after the last; an entry that is sent again counts again. */
+  /** Returns it and decrements its remaining uses; it is dropped after the last. An entry that is sent again counts again. */
   take(id: number): RecentChunk | undefined
   /** The same for a chunk of a run. */
   readonly takeOfRun: (id: number) => Chunk | undefined

@@ -1,4 +1,4 @@
-// Runs on SQLite: one process serves the file, so leases, and chunks that were just written, are in its memory.
+// Runs on SQLite: one process serves the file, so leases and recent chunks are in its memory.
 import { changeRuns, type RunMemory } from '../sql/runs.ts'
 import { createLeases } from './leases.ts'
 import { erase, type Waiting } from './inbox.ts'

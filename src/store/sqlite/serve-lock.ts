@@ -1,5 +1,5 @@
-// Only one process may serve a SQLite store: migrate it, work on its inbox and erase anything. The lock is SQLite's own, on a file beside the
-// store, so the operating system releases it however the process dies. A second file names the holder.
+// Only one process may serve an SQLite store: migrate it, process its inbox and erase anything. The lock is SQLite's own, on a file beside the
+// store, so the operating system releases it however the process ends. A second file names the holder.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
@@ -21,7 +21,7 @@ export function lockForServing(file: string): ServeLock {
   const holderFile = `${file}.holder`
   let lock: DatabaseSync | undefined
   try {
-    // Private, as anybody who can read the file can lock it and keep the daemon from starting.
+    // Private, because any user who can read the file can lock it and keep the daemon from starting.
     makePrivateFile(`${file}.lock`)
     lock = new DatabaseSync(`${file}.lock`)
     lock.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')

@@ -37,7 +37,7 @@ export function sqliteTables(db: Database): Tables {
       const insert = db.prepare(`INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${values})`)
       db.transaction(() => rows.forEach(row => insert.run(...row)))
     },
-    // New ids follow the greatest one by themselves; trends count chunks by their ids.
+    // New ids follow the greatest one automatically; trends count chunks by their ids.
     finish: async () => {
       db.transaction(() => db.prepare(takeInSql.moveBack).run())
     },

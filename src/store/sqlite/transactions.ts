@@ -1,20 +1,20 @@
-// Transactions of a SQLite connection, and what follows from each.
+// Transactions of an SQLite connection, and callbacks after each commit.
 import type { DatabaseSync } from 'node:sqlite'
 import { isBusy, isSqliteError, writeFault } from './faults.ts'
 
 export interface Transactions {
   /** Runs `work` in one transaction, which is on the disk when this returns. Not reentrant. */
   readonly transaction: <T>(work: () => T) => T
-  /** Within a transaction: calls `then` after its commit, and never if it is rolled back. For state in memory that follows rows. */
+  /** Within a transaction: calls `then` after its commit, and never after a rollback. For state in memory that follows rows. */
   readonly afterCommit: (then: () => void) => void
 }
 
 /**
  * `busyTimeout`: how long one waits for another process to finish writing, ms. The thread does
- * nothing else meanwhile, so after a wait in vain the next ones fail at once, until one succeeds.
+ * nothing else meanwhile, so after a wait that timed out the next transactions fail at once, until one succeeds.
  */
 export function createTransactions(connection: DatabaseSync, busyTimeout: number): Transactions {
-  /** What follows from the transaction that is open. */
+  /** The callbacks of the open transaction. */
   let thens: (() => void)[] | undefined
   let isLocked = false
   const begin = connection.prepare('BEGIN IMMEDIATE')

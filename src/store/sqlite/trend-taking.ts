@@ -11,7 +11,7 @@ import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendViews } from '../ports/trends.ts'
 
 export interface TrendTaking extends Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
-  /** Before the newest chunk may be pruned: SQLite gives its id again, so nothing may be read and not written. */
+  /** Before the newest chunk may be pruned: SQLite reuses its id, so no sums may be read but not written. */
   writeAhead(): void
 }
 
@@ -28,7 +28,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   function take(limit: number): number {
     const count = db.transaction(() => {
       const from = reached(db)
-      // Should somebody else have taken in what was read, it is read anew.
+      // If another process has counted these chunks meanwhile, they are read again.
       const own = ahead?.from === from ? ahead : aheadOf(from, names)
       const count = read(own, limit)
       if (own.last > from) execute(db, writeAhead(own, db.damaged))
@@ -38,7 +38,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
     return count
   }
 
-  /** Asked first, so that an idle daemon begins no transactions, which would be synced. */
+  /** Checked first, so that an idle daemon begins no transactions, which would be synced. */
   function isAnyNew(): boolean {
     const from = reached(db)
     const last = ahead?.from === from ? ahead.last : from
@@ -58,7 +58,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
       try {
         if (ahead !== undefined) take(0)
       } catch (error) {
-        // What cannot be written, as on a full disk, is read once more.
+        // Sums that cannot be written, as on a full disk, are read again.
         ahead = undefined
         if (!(error instanceof StoreError)) throw error
       }

@@ -1,4 +1,4 @@
-// Notes of the runs that are settled and the outbox entries that are encoded, on SQLite: in small files beside the store, like those of
+// Notes about runs being settled and outbox entries being encoded, on SQLite: in small files beside the store, like those about
 // deliveries.
 import { z } from 'zod'
 import { circumstances } from '../sql/circumstances.ts'

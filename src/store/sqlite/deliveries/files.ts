@@ -46,7 +46,7 @@ export function listDeliveryFiles(folder: string): DeliveryFile[] {
     .sort((a, b) => a.number - b.number)
 }
 
-/** The file that is written to. Throws StoreError if it is away. */
+/** The file that is written to. Throws StoreError if it is missing. */
 export function currentFile(folder: string, number: number): DeliveryFile {
   const found = listDeliveryFiles(folder).find(one => one.number === number)
   if (found !== undefined) return found
@@ -59,7 +59,7 @@ export function currentFile(folder: string, number: number): DeliveryFile {
 export const damagedFile =
   'the file of accepted deliveries is damaged: another one is begun, and what can be read of it is processed'
 
-/** Begins a file for what is accepted from now on. */
+/** Begins a file for deliveries that are accepted from now on. */
 export function beginNextFile(folder: string, positions: DeliveryPositions): void {
   positions.file = { number: createDeliveryFile(folder).number, begins: positions.end.seq + 1 }
 }
@@ -76,12 +76,12 @@ export function namesOf({ path: file }: DeliveryFile): string[] {
   return [file, ...companions.map(end => `${file}${end}`)]
 }
 
-/** Only where nothing of it is needed any more. */
+/** Only if no part of it is needed any more. */
 export function removeDeliveryFile(file: DeliveryFile): void {
   for (const name of namesOf(file)) rmSync(name, { force: true })
 }
 
-/** What a killed process had begun: with bodies, and incomplete. */
+/** The incomplete file of a killed process, with bodies. */
 export function removeUnfinished(folder: string): void {
   for (const name of namesIn(folder).filter(one => one.includes(unfinished))) rmSync(path.join(folder, name))
 }
@@ -126,7 +126,7 @@ function fillEmpty(file: string): void {
   }
 }
 
-/** Fills a file with what another has, which may have no name any more. */
+/** Copies another file, which may have no name any more, into a new one. */
 export function fillFrom(source: DatabaseSync): (file: string) => void {
   return file => {
     source.prepare('VACUUM INTO ?').run(file)
@@ -168,7 +168,7 @@ function opened(connection: DatabaseSync, pragmas: string): DatabaseSync {
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
-/** A statement that is compiled once for its connection: that takes longer than to run most of them. */
+/** A statement that is compiled once for its connection: compiling takes longer than running most of them. */
 export function prepared(connection: DatabaseSync, sql: string): StatementSync {
   const known = statements.get(connection) ?? new Map<string, StatementSync>()
   const statement = known.get(sql) ?? connection.prepare(sql)
@@ -184,7 +184,7 @@ export function usedBytes(connection: DatabaseSync): number {
 
 export const eraseUpTo = 'DELETE FROM deliveries WHERE seq <= ?'
 
-/** Only while nobody else writes the file. */
+/** Only while no other process writes the file. */
 export function eraseProcessed(folder: string, positions: DeliveryPositions): void {
   const file = listDeliveryFiles(folder).find(({ number }) => number === positions.file.number)
   if (file === undefined) return
@@ -197,7 +197,7 @@ export function eraseProcessed(folder: string, positions: DeliveryPositions): vo
   }
 }
 
-/** Removes freed pages from the file, and everything from SQLite's log. False if somebody is reading: try again later. */
+/** Removes freed pages from the file, and everything from SQLite's log. False if another connection is reading: try again later. */
 export function shrink(connection: DatabaseSync): boolean {
   connection.exec('PRAGMA incremental_vacuum')
   return connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0

@@ -1,6 +1,6 @@
-// Files of deliveries that the ingress has left behind, because they are damaged, or that somebody has brought back. What can be read of them is put into
-// the inbox, once. A file that is whole is then removed. Any other is never removed here: it is read again from time to time, as a disk may give back later
-// what it does not now.
+// Delivery files that the ingress no longer writes: damaged ones, or ones that were restored by hand. Their readable deliveries are put into
+// the inbox, once. An intact file is then removed. A damaged one is never removed: it is read again from time to time, because a disk may later read
+// what it cannot read now.
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 import { insertDelivery } from '../inbox-rows.ts'
 import { isProcessed, type Stretch } from './checkpoint.ts'
@@ -13,7 +13,7 @@ import type { DeliveryKeys } from '../delivery-keys.ts'
 import type { DeliveryPositions } from './positions.ts'
 import type { Log } from '../../../lib/log.ts'
 
-/** How long it waits between two attempts, ms. The pause is doubled as long as a file cannot be read. */
+/** The pause between two attempts, ms. It doubles while a file cannot be read. */
 const pauses = { first: 10_000, longest: 3_600_000 }
 /** Deliveries of one transaction: some MiB. */
 const takenAtOnce = 64
@@ -30,7 +30,7 @@ interface LeftBehindOptions {
 export interface LeftBehind {
   /** Reads all of them now. True if none is left. Throws StoreError if the store cannot be written. */
   takeIn(): boolean
-  /** The same, if it is time. */
+  /** The same, if the pause is over. */
   tryAgain(): void
 }
 
@@ -53,7 +53,7 @@ export function filesLeftBehind({ db, keys, folder, positions, progress, log }: 
     return left.length === 0
   }
 
-  /** True if there is nothing left in it; then it is removed. */
+  /** True if nothing is left in it; then it is removed. */
   function takeInOne(file: DeliveryFile): boolean {
     try {
       if (!takeInPages(file) || !isSound(file)) return false
@@ -89,7 +89,7 @@ export function filesLeftBehind({ db, keys, folder, positions, progress, log }: 
     return raw.isWhole()
   }
 
-  /** A number from `fileBegins` on was given to a delivery of the current file. */
+  /** A number from `fileBegins` on belongs to a delivery of the current file. */
   function isWanted(seq: number): boolean {
     if (seq >= positions.file.begins) return false
     return !isProcessed(progress.checkpoint, seq) || unreadAmong(db, seq, seq) !== undefined
@@ -104,7 +104,7 @@ export function filesLeftBehind({ db, keys, folder, positions, progress, log }: 
       if (processed.has(seq) || !isWanted(seq)) continue
       if (isProcessed(progress.checkpoint, seq)) {
         forgetUnread(seq)
-        // It may have been sent again meanwhile.
+        // The sender may have repeated it meanwhile.
         if (delivery.key !== undefined && !keys.remember(delivery.key, now)) continue
         found += 1
       } else {
@@ -135,7 +135,7 @@ export function filesLeftBehind({ db, keys, folder, positions, progress, log }: 
   }
 }
 
-/** True if SQLite finds everything in order, and each row is as it was written. */
+/** True if SQLite finds no fault and every row is intact. */
 function isSound(file: DeliveryFile): boolean {
   const connection = openToRead(file.path)
   try {

@@ -1,12 +1,12 @@
 // The frames of SQLite's write-ahead log, each a page (https://www.sqlite.org/fileformat2.html#walformat). SQLite ends a log at its first damaged
-// frame and says nothing: the commits behind it are lost. Here they are found.
+// frame without an error: later commits would be lost. This file finds them.
 import { pageBytes } from './rows.ts'
 
-/** Where the content of pages is in the log, by their numbers. */
+/** The positions of pages in the log, by their numbers. */
 export type Pages = ReadonlyMap<number, number>
 
 export interface LogFrames {
-  /** What SQLite finds. */
+  /** The frames that SQLite finds. */
   readonly committed: Pages
   /** All frames, by the generation of the log that wrote them. */
   readonly generations: readonly Pages[]

@@ -13,13 +13,13 @@ export interface DeliveryPositions {
   readonly shared: SharedArrayBuffer
   /** The last delivery that is durable: nothing beyond it may be read. */
   end: Position
-  /** All deliveries up to this one are processed, and the store has recorded it on the disk: they are not needed any more, whatever happens. */
+  /** All deliveries up to this one are processed, and this is recorded on disk: they are no longer needed, even after a crash. */
   processed: number
-  /** Since when deliveries are pending and none can be read, `process.hrtime` in ms; 0: all is well. */
+  /** Since when deliveries are pending and none can be read, `process.hrtime` in ms; 0: deliveries can be read. */
   stuckSince: number
   /** The number of the file that is written to, and the first delivery that can be in it. */
   file: { readonly number: number; readonly begins: number }
-  /** The number of a file that the main thread has found damaged: the ingress is to begin another one. */
+  /** The number of a file that the main thread has found damaged: the ingress must begin another one. */
   damaged: number
 }
 
@@ -43,7 +43,7 @@ export function deliveryPositions(shared = new SharedArrayBuffer(bytesOfAll)): D
       const begins = read(3)
       return { number: read(2), begins }
     },
-    // Nobody sees the begin of a file that comes after the one that is read: what is missing before it would be given up too early.
+    // The reader ignores the beginning of a file that is newer than the one it reads: otherwise it would give up missing deliveries too early.
     set file({ number, begins }) {
       write(3, begins)
       write(2, number)

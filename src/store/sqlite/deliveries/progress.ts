@@ -1,4 +1,4 @@
-// How far the accepted deliveries are processed, as the database has it, and which of them were given up.
+// How far the accepted deliveries are processed according to the database, and which of them were given up.
 import { addToCounter } from '../../sql/leases.ts'
 import { alsoProcessed, type Checkpoint, type Gap, type Stretch } from './checkpoint.ts'
 import { json, number, record } from '../../sql/columns.ts'
@@ -10,19 +10,19 @@ export interface Progress {
   readonly checkpoint: Checkpoint
   /** Within a transaction. */
   advance(processed: readonly Stretch[]): void
-  /** Skips deliveries that are in no file that can be read, counts and logs them. Their numbers are stored: they may be readable again. */
+  /** Skips, counts and logs deliveries that are in no readable file. Their numbers are stored, because they may become readable. */
   giveUp(lost: Lost): void
 }
 
 interface Lost {
   readonly gaps: readonly Gap[]
-  /** Of all their bodies. */
+  /** The bytes of all their bodies. */
   readonly bytes: number
-  /** How many they are, if not all of these numbers were given. */
+  /** How many there are, if not all of these numbers were used. */
   readonly deliveries?: number | undefined
 }
 
-/** Of so many gaps the numbers are known, the newest: a disk that fails everywhere must not fill the database. */
+/** The maximum of gaps whose numbers are stored, the newest: a disk that fails everywhere must not fill the database. */
 const maxGaps = 1_000
 
 export function deliveryProgress(db: Database, positions: DeliveryPositions, log: Log | undefined): Progress {
@@ -89,7 +89,7 @@ const beyond = json<readonly [from: number, to: number, bytes: number][]>('beyon
 export function readCheckpoint(db: Database): Checkpoint {
   const row = db.prepare('SELECT seq, bytes, beyond FROM delivery_checkpoint').get() ?? {}
   const { seq, bytes } = position(row)
-  // If it is damaged, the deliveries beyond are processed again, which changes nothing.
+  // If it is damaged, later deliveries are processed again, which changes nothing.
   const known =
     db.damaged.orNothing({ checkpoint: seq }, 'the deliveries after it are read again', () => beyond(row)) ?? []
   const stretches = known.map(([from, to, size]) => ({ from, to, bytes: size }))

@@ -1,5 +1,5 @@
-// Reads the deliveries of a file that was left behind from its pages, without SQLite, whatever else of it is damaged: a damaged page costs only what is
-// in it (https://www.sqlite.org/fileformat2.html). Not for a file that this process has open: closing it would drop SQLite's locks.
+// Reads the deliveries of a damaged file from its pages, without SQLite: a damaged page costs only the deliveries
+// in it (https://www.sqlite.org/fileformat2.html). Not for a file that this process has open: closing it would release SQLite's locks.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { columns, pageBytes, storedDelivery, type StoredDelivery } from './rows.ts'
 import { framesOf } from './log-frames.ts'
@@ -7,14 +7,14 @@ import type { DeliveryFile } from './files.ts'
 import type { Row } from '../../sql/columns.ts'
 
 export interface RawFile {
-  /** Those that are whole, some twice. */
+  /** The intact ones, some of them twice. */
   deliveries(isWanted: (seq: number) => boolean): Generator<StoredDelivery>
-  /** False if some of its bytes could not be read so far, or SQLite would not find all of its commits. */
+  /** False if some bytes could not be read, or if SQLite would not find all of its commits. */
   isWhole(): boolean
   close(): void
 }
 
-/** Reading stops after so many damaged pages in a row: a disk may take seconds for each. */
+/** Reading stops after this many damaged pages in a row: a disk may take seconds for each. */
 const maxFailures = 16
 
 /** Throws if there is no such file. */
@@ -24,7 +24,7 @@ export function openRaw({ path: file, salt }: DeliveryFile): RawFile {
   let isWhole = true
   let failures = 0
 
-  /** Zeros are no delivery. */
+  /** A page of zeros has no delivery. */
   function read(from: number, at: number, length: number): Buffer {
     const bytes = Buffer.alloc(length)
     for (let done = 0; done < length; done += pageBytes) {
@@ -94,13 +94,13 @@ function* rowsOf(
       if (size.value > maxPayload || !isWanted(seq.value)) continue
       yield { ...rowOf(payloadAt(bytes, seq.end, size.value, page)), seq: seq.value }
     } catch (error) {
-      // A damaged cell leads beyond its page.
+      // A damaged cell may point beyond its page.
       if (!(error instanceof RangeError)) throw error
     }
   }
 }
 
-/** The bytes of a row, of which those that have no room in their page are in a chain of others. */
+/** The bytes of a row. Those that do not fit into its page are in a chain of overflow pages. */
 function payloadAt(bytes: Buffer, at: number, size: number, page: (number: number) => Buffer): Buffer {
   const most = pageBytes - 35
   const least = Math.floor(((pageBytes - 12) * 32) / 255) - 23

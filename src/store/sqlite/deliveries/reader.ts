@@ -19,25 +19,25 @@ import type { Progress } from './progress.ts'
 
 export interface AcceptedDeliveries {
   /**
-   * Pending deliveries in their order, first those that were handed out before and are `isFree` again. The caller stops when it has enough.
-   * Those that are in no file are skipped, but not without an ingress, which may still have them.
+   * Pending deliveries in their order, first those that were leased before and are `isFree` again. The caller stops when it has enough.
+   * Those that are in no file are skipped, but only if there is an ingress, because a missing ingress may still have them.
    */
   waiting(isFree: (id: number) => boolean, hasIngress?: boolean): Generator<InboxItem>
   /** Within a transaction. */
   recordProcessed(ids: readonly number[]): void
-  /** A delivery that was handed out and is not processed yet. */
+  /** A delivery that was leased and is not processed yet. */
   item(id: number): InboxItem | undefined
   state(): DeliveryState
-  /** Puts into the table what could not be read before and is readable again. Called often, reads seldom. */
+  /** Puts deliveries that are readable again into the table. Called often, reads seldom. */
   tryLeftBehind(): void
   /** Bytes of all files. */
   size(): number
-  /** Nobody has an item any more: the memory of their bodies is given back. */
+  /** No item is in use any more: the memory of their bodies is released. */
   giveBack(): void
   close(): void
 }
 
-/** A delivery that was handed out. */
+/** A leased delivery. */
 interface Seen {
   readonly key: string | undefined
   readonly bytes: number
@@ -53,7 +53,7 @@ interface ReaderOptions {
   readonly log: Log | undefined
 }
 
-/** A disk that gives nothing back must not lead to a new file for each delivery, ms. */
+/** The minimum time between two new files, ms: a disk that cannot be read must not cause a new file for each delivery. */
 const leavesEvery = 10_000
 
 export function acceptedDeliveries(options: ReaderOptions): AcceptedDeliveries {
@@ -66,7 +66,7 @@ export function acceptedDeliveries(options: ReaderOptions): AcceptedDeliveries {
   let bodies: Uint8Array[] = []
   let leaveDue = -Infinity
 
-  /** After the ingress has begun another file: what could not be read of the one before may be readable in another way. */
+  /** After the ingress has begun another file: the unreadable rest of the previous one may be readable without SQLite. */
   function refresh(): void {
     const { file: next } = positions
     if (file.number === next.number) return
@@ -146,7 +146,7 @@ export function acceptedDeliveries(options: ReaderOptions): AcceptedDeliveries {
     yield* fresh(mayGiveUp)
   }
 
-  /** The ingress begins another file within a second. Where there is none, it is begun here: true. */
+  /** The ingress begins another file within a second. If there is no ingress, it is begun here: true. */
   function leave(error: unknown, hasIngress: boolean): boolean {
     if (db.elapsed() < leaveDue) return false
     leaveDue = db.elapsed() + leavesEvery

@@ -1,5 +1,5 @@
-// A delivery as a row of the file that the ingress writes. A checksum over the whole row shows what was changed. Its salt is unknown outside, so that
-// nobody can forge a row within the body of a delivery.
+// A delivery as a row of the file that the ingress writes. A checksum over the whole row detects changes. Its salt is secret, so that
+// no sender can forge a row within the body of a delivery.
 import { crc32 } from 'node:zlib'
 import { bytes, number, optional, record, text, word, type Row } from '../../sql/columns.ts'
 import type { Delivery } from '../../ports/inbox.ts'

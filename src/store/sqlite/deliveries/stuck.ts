@@ -9,7 +9,7 @@ function now(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
-/** Keeps the time of the first call. */
+/** Stores the time of the first call. */
 export function noteStuck(positions: DeliveryPositions): void {
   if (positions.stuckSince === 0) positions.stuckSince = now()
 }

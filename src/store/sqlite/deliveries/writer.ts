@@ -1,7 +1,7 @@
 // The writing side of the accepted deliveries, for the ingress thread, the only writer of their file. It never writes to the database of the main
 // thread, so that the two never wait for each other. When `put` resolves, the deliveries are on the disk, in a file that still has its name.
 //
-// Files may be removed while they are open: by a person, a restore, a mount. What is in them is copied through the open connection into a new one.
+// A file may be removed while it is open: by a person, a restore, a mount. Its content is copied through the open connection into a new one.
 import { statSync } from 'node:fs'
 import { ingressKeys } from '../delivery-keys.ts'
 import { openSharedDatabase } from '../database.ts'
@@ -21,7 +21,7 @@ import type { DeliveryFile } from './files.ts'
 import type { DeliveryPositions } from './positions.ts'
 import type { StoreOptions } from '../../ports/store.ts'
 
-/** How often it is checked that the file is there, and processed deliveries are erased, ms. */
+/** How often the file's existence is checked and processed deliveries are erased, ms. */
 const tidyEvery = 1_000
 
 interface OpenFile extends DeliveryFile {
@@ -39,7 +39,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
   const db = openSharedDatabase(real, options)
   let current = begun(() => openFile(files.currentFile(folder, positions.file.number)))
   const keys = ingressKeys(db, keysOf())
-  /** Bytes that the disk must have room for to be ready: at least as many as it refused last. */
+  /** Bytes that must be free for the disk to be ready: at least as many as it refused last. */
   let needed = files.defaultRoom
   let bytesAside = files.bytesOfFiles(folder, current.number)
   /** All up to this one are erased. */
@@ -58,7 +58,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     }
   }
 
-  /** Registers the keys of those that are accepted, with the `seq` that each will have. */
+  /** Registers the keys of accepted deliveries, with the `seq` that each will have. */
   function outcomesOf(deliveries: readonly Delivery[], now: number): PutOutcome[] {
     let { seq } = positions.end
     return deliveries.map(({ key }) => {
@@ -85,7 +85,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     let { seq, bytes } = end
     const upTo = erasable()
     transaction(() => {
-      // What an attempt left that was not acknowledged: its numbers are given again.
+      // Removes the rows of a failed attempt, which was not acknowledged: their numbers are reused.
       files.prepared(connection, 'DELETE FROM deliveries WHERE seq > ?').run(end.seq)
       const insert = files.prepared(connection, insertDelivery)
       for (const delivery of deliveries) {
@@ -100,13 +100,13 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     positions.end = { seq, bytes }
   }
 
-  /** Nothing of a file that is to be left behind. `processed` is read first: it moves only after the damage is noted. */
+  /** Erases nothing in a damaged file. `processed` is read first: it changes only after the damage is noted. */
   function erasable(): number {
     const { processed } = positions
     return positions.damaged === current.number ? erased : Math.max(erased, processed)
   }
 
-  /** Copies what is in the file into a new one, if one of its names is another file's by now, or nobody's. */
+  /** Copies the file into a new one if one of its names was removed or now belongs to another file. */
   function look(): void {
     const found = inodesOf(current)
     if (found.every((inode, at) => inode === current.inodes[at])) return
@@ -131,11 +131,11 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     try {
       next = openFile(made)
     } catch (error) {
-      // After a start the newest file is taken for the current one.
+      // After a start the newest file is the current one.
       files.removeDeliveryFile(made)
       throw error
     }
-    // The main thread reads the file once it is told, and nobody may have it open then.
+    // The main thread reads the file once it is notified, and no connection may have it open then.
     current.connection.close()
     current = next
     erased = 0
@@ -149,7 +149,7 @@ export function openSqliteInboxWriter(file: string, options: StoreOptions, posit
     const upTo = erasable()
     if (upTo > erased) current.transaction(() => current.connection.prepare(files.eraseUpTo).run(upTo))
     erased = upTo
-    // Freed pages have bodies of deliveries.
+    // Freed pages still contain bodies of deliveries.
     if (!isShrunk && upTo >= positions.end.seq) isShrunk = files.shrink(current.connection)
     bytesAside = files.bytesOfFiles(folder, current.number)
     isUntidy = false
