@@ -29,8 +29,8 @@ const refusal = (status: number, body: object): RestReply => ({
   body: JSON.stringify(body),
 })
 
-describe('What is found', () => {
-  it('of agents is how many there are, and when each was last seen.', async () => {
+describe('the collectors of the inventory', () => {
+  it('count agents and report when each was last seen', async () => {
     await world.inventory({ agents: [infra] }).turn()
     expect(await world.found()).toEqual({
       'platform.agent.count': 2,
@@ -43,7 +43,7 @@ describe('What is found', () => {
     expect(world.asked()).toHaveLength(1 + 1 + 2 + 2)
   })
 
-  it('of feature flags is whether each is on, by its scopes, and how old it is.', async () => {
+  it('report for each feature flag whether it is on, by scope, and its age', async () => {
     await world.inventory({ feature_flags: [shop] }).turn()
     expect(await world.found()).toMatchObject({
       'platform.feature_flag.active new_checkout production': 1,
@@ -52,7 +52,7 @@ describe('What is found', () => {
     })
   })
 
-  it('of a flag that is on for some users is their share, the widest where strategies share a scope, and a list of users counts as none.', async () => {
+  it('report the share of users of a flag: the widest of several strategies, and none for a list of users', async () => {
     const of = (name: string, parameters: object, ...scopes: string[]) => ({
       ...{ name, parameters, scopes: scopes.map(environment_scope => ({ environment_scope })) },
     })
@@ -85,7 +85,7 @@ describe('What is found', () => {
     })
   })
 
-  it('of a legacy flag is whether each of its own scopes is on.', async () => {
+  it('report for a legacy flag whether each of its scopes is on', async () => {
     const half = [{ name: 'gradualRolloutUserId', parameters: { percentage: '50' } }]
     const scopes = [
       { environment_scope: '*', active: false },
@@ -115,7 +115,7 @@ describe('What is found', () => {
     })
   })
 
-  it('of a flag with 200,000 scopes is as many as the document says, of the others all, and how many were left out is said once.', async () => {
+  it('cut a flag with 200,000 scopes at the documented maximum, and log once how many were left out', async () => {
     const scopes = Array.from({ length: 200_000 }, (_, n) => ({ environment_scope: `e${n}` }))
     const flags = [
       { name: 'wide', active: true, strategies: [{ name: 'default', scopes }] },
@@ -139,7 +139,7 @@ describe('What is found', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(0)
   })
 
-  it('of one thing is 10,000 points at most, whatever it is.', async () => {
+  it('export at most 10,000 points of one item', async () => {
     const many: Thing = {
       ...{ kind: 'many', of: 'all', every: minute, atLeast: 1 },
       collect: async () => ({ points: Array.from({ length: 10_003 }, (_, n) => point('m', n, { n: String(n) })) }),
@@ -149,7 +149,7 @@ describe('What is found', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(3)
   })
 
-  it('of a list is a thousand items at most; of the others it counts all, and says once how many are left out.', async () => {
+  it('read at most a thousand items of a list, and log once how many are left out', async () => {
     const all = Array.from({ length: 1_500 }, (_, at) => ({ id: at + 1, title: `m${at}`, due_date: '2026-07-01' }))
     world.api.misbehave = ({ path, query }) => {
       const to = Number(query.get('page') ?? 1) * 100
@@ -167,7 +167,7 @@ describe('What is found', () => {
     expect(state?.omitted).toBe(500)
   })
 
-  it('of agents goes on where an agent is deleted, or a token revoked, while the others are asked about.', async () => {
+  it('continue if an agent is deleted or a token revoked meanwhile', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('/cluster_agents/5/tokens') || path.endsWith('/tokens/60')
         ? refusal(404, { message: '404 Not found' })
@@ -177,7 +177,7 @@ describe('What is found', () => {
     expect(world.warnings).toEqual([])
   })
 
-  it('of a group is its limits, of milestones when they are due, of the firewall whether it is on.', async () => {
+  it('report the limits of a group, the due times of milestones, and the state of the firewall', async () => {
     const inventory = world.inventory({
       groups: ['brightwater'],
       milestones: ['brightwater', shop],
@@ -201,7 +201,7 @@ describe('What is found', () => {
     ])
   })
 
-  it('of dependencies is counted by ecosystem once a day, and reported when it changed.', async () => {
+  it('count dependencies by ecosystem once a day, and report changes', async () => {
     const inventory = world.inventory({ dependencies: [shop] })
     await world.pass(inventory, minute)
     expect(await world.found()).toEqual({
@@ -233,8 +233,8 @@ describe('What is found', () => {
   })
 })
 
-describe('A bill of materials', () => {
-  it('that is being made is waited for over a restart, and not begun a second time.', async () => {
+describe('a bill of materials', () => {
+  it('is awaited over a restart, and not requested a second time', async () => {
     await world.inventory({ dependencies: [shop] }).turn()
     const before = world.asked()
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
@@ -243,7 +243,7 @@ describe('A bill of materials', () => {
     expect(world.events).toHaveLength(1)
   })
 
-  it('whose state has no body while it is made, and that another host keeps, is counted; that host gets no token.', async () => {
+  it('is counted if its state has no body and another host stores it, which gets no token', async () => {
     const tokens: unknown[] = []
     const storage = createServer((request, response) => {
       tokens.push(request.headers['private-token'])
@@ -271,7 +271,7 @@ describe('A bill of materials', () => {
   it.each([
     ['is cut short', '{"components": [', 'broken-answer'],
     ['is too large', `{"components":[${'{},'.repeat(300_000)}{}]}`, 'too-large'],
-  ])('that %s is asked for again, and says so.', async (_, body, why) => {
+  ])('is requested again, with a log message, if it %s', async (_, body, why) => {
     world.api.misbehave = ({ path }) => (path.endsWith('/download') ? { status: 200, headers: {}, body } : undefined)
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
     const [state] = await world.store.repositories.inventoryStates.all()
@@ -279,7 +279,7 @@ describe('A bill of materials', () => {
     expect(world.events).toEqual([])
   })
 
-  it('that older platforms answer with a bare number while it is made is waited for as well.', async () => {
+  it('is awaited if an older platform answers with a bare number', async () => {
     let left = 3
     const bare = { status: 202, headers: { 'content-type': 'application/json' }, body: '202' }
     world.api.misbehave = ({ path }) => (/^\/dependency_list_exports\/\d+$/.test(path) && left-- > 0 ? bare : undefined)
@@ -288,7 +288,7 @@ describe('A bill of materials', () => {
     expect(world.events).toHaveLength(1)
   })
 
-  it('that is never ready is given up until the next day.', async () => {
+  it('is given up until the next day if it is never ready', async () => {
     world.api.misbehave = ({ path }) =>
       /^\/dependency_list_exports\/\d+$/.test(path) ? refusal(202, { id: 1, has_finished: false }) : undefined
     await world.pass(world.inventory({ dependencies: [shop] }), hour)
@@ -297,8 +297,8 @@ describe('A bill of materials', () => {
   })
 })
 
-describe('What is asked', () => {
-  it('of everything for many projects, a group and a query is what the table says, and no more.', async () => {
+describe('the rounds of the inventory', () => {
+  it('send exactly the documented requests for many projects, a group and a query', async () => {
     const many = isFull ? 50 : 12
     const projects = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1))
     world.api.misbehave = ({ path }) => {
@@ -344,7 +344,7 @@ describe('What is asked', () => {
     expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(thingsOf(50)))} requests per hour`)
   })
 
-  it('is asked by one of two replicas, and by the other when that one stops.', async () => {
+  it('are done by one of two replicas, and by the other when the first stops', async () => {
     const [one, other] = [world.inventory({ agents: [infra] }), world.inventory({ agents: [infra] })]
     await one.turn()
     world.asked()
@@ -357,7 +357,7 @@ describe('What is asked', () => {
     expect(world.asked().length).toBeGreaterThan(0)
   })
 
-  it('is not put off by a clock that was ahead for long.', async () => {
+  it('are not delayed by a clock that was ahead', async () => {
     const { inventoryStates } = world.store.repositories
     const ahead = { instance: world.api.url, kind: 'agents', of: infra, failures: 0, nextAt: world.now() + 90 * day }
     await inventoryStates.put(ahead)
@@ -365,7 +365,7 @@ describe('What is asked', () => {
     expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
   })
 
-  it('of what is configured no more is forgotten, with its gauges.', async () => {
+  it('remove the state and gauges of items that are no longer configured', async () => {
     const before = world.inventory({ agents: [infra], feature_flags: [shop] })
     await before.turn()
     await before.stop()
@@ -375,13 +375,13 @@ describe('What is asked', () => {
   })
 })
 
-describe('A refusal', () => {
+describe('a refusal', () => {
   it.each([
     [403, { message: '403 Forbidden' }],
     [404, { message: '404 Project Not Found' }],
     [400, { message: 'scope does not have a valid value' }],
     [422, { message: 'not enforced' }],
-  ])('of %i that does not pass by itself is reported once, and tried again once a day.', async (status, body) => {
+  ])('with a permanent %i is logged once, and tried again once a day', async (status, body) => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(status, body) : undefined)
     // What else is asked all day long beside one of them shows that it goes on.
     const beside = isFull || status === 403 ? [infra] : []
@@ -396,7 +396,7 @@ describe('A refusal', () => {
     if (beside.length > 0) expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
   })
 
-  it.each([500, 502, 503, 429])('of %i that may pass is asked again soon, less and less often.', async status => {
+  it.each([500, 502, 503, 429])('with a temporary %i is retried soon, at growing intervals', async status => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(status, {}) : undefined)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, 6 * hour)
@@ -408,7 +408,7 @@ describe('A refusal', () => {
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('of the endpoint itself puts off all projects that were not answered before.', async () => {
+  it('by the endpoint itself delays all projects without an earlier answer', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('feature_flags') ? refusal(404, { error: '404 Not Found' }) : undefined
     const inventory = world.inventory({ feature_flags: [shop, infra, 'brightwater/data/reports'] })
@@ -416,7 +416,7 @@ describe('A refusal', () => {
     expect(world.asked().filter(path => path.endsWith('feature_flags'))).toHaveLength(1)
   })
 
-  it('is tried again at once by a daemon that starts anew: whoever started it may have mended it.', async () => {
+  it('is tried again at once after a restart, because the cause may be mended', async () => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(403, {}) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()
     world.api.misbehave = () => undefined
@@ -426,7 +426,7 @@ describe('A refusal', () => {
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('of the dependency firewall takes null for off, as every boolean.', async () => {
+  it('by the dependency firewall treats null as off, like every boolean', async () => {
     world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(200, { enabled: null }) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect(await world.found()).toEqual({ 'platform.dependency_firewall.enabled': 0 })
@@ -438,7 +438,7 @@ describe('A refusal', () => {
     [{ message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ other: 1 }, undefined, /404/],
-  ])('of the dependency firewall is judged by its key: %j', async (body, value, words) => {
+  ])('by the dependency firewall is judged by the keys of the answer: %j', async (body, value, words) => {
     world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(404, body) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
@@ -449,14 +449,14 @@ describe('A refusal', () => {
   it.each([
     ['a list of other things', [{ id: 'x' }, 7, null, { unknown: true }]],
     ['an object', { feature_flags: [] }],
-  ])('is no crash where the answer is %s.', async (_, body) => {
+  ])('does not crash the daemon if the answer is %s', async (_, body) => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, body) : undefined)
     const inventory = world.inventory({ feature_flags: [shop], agents: [infra] })
     await inventory.turn()
     expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
   })
 
-  it('of a field of another type passes: the rest is observed.', async () => {
+  it('affects only the field that has another type', async () => {
     const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()

@@ -33,21 +33,21 @@ function thing(spec: QuerySpec): Thing {
   }
 }
 
-describe('A query', () => {
-  it('is sent as the YAML of the platform’s document.', () => {
+describe('a query', () => {
+  it('is sent as documented YAML', () => {
     expect(parse(queryText(count))).toEqual({ group: 'brightwater', limit: 1, query: count.query })
     expect(parse(queryText(medians))).toEqual({
       ...{ fields: 'ref, p50', project: medians.project, limit: 100, query: medians.query },
     })
   })
 
-  it('of a count is one point.', async () => {
+  it('becomes one point if it is a count', async () => {
     expect(await askQuery(count, world.ask)).toEqual({
       points: [{ metric: 'platform.vcs.change.open', attributes: { team: 'shop' }, value: 23 }],
     })
   })
 
-  it('of figures is a point for each row, distinguished by its fields.', async () => {
+  it('becomes one point for each row, distinguished by its fields', async () => {
     expect(await askQuery(medians, world.ask)).toEqual({
       points: [
         { metric: 'build.p50', attributes: { 'platform.query.ref': 'main' }, value: 412 },
@@ -56,7 +56,7 @@ describe('A query', () => {
     })
   })
 
-  it('goes on by the cursor of a page.', async () => {
+  it('continues with the cursor of a page', async () => {
     const pages = [
       { nodes: [{ ref: 'a', p50: 1 }], pageInfo: { hasNextPage: true, endCursor: 'next' } },
       {
@@ -77,7 +77,7 @@ describe('A query', () => {
     expect(page).toBe(2)
   })
 
-  it('of more rows than are read says how many are left out.', async () => {
+  it('reports how many rows beyond the maximum are left out', async () => {
     const nodes = Array.from({ length: 100 }, (_, n) => ({ ref: `r${n}`, p50: n }))
     const data = { count: 2_500, nodes, pageInfo: { hasNextPage: true, endCursor: 'next' } }
     world.api.misbehave = () => ({
@@ -95,7 +95,7 @@ describe('A query', () => {
     ['an object without one', { id: 9 }, undefined],
     ['a list', [1], undefined],
     ['null', null, undefined],
-  ])('has as attribute of a field that is %s its text.', async (_, ref, text) => {
+  ])('has the text of a field that is %s as an attribute', async (_, ref, text) => {
     world.api.misbehave = () => ({
       ...{ status: 200, headers: { 'content-type': 'application/json' } },
       body: JSON.stringify({ success: true, data: { nodes: [{ ref, p50: 1 }] } }),
@@ -104,7 +104,7 @@ describe('A query', () => {
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })
   })
 
-  it('that the platform does not understand says so, with its words, and is asked again the next day.', async () => {
+  it('that the platform rejects is logged with its message, and retried the next day', async () => {
     const wrong = { ...count, query: 'nonsense' }
     await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)
     await world.pass(world.inventory([thing(wrong)]), 2 * hour)
@@ -113,12 +113,12 @@ describe('A query', () => {
     expect(world.warnings).toHaveLength(1)
   })
 
-  it('whose success is null did not succeed', async () => {
+  it('has failed if its success is null', async () => {
     world.api.misbehave = () => ({ status: 200, headers: {}, body: '{"success":null,"data":{"count":3}}' })
     await expect(askQuery(count, world.ask)).rejects.toThrow(/does not understand the query/)
   })
 
-  it('that times out is put off twice as long each time, and holds up no other.', async () => {
+  it('that times out doubles its pause each time, without delaying others', async () => {
     let asked = 0
     const slow: Thing = {
       ...thing(count),

@@ -42,7 +42,7 @@ const retry = { tries: 4, refusals: 5, first: 1_000, max: 30_000 }
 
 const kinds = collectors.map(({ kind, of }) => ({ kind, of: of === 'groups' ? 'brightwater' : shop }))
 
-it('Every kind has an endpoint here.', () => {
+it('every kind of the inventory has an endpoint here', () => {
   expect(Object.keys(endpoints).sort()).toEqual(kinds.map(({ kind }) => kind).sort())
 })
 
@@ -51,7 +51,7 @@ const cases = kinds
   .flatMap((one, n) => answers.map(([status, body], at) => ({ ...one, status, body, turn: n + at })))
   .filter(({ turn }) => isFull || turn % 3 === 0)
 
-it.each(cases)('$kind outlive the answer $status $body', async ({ kind, of, status, body }) => {
+it.each(cases)('$kind survive the answer $status $body', async ({ kind, of, status, body }) => {
   await using world = await openInventoryWorld(retry)
   const path = endpoints[kind]!
   let refused = 0
@@ -74,7 +74,7 @@ it.each(cases)('$kind outlive the answer $status $body', async ({ kind, of, stat
 
 const refusing = isFull ? 20 : 6
 
-it(`One endpoint that refuses the token of ${refusing} projects is said once, and keeps nothing else waiting.`, async () => {
+it(`logs once that an endpoint refuses the token of ${refusing} projects, and delays nothing else`, async () => {
   await using world = await openInventoryWorld(retry)
   world.api.misbehave = ({ path }) => {
     const [, id] = /^\/projects\/(\d+)$/.exec(path) ?? []

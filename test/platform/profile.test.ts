@@ -14,30 +14,30 @@ describe('webhook headers', () => {
     ['generic', 'x-gitlab-event', generic],
     ['gitlab', 'x-service-event', gitlab],
     ['gitlab', 'x-gitlab-event', gitlab],
-  ] as const)('under profile %s the spelling %s is understood', (_name, header, profile) => {
+  ] as const)('are read under profile %s with the spelling %s', (_name, header, profile) => {
     expect(headerOf({ [header]: 'Pipeline Hook' }, 'Event', profile)).toBe('Pipeline Hook')
   })
 
-  it('the own spelling of the profile comes first', () => {
+  it("are read first with the profile's own spelling", () => {
     const headers = { 'x-service-instance': 'https://service', 'x-gitlab-instance': 'https://lab' }
     expect(headerOf(headers, 'Instance', generic)).toBe('https://service')
     expect(headerOf(headers, 'Instance', gitlab)).toBe('https://lab')
   })
 
-  it('a blank header is an absent one', () => {
+  it('are absent if they are blank', () => {
     expect(headerOf({ 'x-service-token': ' ', 'x-gitlab-token': 'sesame' }, 'Token', generic)).toBe('sesame')
     expect(headerOf({ 'x-service-token': '' }, 'Token', generic)).toBeUndefined()
     expect(headerOf({}, 'Event-UUID', gitlab)).toBeUndefined()
   })
 
-  it('of a header that came several times the first counts', () => {
+  it('count once if repeated: the first', () => {
     expect(headerOf({ 'x-service-webhook-uuid': ['a', 'b'] }, 'Webhook-UUID', generic)).toBe('a')
     expect(headerOf({ 'x-service-webhook-uuid': [] }, 'Webhook-UUID', generic)).toBeUndefined()
   })
 })
 
 describe('the vendor table', () => {
-  it('says what the telemetry contract says', () => {
+  it('agrees with the telemetry contract', () => {
     expect(profiles).toEqual({
       generic: {
         name: 'generic',

@@ -144,7 +144,7 @@ const harmless: readonly string[] = [
 describe('texts of jobs', () => {
   const redactText = createTextRedaction([linearPattern('ACME-[0-9a-f]{32}')])
 
-  it(`lose each of ${10 * shapes.length} secrets in ${shapes.length} shapes`, () => {
+  it(`lose all of ${10 * shapes.length} secrets in ${shapes.length} shapes`, () => {
     const left = shapes.flatMap(([name, make]) =>
       Array.from({ length: 10 }, make).flatMap(([line, secret]) => {
         const clean = redactText(line)
@@ -155,23 +155,23 @@ describe('texts of jobs', () => {
     expect(left).toEqual([])
   })
 
-  it('keep what is no secret', () => {
+  it('keep everything that is no secret', () => {
     expect(harmless.filter(line => redactText(line) !== line)).toEqual([])
   })
 
-  it('keep the quotes and what is around a value', () => {
+  it('keep the quotes and the text around a value', () => {
     expect(redactText('export DB_PASSWORD="ket tle" # old')).toBe('export DB_PASSWORD="[REDACTED]" # old')
     expect(redactText('api-key = x-api-key: 7c1b9e')).toBe('api-key = x-api-key: [REDACTED]')
     expect(redactText('a.io?token=abcdef&page=2')).toBe('a.io?token=[REDACTED]&page=2')
     expect(redactText('<password>kettle</password>')).toBe('<password>[REDACTED]</password>')
   })
 
-  it('lose e-mail addresses, and what the operator names', () => {
+  it('lose e-mail addresses and matches of configured patterns', () => {
     expect(redactText('Author: Ada Lovelace <ada@example.com>')).toBe('Author: Ada Lovelace <[REDACTED]>')
     expect(redactText(`licence ACME-${'0a'.repeat(16)} is valid`)).toBe('licence [REDACTED] is valid')
   })
 
-  it('lose private keys, over lines and within one, also where a key is cut off', () => {
+  it('lose private keys, on one line or several, even if a key is cut off', () => {
     const isKey = createKeyWatch()
     const key = ['-----BEGIN OPENSSH PRIVATE KEY-----', some(64), some(64), '-----END OPENSSH PRIVATE KEY-----']
     expect(['before', ...key, 'after'].map(isKey)).toEqual([false, true, true, true, true, false])
@@ -186,7 +186,7 @@ describe('a log that shows the variables of its job', () => {
     const isTraced = createDebugWatch()
     return lines.map(isTraced).at(-1) === true
   }
-  it('is recognised by its first lines', () => {
+  it('is detected by its first lines', () => {
     const traced = ['CI_JOB_ID', 'CI_PIPELINE_ID', 'CI_JOB_TOKEN']
     expect(shows(traced.map(name => `++ export ${name}=1`))).toBe(true)
     expect(shows(traced.map(name => `declare -x ${name}="1"`))).toBe(true)

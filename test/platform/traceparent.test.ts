@@ -7,7 +7,7 @@ import { validTraceparent } from '../../src/model/traceparent.ts'
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 describe('a traceparent', () => {
-  it('of version 00 with ids that are not zero is valid', () => {
+  it('of version 00 with nonzero ids is valid', () => {
     expect(validTraceparent(good)).toBe(good)
     expect(validTraceparent(` ${good}\n`)).toBe(good)
   })
@@ -22,7 +22,7 @@ describe('a traceparent', () => {
     // Of the flags of a higher version only the sampled bit is known.
     [`01-${ids}-fe`, `00-${ids}-00`],
     [`01-${ids}-ff-x`, `00-${ids}-01`],
-  ])('of a higher version, %s, is read as one of version 00: %s', (text, read) => {
+  ])('of a higher version, %s, is read like version 00: %s', (text, read) => {
     expect(validTraceparent(text)).toBe(read)
     expect(validTraceparent(read)).toBe(read)
   })
@@ -44,7 +44,7 @@ describe('a traceparent', () => {
     '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
     '00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01',
     `${good}-extra`,
-  ])('%o is refused', text => {
+  ])('is refused: %o', text => {
     expect(validTraceparent(text)).toBeUndefined()
   })
 })
@@ -64,7 +64,7 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'TRACEPARENT', value: 7 }], undefined],
     [{ TRACEPARENT: good }, undefined],
     [undefined, undefined],
-  ])('%j tell the traceparent %s', (variables, reported) => {
+  ])('have the traceparent for %j: %s', (variables, reported) => {
     expect(traceparentOf({ object_attributes: { variables } })).toBe(reported)
   })
 
@@ -77,11 +77,11 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'ci_debug_trace', value: 'true' }], false],
     [{ CI_DEBUG_TRACE: 'true' }, false],
     [undefined, false],
-  ])('%j say that a debug trace is on: %s', (variables, isOn) => {
+  ])('enable a debug trace for %j: %s', (variables, isOn) => {
     expect(isDebugTraced(variables)).toBe(isOn)
   })
 
-  it.each([null, 7, 'text', [], {}, { object_attributes: null }])('a body like %j has none', body => {
+  it.each([null, 7, 'text', [], {}, { object_attributes: null }])('are missing in a body like %j', body => {
     expect(traceparentOf(body)).toBeUndefined()
   })
 })

@@ -27,7 +27,7 @@ describe('a time on the wire', () => {
     ['2024-02-29 00:00:00 UTC', Date.UTC(2024, 1, 29)],
     ['1971-01-01 00:00:00 UTC', Date.UTC(1971, 0, 1)],
     ['2261-12-31 23:59:59 UTC', Date.UTC(2261, 11, 31, 23, 59, 59)],
-  ])('%s is read', (text, millis) => {
+  ])('is read from %s', (text, millis) => {
     expect(parseWireTime(text)).toBe(millis)
   })
 
@@ -67,7 +67,7 @@ describe('a time on the wire', () => {
     },
   )
 
-  it('reads back whatever instant is written in any spelling and zone', () => {
+  it('is the same instant in any spelling and zone', () => {
     const instant = fc.date({ min: new Date('1971-01-02'), max: new Date('2261-12-30'), noInvalidDate: true })
     fc.assert(
       fc.property(instant, fc.integer({ min: -14 * 60, max: 14 * 60 }), fc.boolean(), (date, zone, spaced) => {
@@ -83,7 +83,7 @@ describe('a time on the wire', () => {
     )
   })
 
-  it('is undefined or in range for any text at all', () => {
+  it('is undefined or in range for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z| UTC)?$/)), text => {
         const time = parseWireTime(text)
@@ -94,7 +94,7 @@ describe('a time on the wire', () => {
   })
 })
 
-it('reads the usual spelling as carefully as any other', () => {
+it('checks the common spelling as carefully as others', () => {
   const two = (most: number): fc.Arbitrary<string> => fc.nat(most).map(number => String(number).padStart(2, '0'))
   const date = fc.tuple(fc.integer({ min: 1960, max: 2270 }).map(String), two(14), two(33), two(25), two(61), two(61))
   fc.assert(

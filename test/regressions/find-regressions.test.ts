@@ -10,7 +10,7 @@ import { regressionKinds, type Outcome, type Series } from '../../src/regression
 const calm: Life = { seed: 7, perDay: 12, tookMs: 300_000, noise: 0.1, fails: 0.03, incidents: 0, planted: [] }
 
 describe('regressions of a year', () => {
-  it('are flagged once each, with the run that began them, and resolved', () => {
+  it('are flagged once each, with their first run, and resolved', () => {
     const planted: readonly Planted[] = [
       { kind: 'slower', fromDay: 60, toDay: 70, to: 2 },
       { kind: 'failing', fromDay: 121, toDay: 126, to: 1 },
@@ -34,7 +34,7 @@ describe('regressions of a year', () => {
     ])
   })
 
-  it('that stay are the new usual after four weeks, and what is faster then is none', () => {
+  it('that stay become usual after four weeks; becoming faster then is no regression', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 100, toDay: 365, to: 1.8 }] })
     const found = findRegressions('slower', seriesOf(runs), defaultRule)
     expect(found).toHaveLength(1)
@@ -43,7 +43,7 @@ describe('regressions of a year', () => {
     expect(Math.floor(days)).toBe(128)
   })
 
-  it('of jobs that are noisy, cached, slow on Mondays or flaky are few and true', () => {
+  it('are rarely flagged wrongly for noisy, cached, flaky jobs, or ones that are slow on Mondays', () => {
     const seeds = isFull ? 20 : 1
     const figures = judged(seeds)
     if (isFull) process.stdout.write(`${JSON.stringify(figures)}\n`)
@@ -54,7 +54,7 @@ describe('regressions of a year', () => {
   })
 })
 
-describe('what is found', () => {
+describe('a regression', () => {
   const series = fc
     .record({
       seed: fc.integer(),
@@ -65,7 +65,7 @@ describe('what is found', () => {
       live({ ...calm, seed, perDay, noise: 0.3, planted: [{ kind: 'slower', fromDay: 40, toDay: 50, to }] }, 60),
     )
 
-  it('is the same whatever the order in which runs and days arrive, and however often', () => {
+  it('is the same for any order and repetition of runs and days', () => {
     fc.assert(
       fc.property(series, fc.integer(), (runs, seed) => {
         const { days } = seriesOf(runs)
@@ -78,7 +78,7 @@ describe('what is found', () => {
     )
   })
 
-  it('is nothing in a series that stays as it is', () => {
+  it('is not found in a constant series', () => {
     const constant = fc.record({
       tookMs: fc.integer({ min: 0, max: 10 ** 8 }),
       failed: fc.boolean(),
@@ -94,7 +94,7 @@ describe('what is found', () => {
     )
   })
 
-  it('has a first run that is bad, flagged later, resolved later still, and no two at once', () => {
+  it('has a bad first run, is flagged later and resolved last, and never overlaps another one', () => {
     fc.assert(
       fc.property(series, runs => {
         let end = -Infinity
@@ -110,12 +110,12 @@ describe('what is found', () => {
     )
   })
 
-  it('waits for a week and twenty runs before anything is unusual', () => {
+  it('needs a week and twenty runs for comparison', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 5, toDay: 365, to: 3 }] }, 7)
     expect(findRegressions('slower', seriesOf(runs), defaultRule)).toEqual([])
   })
 
-  it('is what the example of the documentation shows', () => {
+  it('agrees with the example in the documentation', () => {
     const before = Array.from({ length: 412 }, (_, id): Outcome => ({
       at: begin + id * 5_000_000,
       id,
@@ -135,7 +135,7 @@ describe('what is found', () => {
     expect([found?.first.id, found?.flagged.id, found?.after]).toEqual([1_007, 1_011, 482_000])
   })
 
-  it('takes tries of one change for one failure', () => {
+  it('counts several tries of one change as one failure', () => {
     const runs = live({ ...calm, tries: 0 }, 30)
     const at = (runs.at(-1)?.at ?? 0) + day
     const failures = (change: (index: number) => string): Outcome[] =>

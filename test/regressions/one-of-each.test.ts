@@ -31,7 +31,7 @@ function flagged(...all: readonly Found[]): string[] {
 const install = found({ job: 'e2e', section: 'install', depth: 1 }, { onDay: 10, longer: 4 })
 const script = found({ job: 'e2e', section: 'step_script', depth: 0 }, { onDay: 13, longer: 5 })
 
-it('a section, what is around it, its job and their pipeline are one, also where the outer ones show it days later', () => {
+it('a section, its enclosing sections, job and pipeline are one regression, even if the outer ones appear days later', () => {
   const job = found({ job: 'e2e' }, { onDay: 12, longer: 4 })
   const pipeline = found({}, { onDay: 14, longer: 3 })
   expect(flagged(install, script, job, pipeline)).toEqual(['e2e › install'])
@@ -41,12 +41,12 @@ it('a pipeline that became slower by more than twice what its job did has anothe
   expect(flagged(install, found({}, { onDay: 14, longer: 20 }))).toEqual(['e2e › install', 'pipeline'])
 })
 
-it('what is over explains nothing that begins later', () => {
+it('a resolved regression explains none that begins later', () => {
   const over = found({ job: 'e2e', section: 'install', depth: 1 }, { onDay: 5, until: 8, longer: 4 })
   expect(flagged(over, script)).toEqual(['e2e › install', 'e2e › step_script'])
 })
 
-it('sections beside each other, and jobs, are two', () => {
+it('sibling sections, and separate jobs, are two regressions', () => {
   const beside = found({ job: 'e2e', section: 'cases', depth: 1 }, { onDay: 14, longer: 4 })
   expect(flagged(install, beside, found({ job: 'lint' }, { onDay: 20, longer: 4 }))).toEqual([
     'e2e › install',

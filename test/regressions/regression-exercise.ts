@@ -133,7 +133,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       })
     })
 
-    it('go out once where the process dies between what is written and what is sent', async () => {
+    it('are exported once if the process crashes between writing and sending', async () => {
       await play({ fromDay: -16, toDay: -2, e2e: 300 })
       await play({ fromDay: -2, toDay: 0, e2e: 300, fails: true })
       const dies = async (): Promise<never> => Promise.reject(new Error('killed'))
@@ -152,7 +152,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       expect(found?.cause).toContain('fail with runner_system_failure')
     })
 
-    it('are none where all is as it was, and nothing is read of runs for that', async () => {
+    it('are not found in constant figures, without reading runs', async () => {
       await play({ fromDay: -16, toDay: 0, e2e: 300 })
       const newest = () => Promise.reject(new Error('read'))
       const views = { ...store.views, judging: { ...store.views.judging, newest } }

@@ -79,7 +79,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
 
     const firstBad = (projectId: number, run: number): number => idOf(projectId, run)
 
-    it('are flagged where the job hardly shows them, and once where it does, with the first bad run, and resolved', async () => {
+    it('are flagged if the job hardly shows them, or once together with the job, with the first bad run, and resolved', async () => {
       const worse = (run: number, by: number): Pipeline => ({
         // A twelfth of the job: nobody would flag the job for it.
         build: { sections: { get_sources: 8, compile: 590, archive: run >= -5 * perDay ? 50 + by : 50 } },
@@ -133,7 +133,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       here.move(-4 * day)
     })
 
-    it('name the cause of their job where sections of some jobs are read, and are not looked at where none are', async () => {
+    it('explain a regression of their job if its sections are read, and are not computed otherwise', async () => {
       await play(101, -days, 0, run => ({
         e2e: { sections: { get_sources: 5, install: run >= -3 * perDay ? 240 : 60, cases: 240 } },
       }))
@@ -149,7 +149,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       await judged('none', { ...store, views: { ...store.views, judging: reads } } as unknown as Store)
     })
 
-    it('are found wherever they are planted, and none is where all is as it was', async () => {
+    it('are found exactly where they were planted', async () => {
       let projectId = 200
       const planted = fc.record({
         seed: fc.integer({ min: 1, max: 2 ** 30 }),
@@ -198,7 +198,7 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       )
     })
 
-    it('of names that a script makes up anew are bounded', async () => {
+    it('are bounded if a script uses new names every time', async () => {
       await play(9_000, -1, 0, run => ({
         e2e: {
           sections: Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`made_${run}_${index}`, 10 + index])),

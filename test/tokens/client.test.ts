@@ -37,7 +37,7 @@ async function faultOf(call: Promise<unknown>): Promise<InstanceError> {
 }
 
 describe('the client', () => {
-  it('creates, lists and revokes', async () => {
+  it('creates, lists and revokes tokens', async () => {
     const { value, id } = await client.create('pipespan')
     expect(value.reveal()).toBe(instance.tokens[0]?.value)
     await client.create('pipespan')
@@ -56,12 +56,12 @@ describe('the client', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('reads the state when the answer to a change does not have it', async () => {
+  it('reads the state if the answer to a change lacks it', async () => {
     instance.misbehaveOnce('PUT', '/state', { status: 200, body: '' })
     expect(await client.setEnforcement(true)).toBe(true)
   })
 
-  it('keeps a path before the API', async () => {
+  it('keeps a path prefix of the API', async () => {
     const error = await faultOf(clientWith(instance.apiKey, `${instance.url}/o11y/`).list())
     expect(error.kind).toBe('not-found')
   })
@@ -81,7 +81,7 @@ describe('the client', () => {
       ['revoke', 'DELETE', '/tokens/101', () => patient().revoke('101')],
       ['enforcement', 'GET', '/state', () => patient().enforcement()],
       ['setEnforcement', 'PUT', '/state', () => patient().setEnforcement(false)],
-    ] as const)('repeats %s after 429 and 503, after the pause that is asked for or one that grows', async (...row) => {
+    ] as const)('repeats %s after 429 and 503, after Retry-After or a growing pause', async (...row) => {
       const [, method, path, call] = row
       instance.add('other')
       instance.add('another')
@@ -97,7 +97,7 @@ describe('the client', () => {
       [500, undefined],
       [429, '31'],
       [503, '3600'],
-    ])('does not repeat what is answered %i with Retry-After %s', async (status, retryAfter) => {
+    ])('does not repeat a request that is answered with %i and Retry-After %s', async (status, retryAfter) => {
       instance.misbehaveOnce('GET', '/tokens', { status, ...(retryAfter !== undefined && { retryAfter }) })
       expect(await faultOf(patient().list())).toMatchObject({ status })
       expect(waits).toEqual([])
@@ -110,7 +110,7 @@ describe('the client', () => {
       expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(30_000)
     })
 
-    it('leaves one token where a creation was made and answered with 503 all the same', async () => {
+    it('leaves one token if a creation succeeded but was answered with 503', async () => {
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       instance.add('pipespan')
@@ -118,7 +118,7 @@ describe('the client', () => {
       expect(instance.tokens.map(token => token.value)).toEqual([instance.issued[0], value.reveal()])
     })
 
-    it('does not create a token again where it cannot tell whose the new ones are', async () => {
+    it('does not create a token again if it cannot tell which new one is its own', async () => {
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       const meanwhile = async () => void instance.add('pipespan')
       expect(await faultOf(patient(meanwhile).create('pipespan'))).toMatchObject({ status: 503, uncertain: true })
@@ -126,7 +126,7 @@ describe('the client', () => {
     })
   })
 
-  it.each([409, 400, 403, 422])('knows the last valid token under enforcement by %i', async lastStatus => {
+  it.each([409, 400, 403, 422])('recognises the last valid token under enforcement by %i', async lastStatus => {
     const own = await startInstance({ lastStatus })
     const { id } = own.add('pipespan')
     expect(await clientWith(own.apiKey, own.url).revoke(String(id))).toBe('last')
@@ -135,27 +135,27 @@ describe('the client', () => {
 })
 
 describe('a refusal becomes a message with a remedy', () => {
-  it('for a key that is missing or that no header can carry, before anything is sent', async () => {
+  it('for a key that is missing or invalid in a header, before anything is sent', async () => {
     expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
     const error = await faultOf(clientWith('two\nlines').list())
     expect(error.message).toContain('must contain only the key')
     expect(error.message).not.toContain('lines\nlines')
   })
 
-  it('for a wrong key (401), without the key that the instance repeats', async () => {
+  it('for a wrong key (401), without repeating the key', async () => {
     const error = await faultOf(clientWith('a-wrong-key').list())
     expect(error).toMatchObject({ kind: 'unauthorized', status: 401, uncertain: false })
     expect(error.message).not.toContain('a-wrong-key')
     expect(error.message).toContain('invalid api key [secret]')
   })
 
-  it('for a role that does not suffice (403)', async () => {
+  it('for an insufficient role (403)', async () => {
     const error = await faultOf(clientWith(instance.viewerKey).create('pipespan'))
     expect(error).toMatchObject({ kind: 'forbidden', uncertain: false })
     expect(error.message).toContain('Editor role')
   })
 
-  it('for a revocation that is forbidden for another reason than being the last', async () => {
+  it('for a revocation that is forbidden although the token is not the last', async () => {
     instance.add('one')
     instance.add('two')
     instance.misbehaveOnce('DELETE', '/tokens/101', { status: 409, body: '{"message":"is in use elsewhere"}' })
@@ -182,7 +182,7 @@ describe('a refusal becomes a message with a remedy', () => {
     expect((await faultOf(client.list())).kind).toBe('unreadable')
   })
 
-  it('for an answer that is not whole, without the token in it', async () => {
+  it('for an incomplete answer, without the token in it', async () => {
     instance.misbehaveOnce('POST', '/tokens', 'truncated')
     const error = await faultOf(client.create('pipespan'))
     expect(error).toMatchObject({ kind: 'unreadable', uncertain: true })
@@ -194,7 +194,7 @@ describe('a refusal becomes a message with a remedy', () => {
     expect((await faultOf(client.list())).message).toContain('not a list of tokens')
   })
 
-  it('for silence', async () => {
+  it('for a timeout', async () => {
     instance.misbehaveOnce('GET', '/state', 'silent')
     const hasty = clientWith(instance.apiKey, instance.url, 300)
     expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
@@ -209,7 +209,7 @@ describe('a refusal becomes a message with a remedy', () => {
   })
 })
 
-describe('the shapes that the documents leave open', () => {
+describe('answers whose shape the documentation leaves open', () => {
   it.each([
     ['a bare array', [{ id: 1 }]],
     ['an object with tokens', { tokens: [{ id: '1' }] }],
@@ -231,7 +231,7 @@ describe('the shapes that the documents leave open', () => {
     expect(readList(json, now)?.filter(token => token.valid)).toEqual([{ id: '5', valid: true }])
   })
 
-  it('may wrap a creation and a state', () => {
+  it('may wrap a created token and a state', () => {
     expect(readCreated({ data: { token: 'x', id: 7 } })).toEqual({ value: 'x', id: '7' })
     expect(readCreated({ token: 'x' })).toEqual({ value: 'x', id: undefined })
     expect(readCreated({ id: 7 })).toBeUndefined()

@@ -90,7 +90,7 @@ const target = () => `file:${file}`
 const plainRevoke = { action: 'revoke', force: false, json: false } as const
 
 describe('tokens create', () => {
-  it('shows the value once on standard output, for a script to take', async () => {
+  it('prints the value once on standard output, for scripts', async () => {
     const create = { action: 'create', name: 'pipespan', json: false } as const
     const said = await saying(terminal => tokensCommand(create, setup(), terminal))
     expect(said).toEqual({
@@ -184,14 +184,14 @@ describe('tokens revoke', () => {
     expect(await tokens({ ...plainRevoke, id: '101', force: true })).toMatchObject({ code: 0 })
   })
 
-  it('knows no token that is not listed', async () => {
+  it('refuses a token that is not listed', async () => {
     const said = await tokens({ ...plainRevoke, id: '7' })
     expect(said).toMatchObject({ code: 1, err: expect.stringContaining('no valid ingest token 7') as unknown })
   })
 })
 
 describe('tokens rotate', () => {
-  it('says what it does on standard error and how it ended on standard output', async () => {
+  it('prints its progress on standard error and its result on standard output', async () => {
     const { code, out, err } = await tokens({ ...rotate, target: target() })
     expect(code).toBe(0)
     expect(out).toMatch(/^Token 101 \([0-9a-f]{12}\) is in use; nothing revoked\.\n$/)
@@ -200,7 +200,7 @@ describe('tokens rotate', () => {
     expect(JSON.parse(json.out)).toMatchObject({ outcome: 'rotated', tokenId: '102', revoked: ['101'], warnings: [] })
   })
 
-  it('answers 3 when a report is missing, and 0 when there is nothing to do', async () => {
+  it('exits with 3 if a report is missing, and with 0 if there is nothing to do', async () => {
     await tokens({ ...rotate, target: target() })
     expect(await tokens({ ...rotate, target: target(), maxAgeMs: 60_000 })).toMatchObject({ code: 0 })
     store.reports = () => [{ daemon: 'ci-1', tokenFingerprint: 'older' }]
@@ -209,12 +209,12 @@ describe('tokens rotate', () => {
     expect(instance.tokens).toHaveLength(2)
   })
 
-  it('answers 4 when another one is under way', async () => {
+  it('exits with 4 during another rotation', async () => {
     const both = await Promise.all([tokens({ ...rotate, target: target() }), tokens({ ...rotate, target: target() })])
     expect(both.map(said => said.code).sort()).toEqual([0, 4])
   })
 
-  it('answers 1 with a reason when it cannot go on', async () => {
+  it('exits with 1 and a reason if it cannot continue', async () => {
     expect(await tokens({ ...rotate, target: 'vault:x' })).toMatchObject({
       code: 1,
       err: '"vault:x" is not a target. Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.\n',
@@ -236,20 +236,20 @@ describe('enforcement', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('is turned on when the endpoint accepts the daemon’s token', async () => {
+  it("is turned on if the endpoint accepts the daemon's token", async () => {
     instance.enforced = false
     await tokens({ ...rotate, target: target() })
     expect(await enforcement('on')).toMatchObject({ code: 0 })
     expect(instance.enforced).toBe(true)
   })
 
-  it('is not turned on when the daemon has no token', async () => {
+  it('is not turned on if the daemon has no token', async () => {
     instance.enforced = false
     expect(await enforcement('on')).toMatchObject({ code: 5, err: expect.stringContaining('has no token') as unknown })
     expect(instance.enforced).toBe(false)
   })
 
-  it('is turned off again at once when only enforcement shows that the token is refused', async () => {
+  it('is turned off again at once if the token is refused only under enforcement', async () => {
     instance.enforced = false
     await writeFile(file, 'a-dead-token')
     const said = await enforcement('on')
@@ -258,7 +258,7 @@ describe('enforcement', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('is not turned on when the endpoint does not answer', async () => {
+  it('is not turned on if the endpoint does not answer', async () => {
     instance.enforced = false
     await writeFile(file, instance.add('pipespan').value)
     instance.misbehaveOnce('POST', '/v1/traces', { status: 503 })

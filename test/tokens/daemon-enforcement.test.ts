@@ -39,14 +39,14 @@ async function world(): Promise<World> {
   }
 }
 
-it('is not known at first, and then as the instance reports it', async () => {
+it('enforcement is unknown at first, and then as the instance reports it', async () => {
   const { enforcement, asked } = await world()
   expect(enforcement()).toBe('unknown')
   await expect.poll(enforcement).toBe('on')
   expect(asked()).toBe(1)
 })
 
-it('is asked for again after a minute, and reported as it was until then', async () => {
+it('enforcement is requested again after a minute, and reported unchanged until then', async () => {
   const { instance, enforcement, asked, pass } = await world()
   enforcement()
   await expect.poll(enforcement).toBe('on')
@@ -60,7 +60,7 @@ it('is asked for again after a minute, and reported as it was until then', async
   expect(asked()).toBe(2)
 })
 
-it('is not known any more when the instance does not answer, nor when it cannot be asked', async () => {
+it('enforcement is unknown if the instance does not answer or cannot be reached', async () => {
   const { instance, enforcement, pass } = await world()
   enforcement()
   await expect.poll(enforcement).toBe('on')
@@ -77,7 +77,7 @@ it('is not known any more when the instance does not answer, nor when it cannot 
   await expect.poll(enforcement).toBe('unknown')
 })
 
-it('is nobody’s question without an instance, or without a key of it', () => {
+it('enforcement is not requested without an instance or its key', () => {
   expect(watched({}, () => 0)).toBeUndefined()
   expect(watched({ PIPESPAN_OBSERVABILITY_URL: 'https://observability.example.com' }, () => 0)).toBeUndefined()
 })

@@ -24,7 +24,7 @@ function openWorld() {
   return { world, daemonReports, report, reported }
 }
 
-it('every token of a daemon is reported by its fingerprint, anew when one changes, and no more when the daemon has stopped', async () => {
+it('reports every token of a daemon by its fingerprint until the daemon stops, and again when one changes', async () => {
   const { world, report, reported, daemonReports } = openWorld()
   const [one, two, three] = ['token-one', 'token-two', 'token-three'].map(value => new Secret(value))
   const expected = (...tokens: (Secret | undefined)[]) =>
@@ -41,7 +41,7 @@ it('every token of a daemon is reported by its fingerprint, anew when one change
   expect(await reported()).toEqual([])
 })
 
-it('a daemon that was killed counts no more after half a minute, and is forgotten by one that starts a day later', async () => {
+it('ignores a killed daemon after half a minute, and forgets it at a start a day later', async () => {
   const { world, daemonReports, report, reported } = openWorld()
   await daemonReports.put({ daemon: 'killed', fingerprints: ['f'], at: world.now })
   expect(await reported()).toEqual(['f'])

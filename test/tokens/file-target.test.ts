@@ -29,7 +29,7 @@ async function locked<T>(work: (target: LockedTarget) => Promise<T>): Promise<T>
   }
 }
 
-it('holds the value alone, whatever the mode was before', async () => {
+it('contains only the value, with mode 0600 whatever it was before', async () => {
   await writeFile(file, 'former\n', { mode: 0o644 })
   expect((await createFileTarget(file).peek()).value?.reveal()).toBe('former')
   await locked(target => target.write(new Secret('next')))
@@ -37,7 +37,7 @@ it('holds the value alone, whatever the mode was before', async () => {
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-it('leaves nothing behind but the file, its journal and its lock', async () => {
+it('leaves only the file, its journal and its lock', async () => {
   await writeFile(`${file}.new`, 'a value that was never used')
   await locked(async target => {
     expect(await readdir(folder)).not.toContain('token.new')
@@ -47,7 +47,7 @@ it('leaves nothing behind but the file, its journal and its lock', async () => {
   expect((await readdir(folder)).sort()).toEqual(['token', 'token.rotation.json', 'token.rotation.lock'])
 })
 
-it('does not write through a link that lies where it makes its new file', async () => {
+it('does not write through a link at the place of its temporary file', async () => {
   const other = path.join(folder, 'other')
   await locked(async target => {
     await symlink(other, `${file}.new`)
@@ -58,7 +58,7 @@ it('does not write through a link that lies where it makes its new file', async 
   expect(await readdir(folder)).not.toContain('other')
 })
 
-it('replaces what a link leads to, and keeps the link', async () => {
+it('replaces the target of a link, and keeps the link', async () => {
   const real = path.join(folder, 'real')
   await writeFile(real, 'former')
   await symlink(real, file)
@@ -74,27 +74,27 @@ it.runIf(process.getuid?.() === 0)('keeps the owner, so that the daemon can stil
   expect((await stat(file)).uid).toBe(12345)
 })
 
-it('is empty when there is no file, or nothing but blanks in it', async () => {
+it('is empty if the file is missing or blank', async () => {
   expect(await createFileTarget(file).peek()).toEqual({ value: undefined, journal: undefined })
   await writeFile(file, ' \n')
   expect((await createFileTarget(file).peek()).value).toBeUndefined()
 })
 
-it('says what is wrong when the folder is missing or the path is a folder', async () => {
+it('names the fault if the folder is missing or the path is a folder', async () => {
   const missing = createFileTarget(path.join(folder, 'no', 'token'))
   await expect(missing.lock(() => undefined)).rejects.toThrow('Create the folder first.')
   await mkdir(file)
   await expect(createFileTarget(file).peek()).rejects.toThrow(`Could not read ${file}`)
 })
 
-it('has one holder at a time', async () => {
+it('allows one holder at a time', async () => {
   await locked(async () => {
     await expect(createFileTarget(file).lock(() => undefined)).rejects.toThrow('Another rotation')
   })
   await locked(async target => expect((await target.read()).value).toBeUndefined())
 })
 
-it('is named by its address', () => {
+it('is given by its address', () => {
   expect(parseTarget('file:/run/token')).toEqual({ kind: 'file', path: '/run/token' })
   expect(parseTarget('file:///run/token')).toEqual({ kind: 'file', path: '/run/token' })
   const place = { kind: 'kubernetes', namespace: 'ci', secret: 'ingest.v1', key: 'TOKEN_1' }
@@ -102,7 +102,7 @@ it('is named by its address', () => {
 })
 
 it.each(['', 'file:', 'file:token', 'kubernetes:a/b', 'kubernetes:a/b/c/d', 'kubernetes:../b/c', 'vault:x'])(
-  'is not named by "%s"',
+  'is not given by "%s"',
   text => {
     expect(() => parseTarget(text)).toThrow('Use file:/absolute/path')
   },

@@ -5,7 +5,7 @@ import { ingestGauges } from '../../src/tokens/ingest-gauges.ts'
 import { instanceOf } from '../../src/app/enforcement.ts'
 import { startInstance } from './stand-ins/observability-instance.ts'
 
-it('They say whether a token is needed, how many there are, and when each was made.', async () => {
+it('the gauges report whether a token is needed, how many there are, and when each was created', async () => {
   const instance = await startInstance({ enforcement: true, times: true })
   onTestFinished(async () => instance.close())
   instance.add('ci')
@@ -29,6 +29,6 @@ it('They say whether a token is needed, how many there are, and when each was ma
   ])
 })
 
-it('Nothing is asked where no key of the instance is configured.', () => {
+it('no request is sent if no key of the instance is configured', () => {
   expect(instanceOf(good({ PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token' }).config)).toBeUndefined()
 })

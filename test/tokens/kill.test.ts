@@ -89,7 +89,7 @@ describe('a rotation of a file', () => {
   const held = () => readFile(world.file, 'utf8')
 
   it.each(points)(
-    'killed at "%s" is finished or rolled back by the next run, and no export is refused',
+    'that is killed at "%s" is finished or rolled back by the next run, without a refused export',
     async point => {
       await rotateToken(world.parts(), usual)
       const daemon = exportSteadily(held)
@@ -105,7 +105,7 @@ describe('a rotation of a file', () => {
   it.each([
     ['POST', '/tokens'],
     ['DELETE', '/tokens/'],
-  ])('killed when a %s of %s has taken effect and is not yet answered leaves no orphan', async (method, part) => {
+  ])('that is killed before the answer to a %s of %s leaves no orphan', async (method, part) => {
     await rotateToken(world.parts(), usual)
     const child = start({})
     world.instance.onDone = (done, url) => {
@@ -116,7 +116,7 @@ describe('a rotation of a file', () => {
     await expectOneValidToken(world.parts(), held)
   })
 
-  it('that is alive in another process makes this one say so', async () => {
+  it('is refused, with a message, while another process runs one', async () => {
     const child = start({})
     let busy: unknown
     world.instance.onDone = method => {
@@ -142,7 +142,7 @@ describe('a rotation of a Kubernetes Secret', () => {
   })
 
   it.each(['answered', 'replaced', 'revoking'].filter((_, at) => isFull || at === 1))(
-    'killed at "%s" is taken over when its lease stands still, and no export is refused',
+    'that is killed at "%s" is taken over when its lease is not renewed, without a refused export',
     async point => {
       const { env, accountFolder } = kubernetes
       const options = { env, accountFolder, leaseMs: 300 }

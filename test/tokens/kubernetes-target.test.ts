@@ -47,7 +47,7 @@ const annotations = () => kubernetes.secret?.metadata.annotations ?? {}
 const lease = () => Object.entries(annotations()).find(([name]) => name.includes('lease'))
 
 describe('a rotation of a Secret', () => {
-  it('patches one key, keeps its journal in an annotation, and gives the lease back', async () => {
+  it('patches one key, stores its journal in an annotation, and releases the lease', async () => {
     kubernetes.secret!.data = { other: 'a2VwdA==' }
     await rotateToken(parts(), usual)
     await rotateToken(parts(), usual)
@@ -59,17 +59,14 @@ describe('a rotation of a Secret', () => {
     expect(Object.keys(annotations())).toEqual([expect.stringMatching(/^pipespan\/rotation-[0-9a-f]{12}$/)])
   })
 
-  it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])(
-    'begins with data of %j, which holds no token yet',
-    async data => {
-      kubernetes.secret!.data = data
-      expect((await planRotation(parts(), usual)).join('\n')).toContain('holds no token yet')
-      expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
-      expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
-    },
-  )
+  it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])('begins with data of %j, without a token', async data => {
+    kubernetes.secret!.data = data
+    expect((await planRotation(parts(), usual)).join('\n')).toContain('holds no token yet')
+    expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+    expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+  })
 
-  it('waits two minutes at least where no daemon can be asked, since volumes lag', async () => {
+  it('waits at least two minutes if no daemon reports, because volumes lag', async () => {
     await rotateToken(parts(), usual)
     const times = new Map<ProgressPoint, number>()
     const clock = leapingClock()
@@ -78,7 +75,7 @@ describe('a rotation of a Secret', () => {
     expect(times.get('seen')! - times.get('written')!).toBe(120_000)
   })
 
-  it('goes on when somebody else changes the Secret in between', async () => {
+  it('continues if the Secret changes meanwhile', async () => {
     let left = 5
     kubernetes.beforePatch = () => {
       if ((left -= 1) >= 0) kubernetes.touch()
@@ -86,14 +83,14 @@ describe('a rotation of a Secret', () => {
     expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('gives up, after a while, on a Secret that somebody else changes all the time', async () => {
+  it('gives up after a while on a Secret that keeps changing', async () => {
     const progress = (point: ProgressPoint) => {
       if (point === 'tried') kubernetes.beforePatch = () => kubernetes.touch()
     }
     await expect(rotateToken(parts(progress), usual)).rejects.toThrow('being changed by another writer')
   })
 
-  it('uses the service account’s token of the moment', async () => {
+  it('uses the current token of the service account', async () => {
     await rotateToken(parts(), usual)
     kubernetes.accountToken = 'renewed'
     const file = path.join(kubernetes.accountFolder, 'token')
@@ -104,7 +101,7 @@ describe('a rotation of a Secret', () => {
 })
 
 describe('two rotations of a Secret at once', () => {
-  it('one wins, the other says so', async () => {
+  it('let one win; the other reports it', async () => {
     const both = [
       rotateToken(world.parts({ target: quick() }), usual),
       rotateToken(world.parts({ target: quick() }), usual),
@@ -114,7 +111,7 @@ describe('two rotations of a Secret at once', () => {
     expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
   })
 
-  it('a holder that renews its lease lives: the other says so', async () => {
+  it('respect a holder that renews its lease', async () => {
     const time = leapingClock()
     const holder = await target(time).lock(() => undefined)
     // Whenever the other looks away for a moment, as much of it passes here, and the holder renews.
@@ -131,7 +128,7 @@ describe('two rotations of a Secret at once', () => {
     await holder.release()
   })
 
-  it('a lease that stands still is taken over, and its holder stops at its next step', async () => {
+  it('take over a lease that is not renewed, whose holder stops at its next step', async () => {
     const dead = await target().lock(() => undefined)
     const heir = await target().lock(() => undefined)
     await expect(dead.write(new Secret('late'))).rejects.toThrow('was taken over')
@@ -141,7 +138,7 @@ describe('two rotations of a Secret at once', () => {
     expect(lease()).toBeUndefined()
   })
 
-  it('gives the lease back, whoever changes the Secret at that moment', async () => {
+  it('release the lease even if the Secret changes at that moment', async () => {
     const holder = await target().lock(() => undefined)
     kubernetes.beforePatch = () => {
       kubernetes.beforePatch = () => undefined

@@ -28,7 +28,7 @@ it('a valid token is accepted, a wrong one or none is refused while enforcement 
   expect(await prove(undefined)).toEqual({ kind: 'accepted' })
 })
 
-it('the token takes the place of an authorization header among the configured ones', async () => {
+it('the token replaces a configured authorization header', async () => {
   const { value } = instance.add('pipespan')
   expect(await prove(value, { Authorization: 'Bearer another', 'X-Tenant': 'a' })).toEqual({ kind: 'accepted' })
 })
@@ -39,7 +39,7 @@ it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)('%o says 
   expect(await prove(instance.add('pipespan').value, {}, timeoutMs)).toMatchObject({ kind: 'unclear' })
 })
 
-it('a token that no header can carry is not sent', async () => {
+it('a token that is invalid in a header is not sent', async () => {
   const proof = await prove('two\nlines')
   expect(proof).toMatchObject({ kind: 'unclear' })
   expect(JSON.stringify(proof)).not.toContain('lines')

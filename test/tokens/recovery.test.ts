@@ -31,9 +31,9 @@ async function stopAt(point: ProgressPoint, clock: Clock = systemClock): Promise
   await expect(rotateToken(world.parts({ progress, clock }), usual)).rejects.toThrow(Stopped)
 }
 
-describe('a rotation that stopped', () => {
+describe('an interrupted rotation', () => {
   it.each(['lost', 'truncated', { status: 502 }] as const)(
-    'when the answer to its creation was no answer (%o) leaves no orphan behind the next run',
+    'leaves no orphan after the next run if its creation was not answered (%o)',
     async how => {
       await rotateToken(world.parts(), usual)
       world.instance.misbehaveOnce('POST', '/tokens', how)
@@ -43,7 +43,7 @@ describe('a rotation that stopped', () => {
     },
   )
 
-  it('when its creation was refused outright is over at once', async () => {
+  it('ends at once if its creation was refused', async () => {
     world.instance.misbehaveOnce('POST', '/tokens', { status: 422, body: '{"message":"too many tokens"}' })
     await expect(rotateToken(world.parts(), usual)).rejects.toThrow('too many tokens')
     const points: ProgressPoint[] = []
@@ -54,27 +54,24 @@ describe('a rotation that stopped', () => {
   it.each([
     ['an hour ahead', 3_600_000],
     ['right', 0],
-  ])(
-    'in its creation, whose clock was %s, is waited for as long as a creation may take, and no longer',
-    async (_, ahead) => {
-      const start = Date.now()
-      await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
-      let now = start
-      const waits: number[] = []
-      const sleep = async (ms: number) => {
-        waits.push(ms)
-        now += ms
-      }
-      await rotateToken(
-        { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
-        usual,
-      )
-      expect(waits).toEqual([100, 100, 50])
-      expect(valid()).toEqual([await world.held()])
-    },
-  )
+  ])('during its creation, with a clock that was %s, is awaited as long as a creation may take', async (_, ahead) => {
+    const start = Date.now()
+    await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
+    let now = start
+    const waits: number[] = []
+    const sleep = async (ms: number) => {
+      waits.push(ms)
+      now += ms
+    }
+    await rotateToken(
+      { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
+      usual,
+    )
+    expect(waits).toEqual([100, 100, 50])
+    expect(valid()).toEqual([await world.held()])
+  })
 
-  it('in its creation is found also where its token appears only while it is looked for', async () => {
+  it('during its creation is found even if its token appears during the search', async () => {
     const start = Date.now()
     await stopAt('creating', { now: () => start, sleep: ms => systemClock.sleep(ms) })
     let now = start
@@ -90,7 +87,7 @@ describe('a rotation that stopped', () => {
     expect(world.instance.issued).toHaveLength(2)
   })
 
-  it('in its creation revokes none of several tokens that may be its own', async () => {
+  it('during its creation revokes none of several tokens that may be its own', async () => {
     await stopAt('answered')
     world.instance.add('pipespan')
     const before = valid()
@@ -100,7 +97,7 @@ describe('a rotation that stopped', () => {
     expect(await world.said()).toContain('left by a rotation that died')
   })
 
-  it('in its creation leaves alone what was created long after it', async () => {
+  it('during its creation ignores tokens that were created much later', async () => {
     await world.close()
     world = await openWorld({ times: true })
     await stopAt('creating', yesterday)
@@ -109,7 +106,7 @@ describe('a rotation that stopped', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('in its creation long ago revokes nothing where others use the name and the list shows no times', async () => {
+  it('during an old creation revokes nothing if others use the name and the list has no times', async () => {
     world.instance.add('pipespan')
     await stopAt('creating', yesterday)
     const { id } = world.instance.add('pipespan')
@@ -120,7 +117,7 @@ describe('a rotation that stopped', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('and whose target somebody else has changed counts its token as an older one', async () => {
+  it('treats its token as an older one if its target was changed meanwhile', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('written')
     const own = world.instance.add('pipespan')
@@ -130,7 +127,7 @@ describe('a rotation that stopped', () => {
     expect(new Set(valid())).toEqual(new Set([own.value, await world.held()]))
   })
 
-  it('and whose new token somebody else has revoked gets another one', async () => {
+  it('creates another token if its new one was revoked meanwhile', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('written')
     world.instance.remove(String(world.instance.tokens.at(-1)?.id))
@@ -139,27 +136,27 @@ describe('a rotation that stopped', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('is finished even while its token is young', async () => {
+  it('is finished even if its token is young', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('waiting')
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ resumed: true })
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('can adopt when it goes on', async () => {
+  it('can adopt tokens when it continues', async () => {
     const former = world.instance.add('pipespan')
     await stopAt('written')
     const outcome = await rotateToken(world.parts(), { ...usual, adopt: true })
     expect(outcome).toMatchObject({ resumed: true, revoked: [String(former.id)] })
   })
 
-  it('keeps its orphan when that is the last valid token, and revokes it with the next rotation', async () => {
+  it('keeps its orphan if that is the last valid token, and revokes it in the next rotation', async () => {
     await stopAt('created')
     expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated' })
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('and whose journal is damaged says what to do', async () => {
+  it('names a remedy if its journal is damaged', async () => {
     await rotateToken(world.parts(), usual)
     await writeFile(`${world.file}.rotation.json`, '{"version":1')
     await expect(rotateToken(world.parts(), usual)).rejects.toThrow('delete it and rotate once with --adopt')
@@ -167,7 +164,7 @@ describe('a rotation that stopped', () => {
 })
 
 describe('the creation', () => {
-  it('is given up when several tokens of its name appear at once and none says that it is the new one', async () => {
+  it('is given up if several tokens of its name appear at once without a difference', async () => {
     await rotateToken(world.parts(), usual)
     const held = await world.held()
     world.instance.onDone = (method, url) => {
@@ -179,7 +176,7 @@ describe('the creation', () => {
   })
 })
 
-describe('any series of rotations, stopped anywhere', () => {
+describe('any series of rotations, interrupted anywhere', () => {
   const anywhere = fc.constantFrom<ProgressPoint>(
     'creating',
     'answered',
@@ -196,7 +193,7 @@ describe('any series of rotations, stopped anywhere', () => {
     'over',
   )
 
-  it('never leaves the target without a valid token, and ends with exactly one', async () => {
+  it('always keeps a valid token in the target, and ends with exactly one', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anywhere, { maxLength: 4 }), fc.boolean(), async (stops, hideIds) => {
         const own = await openWorld({ hideIds })

@@ -16,7 +16,7 @@ afterEach(async () => {
   await world.instance.close()
 })
 
-it('runs where the image listens on every address, without the webhook secret of the daemon', async () => {
+it("runs in the image without the daemon's webhook secret", async () => {
   Object.assign(world.env, { PIPESPAN_LISTEN: '[::]:8080', PIPESPAN_ADMIN_LISTEN: '[::]:8081' })
   expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
 })
@@ -25,7 +25,7 @@ const checkAddress =
   'Check PIPESPAN_OBSERVABILITY_URL: it must be the URL of the observability instance itself, not its OTLP endpoint, and not behind a login page.'
 const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
 
-it('What is refused for a moment (429, 503) is asked again within the command, and leaves one token.', async () => {
+it('repeats requests that are refused temporarily (429, 503) within the command, and leaves one token', async () => {
   world.instance.misbehaveOnce('GET', '/tokens', { status: 429, retryAfter: '0' })
   world.instance.misbehaveOnce('POST', '/tokens', { status: 503, retryAfter: '0', isDone: true })
   expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
@@ -307,7 +307,7 @@ async function startTls(): Promise<string> {
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-describe('a command that cannot do what is asked says why and what to do', () => {
+describe('a command that fails names the reason and a remedy', () => {
   it.each(refusals)('$why: $code', async ({ given, args, code, description }) => {
     await given?.()
     const said = await world.pipespan(...args())
@@ -319,7 +319,7 @@ describe('a command that cannot do what is asked says why and what to do', () =>
     expect(said.out).toBe('')
   })
 
-  it('silence: 1, after ten seconds', async () => {
+  it('no answer: 1, after ten seconds', async () => {
     world.instance.misbehaveOnce('GET', '/tokens', 'silent')
     expect(await world.pipespan('tokens', 'list')).toEqual({
       code: 1,
@@ -328,7 +328,7 @@ describe('a command that cannot do what is asked says why and what to do', () =>
     })
   })
 
-  it('an instance that is not there: 1', async () => {
+  it('an unreachable instance: 1', async () => {
     // A port that was free a moment ago may be another process's by now.
     world.env.PIPESPAN_OBSERVABILITY_URL = 'http://127.0.0.1:1'
     const err =
@@ -336,7 +336,7 @@ describe('a command that cannot do what is asked says why and what to do', () =>
     expect(await world.pipespan('tokens', 'list')).toEqual({ code: 1, out: '', err })
   })
 
-  it('a certificate of an authority that is named is trusted', async () => {
+  it('trusts a certificate of the configured authority', async () => {
     world.env.PIPESPAN_OBSERVABILITY_URL = (await startTls()).replace('127.0.0.1', 'localhost')
     world.env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(import.meta.dirname, '..', 'fixtures', 'tls', 'localhost.crt')
     expect(await world.pipespan('tokens', 'list', '--json')).toEqual({ code: 0, out: '[]', err: '' })

@@ -4,7 +4,7 @@ import { Agent } from 'undici'
 import { expect, it } from 'vitest'
 import { send } from '../../src/tokens/request.ts'
 
-it('a request was not sent if no connection came to be in time', async () => {
+it('a request was not sent if no connection was made in time', async () => {
   const open = new Set<Socket>()
   // Accepts connections, and never answers the first message of TLS.
   const server = createServer(socket => void open.add(socket))

@@ -29,7 +29,7 @@ async function heldPrint(): Promise<string> {
 }
 
 describe('a rotation', () => {
-  it('puts a new token into an empty target, readable by its owner alone', async () => {
+  it('writes a new token into an empty target that only its owner can read', async () => {
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], resumed: false, warnings: [] })
     expect(valid()).toEqual([await world.held()])
@@ -37,7 +37,7 @@ describe('a rotation', () => {
     expect((await stat(`${world.file}.rotation.json`)).mode & 0o777).toBe(0o600)
   })
 
-  it('replaces the token and revokes the one before, in the documented order', async () => {
+  it('replaces the token and revokes the previous one, in the documented order', async () => {
     await rotateToken(world.parts(), usual)
     const [former] = ids()
     const points: ProgressPoint[] = []
@@ -49,7 +49,7 @@ describe('a rotation', () => {
     )
   })
 
-  it('keeps a valid token in the target at every point of the way', async () => {
+  it('keeps a valid token in the target at every step', async () => {
     await rotateToken(world.parts(), usual)
     const seen: boolean[] = []
     const progress = async () => void seen.push(await world.isHeldValid())
@@ -58,7 +58,7 @@ describe('a rotation', () => {
     expect(seen).not.toContain(false)
   })
 
-  it('finds the id by the difference of the lists when the answer to the creation holds none', async () => {
+  it('finds the id by comparing lists if the answer to the creation has none', async () => {
     await world.close()
     world = await openWorld({ hideIds: true, list: 'data', ids: 'strings' })
     await rotateToken(world.parts(), usual)
@@ -66,7 +66,7 @@ describe('a rotation', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('revokes nothing that this target is not known to have held, and says so', async () => {
+  it('revokes only tokens that this target is known to have held, and says so', async () => {
     const foreign = world.instance.add('pipespan')
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], warnings: [expect.stringContaining('--adopt')] })
@@ -82,7 +82,7 @@ describe('a rotation', () => {
     expect(new Set(valid())).toEqual(new Set([other.value, await world.held()]))
   })
 
-  it('does nothing while the current token is young, and rotates it when it is not', async () => {
+  it('does nothing while the current token is young, and rotates it later', async () => {
     await rotateToken(world.parts(), usual)
     const before = valid()
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'young' })
@@ -91,13 +91,13 @@ describe('a rotation', () => {
     expect(valid()).not.toEqual(before)
   })
 
-  it('rotates a token that a clock far ahead says it has made next year', async () => {
+  it('rotates a token whose creation time is in the future', async () => {
     const ahead = { ...systemClock, now: () => Date.now() + 365 * 24 * 3_600_000 }
     await rotateToken(world.parts({ clock: ahead }), usual)
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'rotated' })
   })
 
-  it('replaces a young token that somebody else has revoked', async () => {
+  it('replaces a young token that was revoked elsewhere', async () => {
     await rotateToken(world.parts(), usual)
     world.instance.add('another')
     world.instance.remove(ids()[0]!)
@@ -105,7 +105,7 @@ describe('a rotation', () => {
     expect(await world.isHeldValid()).toBe(true)
   })
 
-  it('changes nothing in a dry run, and names what it would do', async () => {
+  it('changes nothing in a dry run, and lists its steps', async () => {
     await rotateToken(world.parts(), usual)
     const before = [valid(), await readFile(`${world.file}.rotation.json`, 'utf8')]
     const plan = (await planRotation(world.parts(), { ...usual, graceMs: 600_000 })).join('\n')
@@ -115,7 +115,7 @@ describe('a rotation', () => {
     expect(plan).toContain('Wait 600 s')
   })
 
-  it('says in a dry run that it would revoke nothing where older tokens are kept', async () => {
+  it('says in a dry run that it would revoke nothing if older tokens are kept', async () => {
     await rotateToken(world.parts(), usual)
     const plan = await planRotation(world.parts(), { ...usual, keepOlder: true })
     expect(plan.at(-1)).toBe('Leave the older tokens for the next rotation.')
@@ -138,7 +138,7 @@ describe('a rotation', () => {
     expect(plan.at(-1)).toContain('nothing to do')
   })
 
-  it('lets one of two rotations at once win, and the other say so', async () => {
+  it('lets one of two simultaneous rotations win, and the other report it', async () => {
     await rotateToken(world.parts(), usual)
     const outcomes = await Promise.all([rotateToken(world.parts(), usual), rotateToken(world.parts(), usual)])
     expect(outcomes.map(outcome => outcome.kind).sort()).toEqual(['busy', 'rotated'])
@@ -153,7 +153,7 @@ describe('a rotation', () => {
     for (const value of [...first, ...valid()]) expect(said).not.toContain(value)
   })
 
-  it('leaves the ids of another instance alone', async () => {
+  it('ignores the ids of another instance', async () => {
     await rotateToken(world.parts(), usual)
     const other = await openWorld()
     const innocent = other.instance.add('somebody')
@@ -165,8 +165,8 @@ describe('a rotation', () => {
   })
 })
 
-describe('before anything is revoked', () => {
-  it('the endpoint must accept the new token: else the target is as it was and the new token is gone', async () => {
+describe('before a token is revoked', () => {
+  it('the endpoint must accept the new token; otherwise the target is restored and the new token revoked', async () => {
     await rotateToken(world.parts(), usual)
     const [before, held] = [valid(), await world.held()]
     const refusing = { ...world.parts(), prove: async () => ({ kind: 'refused', status: 401 }) as const }
@@ -176,7 +176,7 @@ describe('before anything is revoked', () => {
     expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated', resumed: false })
   })
 
-  it('a new token that the endpoint accepts a little later is waited for', async () => {
+  it('a new token that the endpoint accepts a little later is awaited', async () => {
     let asked = 0
     const parts = world.parts()
     const prove: typeof parts.prove = async token => {
@@ -187,7 +187,7 @@ describe('before anything is revoked', () => {
     expect(await rotateToken({ ...parts, prove, pace }, usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('every running daemon must report the new token: else the older one stays, and the next run goes on', async () => {
+  it('every running daemon must report the new token; otherwise the older one stays, and the next run continues', async () => {
     await rotateToken(world.parts(), usual)
     const [former] = ids()
     const store = createMemoryStore()
@@ -204,7 +204,7 @@ describe('before anything is revoked', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('a daemon with a token of its own for another destination does not hold it up', async () => {
+  it("a daemon with another destination's token does not delay it", async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     let print = ''
@@ -218,7 +218,7 @@ describe('before anything is revoked', () => {
     expect(await rotateToken(world.parts({ store, progress }), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('a missing report is passed over when that is forced', async () => {
+  it('a missing report is ignored with --force', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older' }]
@@ -234,7 +234,7 @@ describe('before anything is revoked', () => {
     expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'kept', missing: ['the store'] })
   })
 
-  it('the whole grace period passes where no daemon can be asked', async () => {
+  it('the whole grace period passes if no daemon can report', async () => {
     await rotateToken(world.parts(), usual)
     let now = Date.now()
     const clock = { now: () => now, sleep: async (ms: number) => void (now += ms) }
@@ -246,7 +246,7 @@ describe('before anything is revoked', () => {
 })
 
 describe('the store', () => {
-  it('holds a copy of the journal and the course of the rotation', async () => {
+  it('has a copy of the journal and the history of the rotation', async () => {
     const store = createMemoryStore()
     await rotateToken(world.parts({ store }), usual)
     const journal: unknown = JSON.parse(await readFile(`${world.file}.rotation.json`, 'utf8'))
@@ -254,7 +254,7 @@ describe('the store', () => {
     expect([...store.records.values()]).toMatchObject([{ state: 'done', tokenId: ids()[0], name: 'pipespan' }])
   })
 
-  it('gives the journal back when the one beside the target is lost', async () => {
+  it('restores the journal if the one beside the target is lost', async () => {
     const store = createMemoryStore()
     await rotateToken(world.parts({ store }), usual)
     const [former] = ids()

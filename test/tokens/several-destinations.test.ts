@@ -17,7 +17,7 @@ async function anInstance(): Promise<ObservabilityInstance> {
   return instance
 }
 
-it("a refused token holds its own destination only, is rotated by itself, and the daemon reports each destination's token", async () => {
+it("a refused token stops only its own destination, is rotated separately, and the daemon reports each destination's token", async () => {
   const [one, two] = [await anInstance(), await anInstance()]
   const folder = temporaryFolder()
   const [fileOne, fileTwo] = [path.join(folder, 'one'), path.join(folder, 'two')]

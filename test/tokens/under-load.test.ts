@@ -44,7 +44,7 @@ async function rotateAndKill(world: LoadedDaemon, args: readonly string[], { aft
 }
 
 it(
-  `${rotations} rotations in a row under load, each killed once and run again: no export is lost, doubled or refused, and one token is left`,
+  `loses, doubles and refuses no export in ${rotations} rotations under load that are each killed once, and leaves one token`,
   async () => {
     const world = await LoadedDaemon.start()
     const { instance } = world
@@ -90,7 +90,7 @@ it(
 )
 
 it(
-  'a token revoked by somebody else makes exports hold; they flow again with a new one in the file, and after a rotation',
+  'pauses exports after a token was revoked, and resumes with a new one in the file or after a rotation',
   async () => {
     const world = await LoadedDaemon.start()
     const { instance, daemon } = world

@@ -22,8 +22,8 @@ afterEach(async () => {
   await world.instance.close()
 })
 
-describe('a rotation that does not end says so', () => {
-  it('another one holds the target: 4', async () => {
+describe('an unfinished rotation exits with a code', () => {
+  it('4 if another one holds the target', async () => {
     const lock = tryLock(`${world.file}.rotation.lock`)
     const { code, out } = await world.pipespan(...world.rotate())
     expect({ code, out }).toEqual({
@@ -34,7 +34,7 @@ describe('a rotation that does not end says so', () => {
     expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
   })
 
-  it('a daemon does not report the new token: 3, and the older token stays until it does or the rotation is forced', async () => {
+  it('3 if a daemon does not report the new token; the older token stays until it does or the rotation is forced', async () => {
     await world.pipespan(...world.rotate())
     const location = { engine: 'sqlite', path: path.join(world.folder, 'store', 'pipespan.db') } as const
     const store = await openStore(location, { maxSize: 1e9 })
@@ -66,7 +66,7 @@ describe('a rotation that does not end says so', () => {
     await store.close()
   })
 
-  it('the store does not answer: 3', async () => {
+  it('3 if the store does not answer', async () => {
     await world.pipespan(...world.rotate())
     world.env.PIPESPAN_STORE_URL = 'postgres://pipespan:a-dead-token@127.0.0.1:9/pipespan'
     const { code, out, err } = await world.pipespan(...world.rotate('--grace', '0s'))

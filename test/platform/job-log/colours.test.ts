@@ -17,7 +17,7 @@ it.each([
   [`${esc}[48;5;1mground${esc}[39m`, [{ text: 'ground' }]],
   [`${esc}[2Kcleared${esc}[3`, [{ text: 'cleared' }]],
   [`${esc}]8;;${esc}[31mx${esc}\\link`, undefined],
-])('%j has its colours', (raw, runs) => {
+])('parses the colours of %j', (raw, runs) => {
   if (runs !== undefined) expect(runsOf(raw)).toEqual(runs)
   expect(
     runsOf(raw)

@@ -36,7 +36,7 @@ function plainly(log: string, jobEnd: number): Plain[] {
 
 const marker = /section_(start|end):(\d+):([\w.-]+)(?:\[[^\]\r\n]*\])?\r/g
 
-it.skipIf(folder === undefined)('recorded logs have the sections that their markers say', () => {
+it.skipIf(folder === undefined)('finds the sections of recorded logs by their markers', () => {
   const files = readdirSync(folder ?? '')
   expect(files.length).toBeGreaterThan(0)
   const redactText = createTextRedaction([])

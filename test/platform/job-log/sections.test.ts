@@ -47,7 +47,7 @@ const stamped = [
 ].join('\n')
 
 describe('the sections of a log', () => {
-  it('are found by their markers where lines have no stamps, two of them in one line', () => {
+  it('are found by their markers in lines without timestamps, even two in one line', () => {
     const { sections, lines } = readLog(unstamped)
     expect(seen(sections)).toEqual([
       ['prepare_executor', undefined, 0, 19],
@@ -76,7 +76,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it('have the time of the line with the marker where lines are stamped, to the microsecond', () => {
+  it("have the timestamp of the marker's line, in microseconds", () => {
     const { sections, lines } = readLog(stamped)
     expect(sections).toMatchObject([
       { name: 'prepare_executor', title: 'Preparing the "docker" executor', clock: 'line' },
@@ -90,7 +90,7 @@ describe('the sections of a log', () => {
     expect(lines.find(({ text }) => text === 'a warning')?.stamp?.stream).toBe('stderr')
   })
 
-  it('are the same however the bytes are cut, in any log', () => {
+  it('are the same however the bytes of a log are cut', () => {
     const word = fc.constantFrom(
       ...['section_', 'start:', 'end:', '1768988841:', 'a', 'b.c', '\r', '\u001b[0K', '\n', 'ä', '\u001b[3', '1m'],
       ...[marker('start', 'a', 1), marker('end', 'a', 2), marker('start', 'step_script', 3), `\n${stamp(9)}`],
@@ -110,14 +110,14 @@ describe('the sections of a log', () => {
       expect(readLog(log, jobTimes, Array<number>(length).fill(1))).toEqual(readLog(log))
   })
 
-  it('are found where the CR was lost, and not where a script only shows a marker', () => {
+  it('are found without the CR, but not in a marker that a script prints', () => {
     const lost = `section_start:${jobStart / 1000}:a\u001b[0KTitle\nsection_end:${jobStart / 1000 + 1}:a\u001b[0K\n`
     expect(seen(readLog(lost).sections)).toEqual([['a', undefined, 0, 1]])
     const reported = `$ echo -e "section_start:${jobStart / 1000}:a\\r\\e[0KTitle"\nsection_start:${jobStart / 1000}:b\nx\n`
     expect(readLog(reported).sections).toEqual([])
   })
 
-  it.each(['\n', '\n\n'])('are found where their CR became %j', end => {
+  it.each(['\n', '\n\n'])('are found if the CR became %j', end => {
     const marks = [0, 2].map((at, n) => `section_${n === 0 ? 'start' : 'end'}:${jobStart / 1000 + at}:a${end}\u001b[0K`)
     const log = `before\n${marks[0]}Title\nwithin\n${marks[1]}after\nsection_start:1:b\n\nnext\n`
     for (const sizes of [[], Array<number>(log.length).fill(1)]) {
@@ -133,7 +133,7 @@ describe('the sections of a log', () => {
     expect(seen(readLog(stamped.join('')).sections)).toEqual([['a', undefined, 0.000123046875, 2.000123046875]])
   })
 
-  it('have names and titles without secrets, which are redacted before they are cut', () => {
+  it('have names and titles that are redacted before they are cut', () => {
     const secret = `glpat-${'abcdefghij'.repeat(2)}`
     for (const before of [100, 120, 127, 4_080]) {
       const title = `${'x'.repeat(before - 1)} ${secret} end`
@@ -145,7 +145,7 @@ describe('the sections of a log', () => {
     expect(readLog(`${marker('start', 'a', 0)}${many}\n`).sections[0]?.title).not.toContain('glpat')
   })
 
-  it('may have markers in ms, µs and ns, as some awk write them; a number out of the job keeps the order alone', () => {
+  it('may have markers in ms, µs and ns; a time outside of the job only keeps the order', () => {
     const at = jobStart / 1000 + 10
     const log = ['000', '000000', '000000000']
       .map(zeros => `section_start:${at}${zeros}:a${zeros.length}${erase}\n`)
@@ -175,7 +175,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it('are 200 at most, the rest counted; the runner has places of its own', () => {
+  it('are limited to 200, with places reserved for the runner, and the rest counted', () => {
     const many = Array.from(
       { length: 10_000 },
       (_, n) => `${marker('start', `s${n}`, 1)}\n${marker('end', `s${n}`, 2)}`,
@@ -194,7 +194,7 @@ describe('the sections of a log', () => {
     expect(deep.sections).toHaveLength(170)
   })
 
-  it.each([0, 20, 30, 40])('of scripts have 170 places, whatever the runner uses of its own: %i', before => {
+  it.each([0, 20, 30, 40])('of scripts are limited to 170, however many the runner has: %i', before => {
     const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
     const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))
     const late = Array.from({ length: 300 }, () => marker('start', 'upload_artifacts_on_success', 51))
@@ -205,7 +205,7 @@ describe('the sections of a log', () => {
     expect(omitted).toBe(before + 600 - 200)
   })
 
-  it('lie within the job, and say by how much they were moved', () => {
+  it('are moved into the job, and report by how much', () => {
     const { sections } = readLog(
       [marker('start', 'a', -5), marker('end', 'a', 3), marker('start', 'b', 60.5)].join('\n'),
     )
@@ -213,7 +213,7 @@ describe('the sections of a log', () => {
     expect(sections[0]?.clockShift).toBe(5_000)
   })
 
-  it('are marked where the job failed by its script: the script, and the innermost section of its own that was open', () => {
+  it("are marked as failed if the script failed: the script's section and its innermost open one", () => {
     const log = [
       ...[marker('start', 'step_script', 1), marker('start', 'outer', 2), marker('start', 'inner', 3)],
       ...[marker('end', 'step_script', 9), marker('start', 'after_script', 10), marker('end', 'after_script', 11)],
@@ -225,13 +225,13 @@ describe('the sections of a log', () => {
     expect(failed(false)).toEqual([])
   })
 
-  it('have no title where that is a command', () => {
+  it('have no title if that is a command', () => {
     const log = `${marker('start', 'step_script', 0)}\n${marker('start', 'section_script_step_1', 1, '[hide_duration=true,collapsed=true]')}$ curl -u me:secret\n`
     const step = readLog(log).sections[1]
     expect([step?.kind, step?.title]).toEqual(['script', undefined])
   })
 
-  it('come from logs that are no text, that end within an escape, and from a line of megabytes', () => {
+  it('are found in binary logs, in logs that end within an escape sequence, and in lines of megabytes', () => {
     const damaged = Buffer.concat([
       Buffer.from(marker('start', 'a', 1)),
       Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
@@ -246,7 +246,7 @@ describe('the sections of a log', () => {
     expect(lines[0]?.text.length).toBeLessThan(100_000)
   })
 
-  it('leave of a progress bar what it shows last', () => {
+  it('have the last state of a progress bar', () => {
     const bar = `10%\r20%\r\u001b[32m100%\u001b[0m\r\n${'..'.repeat(30_000)}\rdone\n`
     expect(readLog(bar).lines.map(({ text }) => text)).toEqual(['100%', 'done'])
     const cut = [`${stamp(0)}10%\r`, `${stamp(1, '00O+')}20%\r`, `${stamp(2, '00O+')}100%`, ''].join('\n')

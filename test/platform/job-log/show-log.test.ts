@@ -19,7 +19,7 @@ import type { ServerResponse } from 'node:http'
 const job = { projectId: 3, id: 70, start: 0, end: 60_000, isScriptFailure: false }
 const escape = '\u001b'
 
-describe('a log that somebody reads', () => {
+describe('a log that a page shows', () => {
   let platform: PlatformServer
   let client: PlatformClient
   let now = 0
@@ -65,12 +65,12 @@ describe('a log that somebody reads', () => {
   const textsOf = (read: ShownLog): unknown =>
     read.as === 'log' ? read.lines.map(({ runs }) => runs.map(({ text }) => text).join('')) : read
 
-  it('is asked for before polls and backfills', async () => {
+  it('is requested before polls and backfills', async () => {
     expect(textsOf(await showing()(job))).toEqual(['one', 'two'])
     expect(asked).toEqual(['page'])
   })
 
-  it('is given up when the platform falls silent in the middle of it', async () => {
+  it('is given up if the platform stops sending', async () => {
     platform.reply = (_, response) => {
       response.writeHead(200)
       response.write('one\n')
@@ -82,13 +82,13 @@ describe('a log that somebody reads', () => {
     expect(textsOf(await showing()(job))).toEqual(['now'])
   })
 
-  it('is given up when the API budget is used up, and nobody is asked', async () => {
+  it('is given up without a request if the API budget is used up', async () => {
     isUsedUp = true
     expect(await showing({ timeoutMs: 100 })(job)).toMatchObject({ as: 'refused' })
     expect(platform.asked).toEqual([])
   })
 
-  it('is fetched beside one other at a time; whoever comes then is asked to retry', async () => {
+  it('is fetched beside at most one other; further readers are asked to retry', async () => {
     const held: ServerResponse[] = []
     platform.reply = (_, response) => held.push(response)
     const show = showing()
@@ -104,7 +104,7 @@ describe('a log that somebody reads', () => {
     expect(textsOf(await show({ ...job, id: 72 }))).toEqual(['mine'])
   })
 
-  it('is one of so many a minute, so that what else asks the platform has the rest', async () => {
+  it('is limited to a number per minute, which leaves budget for other requests', async () => {
     const show = showing({ maxPerMinute: 2 })
     for (const as of ['log', 'log', 'refused', 'refused']) expect(await show(job)).toMatchObject({ as })
     expect(platform.asked).toHaveLength(2)
@@ -115,7 +115,7 @@ describe('a log that somebody reads', () => {
     expect(await show(job)).toMatchObject({ as: 'log' })
   })
 
-  it('is shown with its beginning and its end, however long it is, and no further than it is read', async () => {
+  it('is shown with its beginning and its end, up to the maximum that is read', async () => {
     const line = `${escape}[32m${'x'.repeat(95)}${escape}[0m\n`
     platform.reply = answer(200, line.repeat(40_000))
     const read = await showing({ readMax: line.length * 30_000 })(job)
@@ -126,7 +126,7 @@ describe('a log that somebody reads', () => {
     expect(read.lines.at(-1)).toMatchObject({ number: 30_000, runs: [{ colour: 2 }] })
   })
 
-  it('keeps no secret that is written in two colours, and no key that takes several lines', async () => {
+  it('is redacted even if a secret has two colours or a key spans several lines', async () => {
     const key = ['-----BEGIN RSA PRIVATE KEY-----', 'bm90IGEga2V5', '-----END RSA PRIVATE KEY-----']
     platform.reply = answer(200, [`glpat-${escape}[31mAbCdEfGhIj0123456789${escape}[0m`, ...key, 'end', ''].join('\n'))
     const hidden = ['[REDACTED]', '[REDACTED]', '[REDACTED]', '[REDACTED]', 'end']

@@ -11,7 +11,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)
 }
 
-it('names, messages and stack traces have no half of a secret at their end', async () => {
+it('leaves no part of a secret at the end of names, messages and stack traces', async () => {
   const cut = (limit: number): string => `${'x'.repeat(limit - 10)} ${secret}`
   const failure = `<failure message="${cut(300)}" type="${cut(300)}">${cut(300)}</failure>`
   const report = `<testsuite name="${cut(1_024)}"><testcase name="${cut(1_024)}">${failure}</testcase></testsuite>`
@@ -23,19 +23,19 @@ it('names, messages and stack traces have no half of a secret at their end', asy
   expect(clean).toContain('x [REDACTED"')
 })
 
-it('a text that was cut before shows nothing of its end, however much shorter the rest became', () => {
+it('removes the end of a text that was cut before, however much shorter the rest became', () => {
   const text = `${secret} `.repeat(200).slice(0, 128 + 2_048)
   expect(redactedTo(128, text, redactText)).not.toContain('glpat')
   expect(redactedTo(128, 'short', redactText)).toBe('short')
 })
 
-it('a value is redacted by its key, also where the key is a secret itself', () => {
+it('redacts a value by its key, even if the key is a secret itself', () => {
   expect(redactedValue('db.password', 'kettle', redactText)).toBe('[REDACTED]')
   expect(redactedValue('db.name', 'kettle', redactText)).toBe('kettle')
   expect(redactedValue(secret, 'kettle', redactText)).toBe('[REDACTED]')
 })
 
-it('other work gets its turn after some thousand characters', async () => {
+it('lets other work run after some thousand characters', async () => {
   const slices = [0]
   const counting = inTurns(text => {
     slices.push((slices.pop() ?? 0) + text.length)

@@ -24,21 +24,21 @@ it('builds what JSON.parse builds, however the text is divided', () => {
   )
 })
 
-it('builds only values at the path, of objects and lists where the path has them', () => {
+it('builds only the values at the path, in objects and lists', () => {
   const path = ['a', each, 'b', each]
   const text = '{"a":[{"b":[1,{"c":[2]},"x"],"c":[3]},[[4]],{"b":{"0":5}},6],"b":[{"b":[7]}],"a":[{"b":[null]}]}'
   for (const window of [1, 3, text.length]) expect(valuesOf(text, path, window)).toEqual([1, { c: [2] }, 'x', null])
   expect(valuesOf('[{"a":1},2]', [each])).toEqual([{ a: 1 }, 2])
 })
 
-it('takes the last of repeated keys, and none named __proto__', () => {
+it('uses the last of repeated keys, and ignores __proto__', () => {
   const [value] = valuesOf('{"a":1,"__proto__":{"polluted":true},"a":[2]}') as [Record<string, unknown>]
   expect(value).toEqual({ a: [2] })
   expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
   expect(value.polluted).toBeUndefined()
 })
 
-it('leaves out what is beyond the limits of one value, and begins anew with the next one', () => {
+it('leaves out data beyond the limits of one value, and starts again with the next', () => {
   const text = `[[1,2,[3,[4]],5],[6],{"a":${'[1,[],'.repeat(3)}2]]]},[7]]`
   expect(valuesOf(text, [each], text.length, { maxValues: 3 })).toEqual([[1, 2, []], [6], { a: [1, []] }, [7]])
 })
@@ -49,7 +49,7 @@ it.each([
   ['\\\\u12', '\\u12'],
   ['\\u0041', 'A'],
   ['\\\\\\n', '\\\n'],
-])('cuts a long string, and no escape of it: %s', (written, read) => {
+])('cuts a long string, but never within an escape: %s', (written, read) => {
   for (const lead of ['', 'xx']) {
     const text = JSON.stringify([lead]).replace('"]', `${written.repeat(550_000)}"]`)
     const whole = lead + read.repeat(550_000)
@@ -71,7 +71,7 @@ it.each([
   ['a word that is no value', '[nothing ]', 'malformed'],
   ['a number without end', `[${'1'.repeat(5_000)}`, 'malformed'],
   ['too many lists within each other', '['.repeat(21), 'too_deep'],
-])('refuses what is no JSON: %s', (_, text, reason) => {
+])('refuses invalid JSON: %s', (_, text, reason) => {
   for (const window of [1, 7, 10_000]) {
     expect(() => valuesOf(text, [], window)).toThrow(expect.objectContaining({ reason }) as Error)
   }

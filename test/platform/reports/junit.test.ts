@@ -26,8 +26,8 @@ async function totalsOf(text: string) {
   return [total, passed, failed, errored, skipped, flaky]
 }
 
-describe('what the frameworks write', () => {
-  it('has every result counted, the weightiest of a case', async () => {
+describe('a report of a test framework', () => {
+  it('counts every result, and the most severe of a case', async () => {
     expect(await totalsOf(pytest)).toEqual([4, 1, 1, 1, 1, 0])
     expect(await totalsOf(jest)).toEqual([2, 1, 1, 0, 0, 0])
     expect(await totalsOf(phpunit)).toEqual([2, 2, 0, 0, 0, 0])
@@ -37,7 +37,7 @@ describe('what the frameworks write', () => {
     expect(await totalsOf(weighty)).toEqual([1, 0, 1, 0, 0, 0])
   })
 
-  it('has reruns as flaky, and what passes in the end as passed', async () => {
+  it('counts reruns as flaky, and tests that finally pass as passed', async () => {
     expect(await totalsOf(surefire)).toEqual([3, 2, 1, 0, 0, 2])
     const { report } = await read(surefire)
     expect(report.flaky.map(({ name }) => name)).toEqual([
@@ -73,7 +73,7 @@ describe('what the frameworks write', () => {
     ])
   })
 
-  it('has a suite for each element with cases of its own, nested or not', async () => {
+  it('has a suite for each element with cases, nested or not', async () => {
     expect((await read(phpunit)).report.suites).toMatchObject([
       { name: 'App\\Tests\\PriceTest', seconds: 0.5, failed: false },
       { name: 'App\\Tests\\TaxTest', seconds: 0.25, failed: false },
@@ -90,7 +90,7 @@ describe('what the frameworks write', () => {
     expect((await read(members)).report.totals.total).toBe(6)
   })
 
-  it('goes on after a document that was never finished', async () => {
+  it('continues after an unfinished document', async () => {
     const { report } = await read(
       pytest.slice(0, pytest.indexOf('<testcase classname="tests.test_cart" name="test_later"')) + jest,
     )
@@ -98,7 +98,7 @@ describe('what the frameworks write', () => {
     expect(report.fault?.reason).toBe('truncated')
   })
 
-  it('has its declared encoding', async () => {
+  it('is decoded with its declared encoding', async () => {
     const text =
       '<?xml version="1.0" encoding="ISO-8859-1"?><testsuite><testcase name="größer"><failure message="ä"/></testcase></testsuite>'
     expect((await read(gzipSync(Buffer.from(text, 'latin1')))).report.failures).toMatchObject([
@@ -108,7 +108,7 @@ describe('what the frameworks write', () => {
     expect((await read(gzipSync(wide))).report.failures).toMatchObject([{ name: 'größer' }])
   })
 
-  it('has times in the locale of the machine', () => {
+  it('may have times in any locale', () => {
     const spelled = ['0.103', '0,103', '1,234.5', '1.234,5', '1,234,567', '1e-05', ' 2 ', '0.', '.5']
     expect(spelled.map(readSeconds)).toEqual([0.103, 0.103, 1234.5, 1234.5, 1_234_567, 0.00001, 2, 0, 0.5])
     expect(['', 'NaN', '-1', '1:02', 'Infinity', '5 s'].map(readSeconds)).toEqual(Array(6).fill(undefined))
@@ -145,12 +145,12 @@ describe('cases of one name in a suite', () => {
     })
   })
 
-  it('count each where they have no name at all', async () => {
+  it('count each if they have no name', async () => {
     const nameless = suiteOf(['pass', 'failure', 'pass', 'skipped'].map(one => caseOf(one, '')))
     expect(await totalsOf(nameless)).toEqual([4, 2, 1, 0, 1, 0])
   })
 
-  it('count each, whatever their results are', async () => {
+  it('count each, whatever their results', async () => {
     const results = fc.array(fc.constantFrom('pass', 'failure', 'error', 'skipped'), { maxLength: 90 })
     await fc.assert(
       fc.asyncProperty(results, async all => {
@@ -167,7 +167,7 @@ describe('cases of one name in a suite', () => {
     )
   })
 
-  it('are compared with other reports by name and ordinal; the first is known by its name alone', async () => {
+  it('are compared with other reports by name and ordinal, the first by its name alone', async () => {
     const of = async (...all: readonly string[]) => (await read(suiteOf(all.map(one => caseOf(one))))).outcomes
     const [alone, three, red] = [
       await of('pass'),
@@ -179,7 +179,7 @@ describe('cases of one name in a suite', () => {
     expect([...red.passed]).toEqual([...three.passed].slice(0, 2))
   })
 
-  it.each(['attempt', 'retry', 'rerun'])('are runs of one test where %s says so', async attribute => {
+  it.each(['attempt', 'retry', 'rerun'])('are runs of one test if %s says so', async attribute => {
     const [first, second, third] = attribute === 'attempt' ? [1, 2, 3] : [0, 1, 2]
     const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
     expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 1])
@@ -195,33 +195,33 @@ describe('cases of one name in a suite', () => {
     expect((await read(two)).report.failures).toMatchObject([{ name: 'C.x', ordinal: 2, result: 'error' }])
   })
 
-  it('are runs of one test where those after the first are marked', async () => {
+  it('are runs of one test if the later ones are marked', async () => {
     expect(await totalsOf(runsOf('a=b failure', 'rerun=true pass'))).toEqual([1, 1, 0, 0, 0, 1])
     expect(await totalsOf(runsOf('a=b failure', 'retry=1 error', 'retry=2 pass'))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('are tests of their own where that attribute is the same for all of them', async () => {
+  it('are separate tests if that attribute is the same for all', async () => {
     for (const attribute of ['retry=2', 'attempt=1', 'rerun=false', 'retry=always'])
       expect(await totalsOf(runsOf(`${attribute} pass`, `${attribute} pass`, `${attribute} failure`))).toEqual([
         ...[3, 2, 1, 0, 0, 0],
       ])
   })
 
-  it('are tests of their own where they are in different places', async () => {
+  it('are separate tests if they are in different files or lines', async () => {
     const at = (line: number, retry: number, result: string) =>
       caseOf(result, `name="x" classname="C" file="a.js" line="${line}" retry="${retry}"`)
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(9, 1, 'pass')]))).toEqual([2, 1, 1, 0, 0, 0])
     expect(await totalsOf(suiteOf([at(1, 0, 'failure'), at(1, 1, 'pass')]))).toEqual([1, 1, 0, 0, 0, 1])
   })
 
-  it('are runs of one test where the suite counts them as one', async () => {
+  it('are runs of one test if the suite counts them as one', async () => {
     expect(await totalsOf(pytestTeardown)).toEqual([2, 1, 1, 0, 0, 1])
     expect((await read(pytestTeardown)).report.failures).toMatchObject([{ message: 'assert 1 == 2' }])
     const [a, b] = [caseOf('failure'), caseOf('pass', 'name="y"')]
     expect(await totalsOf(suiteOf([a, b, caseOf('pass')], 'tests="2"'))).toEqual([2, 2, 0, 0, 0, 1])
   })
 
-  it('count each where the suite counts them so, or neither way', async () => {
+  it('count each if the suite counts them so, or if its count fits neither', async () => {
     const three = ['pass', 'pass', 'failure'].map(one => caseOf(one))
     for (const tests of ['3', '2', '4', '0', '', 'x'])
       expect(await totalsOf(suiteOf(three, `tests="${tests}"`))).toEqual([3, 2, 1, 0, 0, 0])
@@ -229,7 +229,7 @@ describe('cases of one name in a suite', () => {
     expect(await totalsOf(suiteOf([...three, suiteOf([])], 'tests="1"'))).toEqual([3, 2, 1, 0, 0, 0])
   })
 
-  it('share the room for 100 failures, also where runs of one test leave some', async () => {
+  it('share the limit of 100 failures, even if runs of one test free some', async () => {
     const failing = (name: string, run: number, result: string) => caseOf(result, `name="${name}" attempt="${run}"`)
     const retried = Array.from({ length: 150 }, (_, n) => [failing(`r${n}`, 1, 'failure'), failing(`r${n}`, 2, 'pass')])
     const lost = Array.from({ length: 130 }, (_, n) => failing(`f${n}`, 1, 'failure'))
@@ -238,10 +238,10 @@ describe('cases of one name in a suite', () => {
   })
 })
 
-describe('what a job may upload', () => {
+describe('an uploaded file', () => {
   const reasonOf = async (text: string | Uint8Array, caps = reportCaps) => (await read(text, caps)).report.fault?.reason
 
-  it('has a reason of its own where it is no report', async () => {
+  it('has a distinct error if it is no report', async () => {
     expect(await reasonOf(Buffer.alloc(0))).toBe('empty')
     expect(await reasonOf(gzipSync(''))).toBe('not_xml')
     expect(await reasonOf(Buffer.from('PK\x03\x04 an archive'))).toBe('archive')
@@ -252,7 +252,7 @@ describe('what a job may upload', () => {
     expect(await reasonOf(Buffer.from(pytest))).toBeUndefined()
   })
 
-  it('counts up to where it was cut off or damaged', async () => {
+  it('counts up to the place where it was cut off or damaged', async () => {
     const long = `<testsuite name="s">${Array.from({ length: 20_000 }, (_, n) => `<testcase name="case ${n * 7919}" time="0.001"/>`).join('')}</testsuite>`
     const whole = gzipSync(long)
     const cut = await read(whole.subarray(0, whole.length >> 1))
@@ -269,7 +269,7 @@ describe('what a job may upload', () => {
     )
   })
 
-  it('is refused where it declares entities: none of them is ever expanded', async () => {
+  it('is refused if it declares entities, which are never expanded', async () => {
     const lol = Array.from({ length: 9 }, (_, n) => `<!ENTITY lol${n + 1} "${`&lol${n};`.repeat(10)}">`).join('')
     const bomb = `<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol0 "lol">${lol}]><testsuite><testcase name="&lol9;"/></testsuite>`
     const { report } = await read(bomb)
@@ -283,7 +283,7 @@ describe('what a job may upload', () => {
     ).toBeUndefined()
   })
 
-  it('may hold what is no XML: it is read and said', async () => {
+  it('may contain invalid XML, which is skipped and reported', async () => {
     const { report } = await read(
       '<testsuite><testcase name="a & b"><failure message="x &nbsp; \u001b[31m">1 < 2</failure></testcase><testcase name="c"/></testsuite>',
     )
@@ -293,7 +293,7 @@ describe('what a job may upload', () => {
     expect(tail.report).toMatchObject({ totals: { total: 4 }, fault: { reason: 'malformed' } })
   })
 
-  it('is read up to its caps and no further', async () => {
+  it('is read up to its limits', async () => {
     const caps = { packed: 100_000, unpacked: 200_000, depth: 20, cases: 1_000 }
     expect(await reasonOf(gzipSync(`<testsuite>${' '.repeat(300_000)}</testsuite>`), caps)).toBe('too_large')
     const noise = `<testsuite>${'no two bytes are saved of this. '.repeat(4_000)}</testsuite>`
@@ -324,7 +324,7 @@ describe('what a job may upload', () => {
     expect(report.fault).toMatchObject({ reason: 'too_many', detail: expect.stringContaining(String(cases)) as string })
   })
 
-  it('keeps 100 failures with their words, cut to length, and counts the others', async () => {
+  it('keeps 100 failures with their shortened messages, and counts the others', async () => {
     const failing = `<testcase name="N"><failure message="${'m'.repeat(9_000)}">${'s'.repeat(90_000)}</failure></testcase>`
     const { report } = await read(
       `<testsuite>${Array.from({ length: 130 }, (_, n) => failing.replace('N', String(n))).join('')}</testsuite>`,
@@ -335,7 +335,7 @@ describe('what a job may upload', () => {
     for (const { message, stack } of report.failures) expect([message?.length, stack?.length]).toEqual([4_096, 4_096])
   })
 
-  it('passes on what its source throws', async () => {
+  it('passes on errors of its source', async () => {
     async function* source() {
       yield gzipSync(pytest).subarray(0, 100)
       throw new Error('connection reset')
@@ -344,7 +344,7 @@ describe('what a job may upload', () => {
   })
 })
 
-describe('however a report is cut into windows', () => {
+describe('a report that is cut into windows', () => {
   const whole = Buffer.concat([gzipSync(pytest), gzipSync(surefire + repeated), gzipSync(googletest + phpunit)])
   const broken = gzipSync(`${pytest}<testsuite><testcase name="ü"><failure>é`)
 
@@ -357,7 +357,7 @@ describe('however a report is cut into windows', () => {
     yield bytes.subarray(from)
   }
 
-  it('it is the same report', async () => {
+  it('yields the same result', async () => {
     const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
     for (const bytes of [whole, Buffer.from(pytest + surefire), broken.subarray(0, -9), whole.subarray(0, -300)]) {
       const expected = await read(bytes)
@@ -370,7 +370,7 @@ describe('however a report is cut into windows', () => {
     }
   })
 
-  it('it is the same report byte by byte', async () => {
+  it('yields the same result byte by byte', async () => {
     const bytes = [...whole].map((_, n) => n / whole.length)
     expect(await readJunit(inWindows(whole, bytes), options)).toEqual(await read(whole))
   })

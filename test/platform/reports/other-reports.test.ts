@@ -15,7 +15,7 @@ const readMetricsOf = async (source: AsyncIterable<Uint8Array>) => readMetrics(s
 const zipped = (text: string, size?: number) => inPieces(gzipSync(text), size)
 
 describe('a metrics report', () => {
-  it('is samples, with their labels, whatever stands around them', async () => {
+  it('has samples with their labels, whatever surrounds them', async () => {
     const { metrics, dropped, fault } = await readMetricsOf(
       zipped(`# TYPE build_size_bytes gauge
 # HELP build_size_bytes Size of the bundle.
@@ -42,7 +42,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect(dropped).toBe(4)
   })
 
-  it('of 100,000 series has as many as there is room for; the others are counted', async () => {
+  it('is cut at the limit of series, and counts the others', async () => {
     const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
     const { metrics, dropped, fault } = await readMetricsOf(zipped(lines.join('\n'), 65_536))
     expect(fault).toBeUndefined()
@@ -50,13 +50,13 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect(dropped).toBe(100_000 - metricLimits.series)
   })
 
-  it('of many names has as many as there is room for', async () => {
+  it('is cut at the limit of names', async () => {
     const lines = Array.from({ length: 300 }, (_, n) => `name_${n} ${n}`)
     const { metrics, dropped } = await readMetricsOf(zipped(lines.join('\n')))
     expect([metrics.length, dropped]).toEqual([metricLimits.names, 300 - metricLimits.names])
   })
 
-  it('says why it cannot be read, and what was read before stands', async () => {
+  it('keeps earlier samples if it cannot be read further, with the reason', async () => {
     const whole = gzipSync(Array.from({ length: 400 }, (_, n) => `series{at="${(n * 7919) % 1000}"} ${n}`).join('\n'))
     const cut = await readMetricsOf(inPieces(whole.subarray(0, whole.length - 20)))
     expect(cut.fault?.reason).toBe('truncated')
@@ -72,7 +72,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
 })
 
 describe('a dotenv report', () => {
-  it('is the keys that are allowed, and no other', async () => {
+  it('yields only the allowed keys', async () => {
     const { values, dropped, fault } = await readDotenv(
       zipped('VERSION=1.2.3\r\n URL = https://x.example/?a=b \nPASSWORD=hunter2\nno assignment\n=x\nVERSION=1.2.4'),
       key => key !== 'PASSWORD',
@@ -82,7 +82,7 @@ describe('a dotenv report', () => {
     expect(dropped).toBe(0)
   })
 
-  it('of a thousand keys has a hundred', async () => {
+  it('yields at most a hundred keys', async () => {
     const lines = Array.from({ length: 1_000 }, (_, n) => `KEY_${n}=${n}`)
     const { values, dropped } = await readDotenv(zipped(lines.join('\n')), () => true)
     expect([Object.keys(values).length, dropped]).toEqual([100, 900])
@@ -94,7 +94,7 @@ const cobertura = (lines: string) => `<?xml version="1.0" ?>
 <coverage ${lines} version="6.5"><packages><package><classes/></package></packages></coverage>`
 
 describe('a coverage report', () => {
-  it('of Cobertura has its totals in its root, of several documents together', async () => {
+  it('of Cobertura has the totals of its root, added up over several documents', async () => {
     const one = cobertura(
       'line-rate="0.9" lines-covered="90" lines-valid="100" branches-covered="1" branches-valid="4"',
     )
@@ -108,14 +108,14 @@ describe('a coverage report', () => {
     })
   })
 
-  it('of JaCoCo has its totals below its root', async () => {
+  it('of JaCoCo has the totals below its root', async () => {
     const jacoco = `<?xml version="1.0"?><!DOCTYPE report PUBLIC "-//JACOCO//DTD Report 1.1//EN" "report.dtd"><report name="app">
       <package name="a"><counter type="LINE" missed="9" covered="1"/></package>
       <counter type="LINE" missed="25" covered="75"/><counter type="BRANCH" missed="1" covered="1"/></report>`
     expect(await readCoverage(zipped(jacoco))).toEqual({ coverage: { lines: 75, branches: 50 } })
   })
 
-  it('whose elements have a namespace prefix is read as without one', async () => {
+  it('is read with or without a namespace prefix', async () => {
     const jacoco = `<j:report xmlns:j="urn:j"><j:counter type="LINE" missed="1" covered="3"/></j:report>`
     expect(await readCoverage(zipped(jacoco))).toEqual({ coverage: { lines: 75, branches: undefined } })
     const root = '<c:coverage xmlns:c="urn:c" lines-covered="1" lines-valid="4"/>'
@@ -123,7 +123,7 @@ describe('a coverage report', () => {
     expect((await readCoverage(zipped('<coverage:other xmlns:coverage="urn:c"/>'))).fault?.reason).toBe('foreign')
   })
 
-  it('that cannot be read to its end has no totals', async () => {
+  it('has no totals if it cannot be read to its end', async () => {
     const reason = async (text: string) => (await readCoverage(zipped(text))).fault?.reason
     expect(await reason('this is no XML')).toBe('not_xml')
     expect(await reason('<testsuites/>')).toBe('foreign')
@@ -144,7 +144,7 @@ describe('a report of findings', () => {
     return fault?.reason ?? Object.fromEntries(findings.map(({ severity, count }) => [severity, count]))
   }
 
-  it('is counted by severity, whatever else it has, and however it is cut', async () => {
+  it('is counted by severity, whatever else it contains, and however it is cut', async () => {
     const quality = [
       { description: 'a "severity": "x" \\', severity: 'major', location: { severity: 'no' }, tags: ['severity'] },
       { severity: 'minor' },
@@ -175,7 +175,7 @@ describe('a report of findings', () => {
     expect(await counted('sarif', { runs: [] })).toEqual({})
   })
 
-  it('of another kind, or cut short, counts nothing', async () => {
+  it('counts nothing if it is of another kind or cut short', async () => {
     expect(await counted('codequality', { vulnerabilities: [] })).toBe('foreign')
     expect(await counted('sast', [{ severity: 'High' }])).toBe('foreign')
     const reason = async (text: string) => (await readFindings(zipped(text), 'sast')).fault?.reason

@@ -50,13 +50,13 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
     ownSpans(false),
   ],
   ['own spans in lines, of which one is long', filled('\n{"resourceSpans":[', '{},', '0]}\n'), ownSpans(true)],
-])('reads a report in turns, packed or not: %s', async (_, text, read) => {
+])('reads a report in turns, compressed or not: %s', async (_, text, read) => {
   for (const body of [Buffer.from(text), gzipSync(text)]) {
     expect(await turnsDuring(read(of(body)))).toBeGreaterThanOrEqual(bytes / bytesPerTurn)
   }
 })
 
-it('checks each own span in a turn by itself', async () => {
+it("checks each of a job's own spans in a separate turn", async () => {
   const spans = Array.from({ length: 300 }, () => '{}').join(',')
   const reading = ownSpans(false)(of(Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`)))
   expect(await turnsDuring(reading)).toBeGreaterThanOrEqual(300)
@@ -65,7 +65,7 @@ it('checks each own span in a turn by itself', async () => {
 it.each([
   ['one suite of many cases', [{ name: 'unit', test_cases: Array.from({ length: 20_000 }, () => ({})) }]],
   ['many suites', [...Array.from({ length: 20_000 }, (_, n) => ({ name: String(n) })), { name: 'unit' }]],
-])('reads the report of the platform in turns: %s', async (_, suites) => {
+])("reads the platform's report in turns: %s", async (_, suites) => {
   const options = { maxCases: 100_000, maxText: 1, keptCases: 0 }
   const report = testReport.parse({ test_suites: suites })
   expect(await turnsDuring(readTestReport(report, 'unit', options))).toBeGreaterThanOrEqual(100)

@@ -27,7 +27,7 @@ it('parses a large answer in turns', async () => {
   expect(await jsonOf(Buffer.concat([Buffer.from('\ufeff'), body]))).toHaveLength(100)
 })
 
-it.each(['', '{"a":[1,}', '[1][2]', '[nul]', '"'])('refuses what is no JSON, small or large: %s', async text => {
+it.each(['', '{"a":[1,}', '[1][2]', '[nul]', '"'])('refuses invalid JSON, small or large: %s', async text => {
   const spaces = ' '.repeat(300 * 1024)
   for (const body of [text, text + spaces]) await expect(jsonOf(Buffer.from(body))).rejects.toThrow()
 })
@@ -51,7 +51,7 @@ it('reads a page of a hundred large jobs', async () => {
   expect(found[7]?.commit?.message).toBe(jobs[7]?.commit.message)
 })
 
-it('reads no more of an error than its beginning', async () => {
+it('reads only the beginning of an error', async () => {
   await using platform = await startPlatform(
     answer(403, `{"message":"no","more":"${'x'.repeat(40 * 1024 * 1024)}"}`, isJson),
   )

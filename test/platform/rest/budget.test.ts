@@ -37,7 +37,7 @@ function grantedAt(limit: number, pauses: readonly number[], who: readonly (type
 }
 
 describe('the budget', () => {
-  it('grants no more than the limit in any minute, whoever asks and however they pause', () => {
+  it('grants at most the limit in any minute, for any callers and pauses', () => {
     const pauses = fc.array(fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: minute })), {
       maxLength: 60,
     })
@@ -53,7 +53,7 @@ describe('the budget', () => {
     )
   })
 
-  it('lets the more urgent wait no longer than the less urgent, in every state', () => {
+  it('never makes a higher priority wait longer than a lower one', () => {
     const state: fc.Arbitrary<BudgetState> = fc.record(
       {
         tokens: fc.double({ min: 0, max: 60, noNaN: true }),
@@ -73,7 +73,7 @@ describe('the budget', () => {
     )
   })
 
-  it('serves enrichment at once while a backfill takes all it can get, from 15 requests a minute on', () => {
+  it('serves enrichment at once during a backfill, from 15 requests a minute on', () => {
     fc.assert(
       fc.property(fc.integer({ min: 15, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
         const rules = { perMinute: limit }
@@ -89,7 +89,7 @@ describe('the budget', () => {
     )
   })
 
-  it('serves a page within seconds while polling and backfills take all they can get, and enrichment before it', () => {
+  it('serves a page within seconds during polling and backfills, after enrichment', () => {
     fc.assert(
       fc.property(fc.integer({ min: 30, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
         const rules = { perMinute: limit }
@@ -105,7 +105,7 @@ describe('the budget', () => {
     )
   })
 
-  it('gives a tiny budget to the more urgent alone while both wait', () => {
+  it('gives a tiny budget only to the higher priority while both wait', () => {
     const rules = { perMinute: 1 }
     let state = freshBudget(rules, 0)
     const served: string[] = []
@@ -121,7 +121,7 @@ describe('the budget', () => {
     expect(served.length).toBeGreaterThan(4)
   })
 
-  it('is granted after the time it said, when nobody else asks', () => {
+  it('grants a request after the announced wait if there are no others', () => {
     const tokens = fc.double({ min: 0, max: 60, noNaN: true })
     fc.assert(
       fc.property(perMinute, tokens, fc.integer({ min: 0, max: minute }), priority, (limit, left, now, who) => {
@@ -133,13 +133,13 @@ describe('the budget', () => {
     )
   })
 
-  it('uses up most of the limit when it is asked for', () => {
+  it('grants most of its limit under load', () => {
     const granted = grantedAt(300, Array<number>(3_000).fill(100), ['enrich'])
     const inFiveMinutes = granted.filter(at => at < 5 * minute).length
     expect(inFiveMinutes).toBeGreaterThan(5 * 300 * 0.8)
   })
 
-  it('lets everybody wait while the platform asks for a pause', () => {
+  it('makes all requests wait while the platform asks for a pause', () => {
     const rules = { perMinute: 300 }
     const state = observe(freshBudget(rules, 0), { pause: 7_000 }, 1_000)
     for (const one of priorities) expect(grant(rules, state, 2_000, one).waitMs).toBe(6_000)
@@ -155,13 +155,13 @@ describe('the budget', () => {
     expect(observe(observe(fresh, short, 0), long, 0)).toEqual(observe(observe(fresh, long, 0), short, 0))
   })
 
-  it('believes no pause for longer than an hour', () => {
+  it('limits a pause to an hour', () => {
     const rules = { perMinute: 300 }
     const state = observe(freshBudget(rules, 0), { pause: 1e15 }, 0)
     expect(grant(rules, state, 0, 'enrich').waitMs).toBe(maxPause)
   })
 
-  it('sends no more than the platform says remains, and leaves the last of it to the urgent', () => {
+  it("grants no more than the platform's remaining limit, and reserves the last of it for high priorities", () => {
     const rules = { perMinute: 300 }
     let state = observe(freshBudget(rules, 0), { remaining: 20, resetIn: 30_000 }, 0)
     let granted = 0
@@ -181,13 +181,13 @@ describe('the budget', () => {
     expect(grant(rules, state, 30_000, 'backfill').waitMs).toBe(0)
   })
 
-  it('is not talked up by an answer that was overtaken', () => {
+  it('is not raised by an answer that arrives late', () => {
     const rules = { perMinute: 300 }
     const tight = observe(freshBudget(rules, 0), { remaining: 3, resetIn: 30_000 }, 0)
     expect(observe(tight, { remaining: 40, resetIn: 30_000 }, 10).announced?.remaining).toBe(3)
   })
 
-  it('survives a clock that is set back, by a little or by a lot', () => {
+  it('survives a clock that is set back, by any amount', () => {
     const rules = { perMinute: 60 }
     const spent: BudgetState = { tokens: 0, at: 10 * minute }
     const littleBack = grant(rules, spent, 10 * minute - 5_000, 'enrich')
@@ -196,7 +196,7 @@ describe('the budget', () => {
     expect(grant(rules, muchBack.state, minute + muchBack.waitMs, 'enrich').waitMs).toBe(0)
   })
 
-  it('is plain JSON', () => {
+  it('has a state of plain JSON', () => {
     const rules = { perMinute: 300 }
     const observed = observe(freshBudget(rules, 0), { pause: 10, remaining: 4, resetIn: 100 }, 0)
     const kept = JSON.parse(JSON.stringify(observed)) as BudgetState
@@ -205,7 +205,7 @@ describe('the budget', () => {
 })
 
 describe('the budget of one process', () => {
-  it('makes callers wait for their turn, and serves them all', async () => {
+  it('makes callers wait for their turn, and serves all of them', async () => {
     const clock = leapingClock()
     const start = clock.now()
     const budget = createInMemoryBudget({ perMinute: 60 }, clock)
@@ -214,7 +214,7 @@ describe('the budget of one process', () => {
     expect((await budget.snapshot()).available).toBe(0)
   })
 
-  it('stops waiting when the caller gives up', async () => {
+  it('ends the wait when the caller aborts', async () => {
     const clock = leapingClock()
     const budget = createInMemoryBudget({ perMinute: 1 }, clock)
     await budget.take('enrich')

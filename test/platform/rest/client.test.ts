@@ -11,7 +11,7 @@ import { directDispatcher } from '../../../src/platform/rest/connection.ts'
 const at = Date.UTC(2025, 2, 11, 7, 30)
 
 describe('pipelines', () => {
-  it('of a project are asked for by their change, the oldest change first', async () => {
+  it('of a project are requested by their last change, the oldest first', async () => {
     await using platform = await startPlatform(json(fixture('project-pipelines.json')))
     await using test = clientOf(platform.url)
     const query = { updatedAfter: at, source: 'parent_pipeline' }
@@ -31,7 +31,7 @@ describe('pipelines', () => {
     expect(found[0]).not.toHaveProperty('mergeRequest')
   })
 
-  it('of the token’s own user come from all projects, with their project and merge request', async () => {
+  it("of the token's own user are listed in all projects, with project and merge request", async () => {
     await using platform = await startPlatform(json(fixture('own-pipelines.json')))
     await using test = clientOf(platform.url)
     const [found] = (await allOf(test.client.ownPipelines({ createdAfter: at }, poll))).items
@@ -43,7 +43,7 @@ describe('pipelines', () => {
     })
   })
 
-  it('are read one by one, with their jobs of all attempts and their bridges', async () => {
+  it('are read with the jobs of all attempts and the bridges', async () => {
     await using platform = await startPlatform((asked, response) => {
       const name = { jobs: 'jobs', bridges: 'bridges' }[asked.path.split('/').at(-1) ?? ''] ?? 'pipeline'
       json(fixture(`${name}-retried.json`))(asked, response)
@@ -63,7 +63,7 @@ describe('pipelines', () => {
     ])
   })
 
-  it('give away their traceparent and no other variable', async () => {
+  it('yield their traceparent, but no other variable', async () => {
     await using platform = await startPlatform(json(fixture('variables.json')))
     await using test = clientOf(platform.url)
     await expect(test.client.pipelineTraceparent(4711, 88120, poll)).resolves.toBe(
@@ -78,7 +78,7 @@ describe('pipelines', () => {
 })
 
 describe('projects', () => {
-  it('of a group come with those of its subgroups, by their activity', async () => {
+  it('of a group are listed with those of its subgroups, by activity', async () => {
     await using platform = await startPlatform(json(fixture('group-projects.json')))
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.projects({ group: 'harbour' }, { activeAfter: at }, poll))).items
@@ -106,7 +106,7 @@ describe('projects', () => {
 })
 
 describe('hooks', () => {
-  it('take a null boolean for false and a missing one for unknown', async () => {
+  it('read a null boolean as false and a missing one as unknown', async () => {
     await using platform = await startPlatform(json([{ id: 1, url: 'https://a.example', token_present: null }]))
     await using test = clientOf(platform.url)
     const { items } = await test.client.hooks({ project: 4711 }, poll)
@@ -114,7 +114,7 @@ describe('hooks', () => {
     expect(items[0]).not.toHaveProperty('signingTokenPresent')
   })
 
-  it('of a project or a group say what they send and whether they are off', async () => {
+  it('of a project or a group report their events and whether they are disabled', async () => {
     await using platform = await startPlatform(json(fixture('hooks.json')))
     await using test = clientOf(platform.url)
     const expected = [
@@ -140,7 +140,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('have deliveries with their payload, unless it was too large to be kept', async () => {
+  it('list deliveries with their payload, unless it was too large to be recorded', async () => {
     await using platform = await startPlatform(json(fixture('hook-deliveries.json')))
     await using test = clientOf(platform.url)
     const owner = { project: 4711 }
@@ -179,12 +179,12 @@ describe('the client', () => {
     expect(await rejection(test.client.pipeline(1, 2, poll))).toMatchObject({ endpoint: 'GET /projects/1/pipelines/2' })
   })
 
-  it('refuses an address that is none', () => {
+  it('refuses an invalid URL', () => {
     expect(() => clientOf('git.example.com')).toThrow(ConfigError)
     expect(() => clientOf('ftp://git.example.com')).toThrow(/PIPESPAN_PLATFORM_URL is no http\(s\) address/)
   })
 
-  it('keeps its connections for the next requests', async () => {
+  it('reuses its connections', async () => {
     const ports = new Set<number | undefined>()
     await using platform = await startPlatform((asked, response) => {
       ports.add(response.socket?.remotePort)
@@ -196,7 +196,7 @@ describe('the client', () => {
     expect(ports.size).toBeLessThanOrEqual(2)
   })
 
-  it('goes the way it is given, made with the trusted authorities, and closes it', async () => {
+  it('uses the given proxy with the trusted authorities, and closes it', async () => {
     await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
     const made: unknown[] = []
     const { client } = clientOf(platform.url, {
@@ -217,7 +217,7 @@ describe('the client', () => {
     expect(way.destroyed).toBe(true)
   })
 
-  it('trusts the operator’s own authority, and says what to do where it is missing', async () => {
+  it('trusts the configured authority, and names the remedy if it is missing', async () => {
     const [key, cert] = ['key', 'crt'].map(kind =>
       readFileSync(new URL(`../../fixtures/tls/localhost.${kind}`, import.meta.url), 'utf8'),
     )

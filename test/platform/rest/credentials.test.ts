@@ -11,7 +11,7 @@ describe('the token', () => {
     ['private', { 'private-token': token }],
     ['bearer', { authorization: `Bearer ${token}` }],
     ['job', { 'job-token': token }],
-  ] as const)('of type %s goes in its own header', async (tokenType, expected) => {
+  ] as const)('of type %s is sent in its own header', async (tokenType, expected) => {
     await using platform = await startPlatform(json(project))
     await using test = clientOf(platform.url, { tokenType })
     await test.client.project(4711, poll)
@@ -21,7 +21,7 @@ describe('the token', () => {
     for (const name of others) expect(headers).not.toHaveProperty(name)
   })
 
-  it('is read again for every request, without the line break of its file', async () => {
+  it("is read again for every request, without the line break at the file's end", async () => {
     await using platform = await startPlatform(json(project))
     const tokens = ['first\n', 'second\n', '\n', undefined]
     await using test = clientOf(platform.url, { token: () => tokens[platform.asked.length] })
@@ -34,14 +34,14 @@ describe('the token', () => {
     ])
   })
 
-  it('that was renewed while a request was on its way is tried at once', async () => {
+  it('that was renewed during a request is tried at once', async () => {
     await using platform = await startPlatform(inTurn(answer(401, '{"message":"401 Unauthorized"}'), json(project)))
     await using test = clientOf(platform.url, { token: () => (platform.asked.length === 0 ? 'old' : 'new') })
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
     expect(platform.asked.map(({ headers }) => headers['private-token'])).toEqual(['old', 'new'])
   })
 
-  it('that is refused is not tried again', async () => {
+  it('is not tried again after a refusal', async () => {
     await using platform = await startPlatform(answer(401, '{"message":"401 Unauthorized"}'))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -53,7 +53,7 @@ describe('the token', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('that no header can carry is never sent and never shown', async () => {
+  it('is never sent and never shown if it is invalid in a header', async () => {
     await using platform = await startPlatform(json(project))
     await using test = clientOf(platform.url, { token: () => 'two\nlines' })
     const error = await rejection(test.client.project(4711, poll))
@@ -62,7 +62,7 @@ describe('the token', () => {
     expect(platform.asked).toHaveLength(0)
   })
 
-  it('never goes to another host: not by a redirect, not by a next page', async () => {
+  it('is never sent to another host, neither by a redirect nor for a next page', async () => {
     await using foreign = await startPlatform(json([]))
     await using platform = await startPlatform(answer(301, '', { location: `${foreign.url}/api/v4/projects/1` }))
     await using test = clientOf(platform.url)
@@ -80,7 +80,7 @@ describe('the token', () => {
   })
 
   it.each(['//evil.example', 'https://evil.example/api/v4/pipelines', '/\\evil.example', '@evil.example'])(
-    'does not follow a stored page address that leads away: %s',
+    'is not sent to a stored next page on another host: %s',
     async from => {
       await using platform = await startPlatform(json([]))
       await using test = clientOf(platform.url)
@@ -89,7 +89,7 @@ describe('the token', () => {
     },
   )
 
-  it('never appears in an error or a log, even when the platform repeats it', async () => {
+  it('never appears in an error or a log, even if the platform repeats it', async () => {
     const echo = `you sent ${token} and ${encodeURIComponent(token)}`
     const replies = [
       answer(400, JSON.stringify({ message: { token: [echo] } })),

@@ -8,7 +8,7 @@ import { silentLog } from '../../../src/lib/log.ts'
 const error = (kind: PlatformErrorKind, endpoint?: string): PlatformError =>
   new PlatformError({ kind, what: 'It does not work.', remedy: 'Look at it.', endpoint })
 
-it('knows what is wrong with the platform until it answers again', () => {
+it('reports an outage of the platform until it answers again', () => {
   const throttle = createErrorThrottle(silentLog())
   expect(throttle.ofPlatform()).toBeUndefined()
   expect(throttle.failed('project 4', error('unauthorized'))).toBe('stop')
@@ -17,14 +17,14 @@ it('knows what is wrong with the platform until it answers again', () => {
   expect(throttle.ofPlatform()).toBeUndefined()
 })
 
-it('does not take what is wrong with one project for a failure of the platform', () => {
+it('does not blame the platform for a failure of one project', () => {
   const throttle = createErrorThrottle(silentLog())
   expect(throttle.failed('project 4', error('not-found'))).toBe('go-on')
   expect(throttle.failed('project 4', error('timeout'))).toBe('go-on')
   expect(throttle.ofPlatform()).toBeUndefined()
 })
 
-it('takes three failures without an answer between them for the platform’s', () => {
+it('blames the platform after three failures without an answer', () => {
   const throttle = createErrorThrottle(silentLog())
   for (const project of [1, 2]) expect(throttle.failed(`project ${project}`, error('timeout'))).toBe('go-on')
   expect(throttle.failed('project 3', error('timeout'))).toBe('stop')
@@ -45,7 +45,7 @@ function logged() {
   return { lines, throttle: createErrorThrottle(log) }
 }
 
-it('knows the failures of one endpoint once others answer after them, and logs them once for all who ask it', () => {
+it('recognises the failure of one endpoint when others answer after it, and logs it once', () => {
   const { lines, throttle } = logged()
   const flags = (project: number) => error('unauthorized', `GET /projects/${project}/feature_flags`)
   expect(throttle.failed('flags of 1', flags(1))).toBe('stop')
@@ -65,7 +65,7 @@ it('knows the failures of one endpoint once others answer after them, and logs t
   expect(lines).toEqual([...both('the platform'), warned, over])
 })
 
-it('stops for a token that all refuse, whatever was the endpoint’s own before', () => {
+it('stops all requests if every endpoint refuses the token', () => {
   const { lines, throttle } = logged()
   const flags = error('unauthorized', 'GET /projects/1/feature_flags')
   for (let round = 0; round < 3; round += 1) {

@@ -41,7 +41,7 @@ describe('a request', () => {
     expect(second).toBeGreaterThanOrEqual(1_000)
   })
 
-  it('is not repeated for ever', async () => {
+  it('is repeated a limited number of times', async () => {
     await using platform = await startPlatform(answer(502, '<html><title>Bad Gateway</title>', html))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -57,7 +57,7 @@ describe('a request', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('that nobody answers names the reason and what to check', async () => {
+  it('without an answer fails with the reason and a remedy', async () => {
     // A port that was free a moment ago may be another process's by now.
     await using test = clientOf('http://127.0.0.1:1')
     const error = await rejection(test.client.project(4711, poll))
@@ -67,7 +67,7 @@ describe('a request', () => {
     )
   })
 
-  it('that is not answered in time is given up and repeated', async () => {
+  it('is given up and repeated after its timeout', async () => {
     const silent: Reply = (_asked, response) => response.flushHeaders()
     await using platform = await startPlatform(inTurn(silent, json(project)))
     const timeouts = { connect: 1_000, answer: 50 }
@@ -81,14 +81,14 @@ describe('a request', () => {
     expect(error).toMatchObject({ kind: 'timeout', said: 'no answer within 50 ms' })
   })
 
-  it('stops when its signal is aborted, with the reason of it', async () => {
+  it("ends when its signal is aborted, with the signal's reason", async () => {
     const leaving = new AbortController()
     await using platform = await startPlatform(() => leaving.abort(new Error('shutting down')))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, { ...poll, signal: leaving.signal })).rejects.toThrow('shutting down')
   })
 
-  it('stops when the client is closed, queued or under way', async () => {
+  it('ends when the client is closed, whether queued or in flight', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<true>()
     await using platform = await startPlatform(() => arrive(true))
     await using test = clientOf(platform.url, { concurrency: 1 })
@@ -99,7 +99,7 @@ describe('a request', () => {
     await expect(test.client.project(4, poll)).rejects.toThrow('closed')
   })
 
-  it.each(['[]', '{}', '1'])('builds nothing of an answer with more values than any page has: %s', async value => {
+  it.each(['[]', '{}', '1'])('does not parse an answer with more values than any page has: %s', async value => {
     await using platform = await startPlatform((_asked, response) => {
       response.writeHead(200, isJson).end(`[${`${value},`.repeat(600_000)}1]`)
     })
@@ -110,7 +110,7 @@ describe('a request', () => {
     })
   })
 
-  it('reads no more than it must of an answer without end', async () => {
+  it('reads an endless answer only up to a limit', async () => {
     const { promise: gone, resolve: leave } = Promise.withResolvers<true>()
     await using platform = await startPlatform((_asked, response) => {
       response.writeHead(200, isJson).on('close', () => leave(true))
@@ -128,7 +128,7 @@ describe('a request', () => {
   })
 })
 
-describe('an answer that is no answer', () => {
+describe('an unusable answer', () => {
   it.each<[string, Reply, RegExp]>([
     [
       'a login page',
@@ -142,7 +142,7 @@ describe('an answer that is no answer', () => {
     ['a redirect to a login page', answer(302, '', { location: '/users/sign_in' }), /\(302 at/],
     ['a redirect without a target', answer(301, ''), /\(301 at/],
     ['a page that says 404', answer(404, '<html><title>Not here</title>', html), /A web page answered.*"Not here"/],
-  ])('is distinguished from the API: %s', async (_what, reply, message) => {
+  ])('is recognised as not from the API: %s', async (_what, reply, message) => {
     await using platform = await startPlatform(reply)
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -151,14 +151,14 @@ describe('an answer that is no answer', () => {
     expect(error.message).toMatch(/Check PIPESPAN_PLATFORM_URL: .*login page/)
   })
 
-  it('names the fields that are missing, and none of their values', async () => {
+  it('is reported with the missing fields, but without values', async () => {
     await using platform = await startPlatform(json({ id: 'seven', name: 'Crane' }))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.pipeline(4711, 7, poll))
     expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'not as documented: id, project_id, status' })
   })
 
-  it('is an object where a list was expected', async () => {
+  it('may be an object instead of a list', async () => {
     await using platform = await startPlatform(json({ message: 'hello' }))
     await using test = clientOf(platform.url)
     const error = await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))
@@ -166,7 +166,7 @@ describe('an answer that is no answer', () => {
   })
 })
 
-describe('what the platform says of an error', () => {
+describe("the platform's message of an error", () => {
   it.each([
     ['{"message":"404 Project Not Found"}', '404 Project Not Found'],
     [
@@ -184,7 +184,7 @@ describe('what the platform says of an error', () => {
     ['', undefined],
     ['null', undefined],
     ['{}', undefined],
-  ])('is understood: %s', (body, said) => {
+  ])('is extracted: %s', (body, said) => {
     expect(saidBy(body, undefined, []).said).toBe(said)
   })
 
@@ -194,7 +194,7 @@ describe('what the platform says of an error', () => {
     expect(said!.length).toBeLessThan(210)
   })
 
-  it('carries a code when it is one word', () => {
+  it('has a code if it is one word', () => {
     expect(saidBy('{"error":"insufficient_scope","error_description":"x"}', undefined, []).code).toBe(
       'insufficient_scope',
     )

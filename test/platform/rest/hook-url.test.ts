@@ -27,12 +27,12 @@ it.each([
   expect(maybeAt(url, urlVariables, ours)).toBe(is)
 })
 
-it('a template of thousands of masked parts is compared, too', () => {
+it('compares a template with thousands of masked parts', () => {
   const url = `https://pipespan.example.com/${'{a}s'.repeat(20_000)}`
   expect(maybeAt(url, ['a'], `https://pipespan.example.com/${'s'.repeat(10_000)}`)).toBe(false)
 })
 
-it('the names of masked parts are read of whatever the platform lists', () => {
+it('reads the names of masked parts from any list of the platform', () => {
   const url = 'https://pipespan.example.com/{path}'
   const mayBeOurs = (url_variables: unknown) => restHook.parse({ id: 1, url, url_variables }).mayBeAt(ours)
   expect(mayBeOurs([{ key: 7 }, 'text', null, { key: 'path' }])).toBe(true)

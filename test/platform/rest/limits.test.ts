@@ -20,7 +20,7 @@ const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)
 
 describe('a 429', () => {
-  it('is obeyed for as long as Retry-After says, and the request is repeated', async () => {
+  it('pauses as long as Retry-After says, then the request is repeated', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -38,7 +38,7 @@ describe('a 429', () => {
     expect(test.logged.filter(line => line.includes('asks for a pause'))).toHaveLength(1)
   })
 
-  it('pauses those who share the budget', async () => {
+  it('pauses all clients that share the budget', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     const clock = leapingClock()
     const budget = createInMemoryBudget({ perMinute: 300 }, clock)
@@ -49,7 +49,7 @@ describe('a 429', () => {
     expect(clock.slept).toEqual([42_000])
   })
 
-  it('that names no time waits longer from time to time, and ends with an error', async () => {
+  it('without Retry-After pauses ever longer, and ends with an error', async () => {
     await using platform = await startPlatform(later({}))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })
     const error = await rejection(test.client.project(4711, poll))
@@ -62,7 +62,7 @@ describe('a 429', () => {
     expect(third).toBeGreaterThanOrEqual(2_000)
   })
 
-  it('stops waiting when the caller gives up', async () => {
+  it('ends the wait when the caller aborts', async () => {
     await using platform = await startPlatform(later({ 'retry-after': '42' }))
     const leaving = new AbortController()
     const clock: Clock = { now: () => 0, sleep: async () => leaving.abort(new Error('shutting down')) }
@@ -76,7 +76,7 @@ describe('a 429 of one endpoint', () => {
   const body = JSON.stringify({ message: { error: 'This endpoint has been requested too many times.' } })
   const own = (headers: Record<string, string>) => answer(429, body, { 'content-type': 'application/json', ...headers })
 
-  it('lets only its own request wait', async () => {
+  it('delays only its own request', async () => {
     await using platform = await startPlatform(inTurn(own({ 'retry-after': '20' }), json(project)))
     const clock = leapingClock()
     const budget = createInMemoryBudget({ perMinute: 300 }, clock)
@@ -91,7 +91,7 @@ describe('a 429 of one endpoint', () => {
     expect(await Promise.all(paused)).toEqual([0])
   })
 
-  it('that asks for longer is for the caller to wait for', async () => {
+  it('is returned to the caller if the pause is long', async () => {
     await using platform = await startPlatform(own({ 'retry-after': '600' }))
     await using test = clientOf(platform.url)
     expect(await rejection(test.client.project(1, poll))).toMatchObject({ kind: 'limited' })
@@ -99,7 +99,7 @@ describe('a 429 of one endpoint', () => {
     expect(test.clock.slept).toEqual([])
   })
 
-  it('with the headers of the limit of all requests is all requests’', () => {
+  it('delays all requests if it has the headers of the general limit', () => {
     expect(isOfEndpoint(429, {}, ['message'])).toBe(true)
     expect(isOfEndpoint(429, { 'ratelimit-reset': '9' }, ['message'])).toBe(false)
     expect(isOfEndpoint(429, {}, [])).toBe(false)
@@ -108,7 +108,7 @@ describe('a 429 of one endpoint', () => {
 })
 
 describe('the platform’s announcements', () => {
-  it('lower the budget before a 429 comes', async () => {
+  it('lower the budget before a 429', async () => {
     const soon = { 'ratelimit-limit': '600', 'ratelimit-remaining': '1', 'ratelimit-reset': '30' }
     await using platform = await startPlatform(json(project, soon))
     await using test = clientOf(platform.url)
@@ -119,7 +119,7 @@ describe('the platform’s announcements', () => {
     expect(test.clock.slept).toEqual([30_000])
   })
 
-  it('are read by the platform’s clock, however wrong ours is', () => {
+  it("are relative to the platform's clock, however wrong ours is", () => {
     const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
     const reset = String(Date.parse(date) / 1000 + 25)
     const headers = { date, 'ratelimit-remaining': '7', 'ratelimit-reset': reset }
@@ -130,32 +130,32 @@ describe('the platform’s announcements', () => {
     expect(budgetFactsOf(429, until, hoursOff, 1)).toEqual({ pause: 10_000 })
   })
 
-  it('pause all at a 503 that says when to come back, and not at one that does not', () => {
+  it('pause all requests after a 503 with Retry-After, but not without', () => {
     expect(budgetFactsOf(503, { 'retry-after': '9' }, 0, 1)).toEqual({ pause: 9_000 })
     expect(budgetFactsOf(503, {}, 0, 1)).toEqual({})
     expect(budgetFactsOf(200, { 'retry-after': '9' }, 0, 1)).toEqual({})
   })
 
   it.each(['-5', '1e9', 'soon', 'Tue, 11 Mar 2025 08:00:00 GMT'])(
-    'pause for their own time at a 429 whose Retry-After names none: %j',
+    'pause until the reset time after a 429 with an invalid Retry-After: %j',
     value => {
       expect(budgetFactsOf(429, { 'retry-after': value }, Date.UTC(2026, 1), 250)).toEqual({ pause: 250 })
       expect(budgetFactsOf(503, { 'retry-after': value }, Date.UTC(2026, 1), 250)).toEqual({})
     },
   )
 
-  it('are read by our clock where the platform’s date is none', () => {
+  it("are relative to our clock if the platform's date is invalid", () => {
     const headers = { date: '-5', 'retry-after': 'Tue, 11 Mar 2025 08:00:10 GMT' }
     expect(budgetFactsOf(429, headers, Date.UTC(2025, 2, 11, 8), 1)).toEqual({ pause: 10_000 })
   })
 
-  it.each(['', 'soon', '-1', '1e9', '9'.repeat(40)])('are ignored when they make no sense: %j', value => {
+  it.each(['', 'soon', '-1', '1e9', '9'.repeat(40)])('are ignored if they are invalid: %j', value => {
     expect(budgetFactsOf(200, { 'ratelimit-remaining': value, 'ratelimit-reset': value }, 0, 1)).toEqual({})
   })
 })
 
-describe('a budget that a clock far ahead has written', () => {
-  it('binds no longer than any pause lasts', () => {
+describe('a budget that was stored while the clock was far ahead', () => {
+  it('limits requests no longer than the maximum pause', () => {
     const rules = { perMinute: 60 }
     const now = Date.UTC(2026, 1)
     const ahead = now + 365 * 24 * 3_600_000
@@ -168,7 +168,7 @@ describe('a budget that a clock far ahead has written', () => {
 })
 
 describe('the budget of the client', () => {
-  it('counts every request that is sent, repeats and redirects too', async () => {
+  it('counts every request, including repetitions and redirects', async () => {
     await using platform = await startPlatform(
       inTurn(answer(500, ''), answer(301, '', { location: '/api/v4/projects/9' }), json(project)),
     )
@@ -186,7 +186,7 @@ describe('the budget of the client', () => {
     expect(platform.asked).toHaveLength(3)
   })
 
-  it('does not let a backfill that waits hold up enrichment', async () => {
+  it('does not let a waiting backfill delay enrichment', async () => {
     await using platform = await startPlatform(json(project))
     const clock = leapingClock()
     const free = createInMemoryBudget({ perMinute: 300 }, clock)
@@ -206,7 +206,7 @@ describe('the budget of the client', () => {
     await Promise.all(stuck)
   })
 
-  it('keeps no more requests of a priority under way than is configured', async () => {
+  it('limits the requests of a priority that are in flight', async () => {
     let open = 0
     let most = 0
     const { promise: three, resolve: areThree } = Promise.withResolvers<undefined>()

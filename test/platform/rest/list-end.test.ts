@@ -35,36 +35,39 @@ async function world(reply: Reply) {
   }
 }
 
-describe('a list without end', () => {
-  it.each(['jobs', 'bridges'] as const)('of %s is read up to 50,000 items, and said once for a project', async list => {
-    await using test = await world(endless(4_000))
-    const pages = (project: number, pipeline: number) =>
-      list === 'jobs'
-        ? test.client.pipelineJobs(project, pipeline, poll)
-        : test.client.pipelineBridges(project, pipeline, poll)
-    const { items, left } = await allOf<{ readonly id: number }>(pages(4711, 7))
-    expect(new Set(items.map(({ id }) => id)).size).toBe(50_000)
-    expect(left).toBe(2_000)
-    expect(test.platform.asked).toHaveLength(13)
-    await allOf<{ readonly id: number }>(pages(4711, 8))
-    expect(test.leftOut).toEqual([
-      [list, 2_000],
-      [list, 2_000],
-    ])
-    expect(test.said()).toHaveLength(1)
-    expect(test.said()[0]).toContain('has more items than are read')
-    expect(test.said()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide what it lists`)
-    await allOf<{ readonly id: number }>(pages(4712, 9))
-    expect(test.said()).toHaveLength(2)
-  })
+describe('an endless list', () => {
+  it.each(['jobs', 'bridges'] as const)(
+    'of %s is read up to 50,000 items, and logged once for a project',
+    async list => {
+      await using test = await world(endless(4_000))
+      const pages = (project: number, pipeline: number) =>
+        list === 'jobs'
+          ? test.client.pipelineJobs(project, pipeline, poll)
+          : test.client.pipelineBridges(project, pipeline, poll)
+      const { items, left } = await allOf<{ readonly id: number }>(pages(4711, 7))
+      expect(new Set(items.map(({ id }) => id)).size).toBe(50_000)
+      expect(left).toBe(2_000)
+      expect(test.platform.asked).toHaveLength(13)
+      await allOf<{ readonly id: number }>(pages(4711, 8))
+      expect(test.leftOut).toEqual([
+        [list, 2_000],
+        [list, 2_000],
+      ])
+      expect(test.said()).toHaveLength(1)
+      expect(test.said()[0]).toContain('has more items than are read')
+      expect(test.said()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide what it lists`)
+      await allOf<{ readonly id: number }>(pages(4712, 9))
+      expect(test.said()).toHaveLength(2)
+    },
+  )
 
-  it('ends after a thousand pages where they are empty', async () => {
+  it('ends after a thousand empty pages', async () => {
     await using test = await world(endless(0))
     expect(await allOf(test.client.ownPipelines({}, poll))).toEqual({ items: [], left: 1 })
     expect(test.platform.asked).toHaveLength(1_000)
   })
 
-  it('is not read beyond the maximum of its caller, and reports how many the platform has', async () => {
+  it("is read up to the caller's maximum, and reports how many items the platform has", async () => {
     await using test = await world((asked, response) => {
       const page = pageOf(asked)
       linked(jobs(page * 100, 100), `page=${page + 1}`, { 'x-total': '730' })(asked, response)
@@ -98,7 +101,7 @@ describe('a list that repeats itself', () => {
       (): Reply => (asked, response) => linked(jobs(1, 2), `page=${pageOf(asked) + 1}`)(asked, response),
       6,
     ],
-  ])('ends where %s', async (_, reply, requests) => {
+  ])('ends if %s', async (_, reply, requests) => {
     await using test = await world(reply())
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect(items.map(({ id }) => id)).toEqual([1, 2])
@@ -108,7 +111,7 @@ describe('a list that repeats itself', () => {
     expect(test.said()[0]).toContain('repeats itself')
   })
 
-  it('is read on where a page has something new', async () => {
+  it('continues while a page has something new', async () => {
     const pages: Record<number, number[]> = { 1: [1, 2], 2: [1, 2], 3: [], 4: [2, 2], 5: [4, 1] }
     await using test = await world((asked, response) => {
       const [from = 0, count = 0] = pages[pageOf(asked)] ?? []
@@ -122,12 +125,12 @@ describe('a list that repeats itself', () => {
   })
 })
 
-describe('a list that has more pages than the platform serves', () => {
+describe('a list with more pages than the platform serves', () => {
   const refusal = answer(405, '{"error":"Offset pagination has a maximum allowed offset of 200"}', {
     'content-type': 'application/json',
   })
 
-  it('keeps the pages that it has', async () => {
+  it('keeps the pages that were read', async () => {
     await using test = await world((asked, response) => {
       const reply = pageOf(asked) > 2 ? refusal : linked(jobs(pageOf(asked) * 100, 100), `page=${pageOf(asked) + 1}`)
       reply(asked, response)
@@ -138,7 +141,7 @@ describe('a list that has more pages than the platform serves', () => {
     expect(test.said()[0]).toContain('has more pages than the platform serves')
   })
 
-  it('fails where it has none', async () => {
+  it('fails if no page was read', async () => {
     await using test = await world(refusal)
     expect(await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))).toMatchObject({ kind: 'refused' })
   })

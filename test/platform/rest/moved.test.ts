@@ -20,7 +20,7 @@ const moved =
   }
 
 describe('a project that moved', () => {
-  it.each([301, 308])('is followed after a %d, and found at once from then on, in all its parts', async status => {
+  it.each([301, 308])('is followed after a %d, and then requested directly with all its paths', async status => {
     await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
     await allOf(test.client.projectPipelines('harbour/crane', { source: 'parent_pipeline' }, poll))
@@ -36,14 +36,14 @@ describe('a project that moved', () => {
     expect(platform.asked.every(({ headers }) => headers['private-token'] !== undefined)).toBe(true)
   })
 
-  it('keeps its query where the new address names none', async () => {
+  it('keeps the query if the new address has none', async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81', false))
     await using test = clientOf(platform.url)
     await allOf(test.client.pipelineJobs('harbour/crane', 7, poll))
     expect(platform.asked[1]!.query.get('include_retried')).toBe('true')
   })
 
-  it('and moved back is found again by one further request', async () => {
+  it('that moved back is found with one more request', async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
     await test.client.project('harbour/crane', poll)
@@ -57,7 +57,7 @@ describe('a project that moved', () => {
     expect(platform.asked.map(({ path }) => path)).toEqual(['/api/v4/projects/81', old, old])
   })
 
-  it('does not move another one with it', async () => {
+  it('does not affect another project', async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
     await test.client.project('harbour/crane', poll)
@@ -65,7 +65,7 @@ describe('a project that moved', () => {
     expect(platform.asked.at(-1)!.path).toBe('/api/v4/projects/harbour%2Fother')
   })
 
-  it('in circles ends with an error', async () => {
+  it('in a circle ends with an error', async () => {
     await using platform = await startPlatform((asked, response) => {
       answer(301, '', { location: asked.path.endsWith('/1') ? 'projects/2' : '1' })(asked, response)
     })
@@ -77,14 +77,14 @@ describe('a project that moved', () => {
 })
 
 describe('the memory of moves', () => {
-  it('is bounded: the oldest is forgotten', () => {
+  it('is bounded, and drops the oldest', () => {
     const moves = createMoves()
     for (let id = 0; id <= 10_000; id++) moves.remember(`/api/v4/projects/p${id}`, `/api/v4/projects/${id}`)
     expect(moves.current('/api/v4/projects/p0/hooks')).toBe('/api/v4/projects/p0/hooks')
     expect(moves.current('/api/v4/projects/p1/hooks')).toBe('/api/v4/projects/1/hooks')
   })
 
-  it('keeps a single address where more than its project changed', () => {
+  it('stores a single address if more than its project changed', () => {
     const moves = createMoves()
     moves.remember('/api/v4/projects/1/hooks', '/api/v4/elsewhere')
     expect(moves.current('/api/v4/projects/1/hooks')).toBe('/api/v4/elsewhere')
@@ -93,7 +93,7 @@ describe('the memory of moves', () => {
     expect(moves.forget('/api/v4/projects/1/hooks')).toBe(false)
   })
 
-  it('follows a platform whose root changed', () => {
+  it('follows a platform whose root path changed', () => {
     const moves = createMoves()
     moves.remember('/api/v4/projects/1/hooks', '/git/api/v4/projects/1/hooks')
     expect(moves.current('/api/v4/projects/1')).toBe('/git/api/v4/projects/1')

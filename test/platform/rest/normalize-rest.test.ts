@@ -19,7 +19,7 @@ function observedJob(fields: Record<string, unknown>) {
 describe('a pipeline that was retried eight days later', () => {
   const observation = normalizeRest({ instance, pipeline, jobs, bridges })
 
-  it('is one observation with all that REST reports', () => {
+  it('becomes one observation with everything that REST reports', () => {
     expect(observation.key).toEqual({ instance, pipelineId: 88120 })
     expect(observation.origin).toBe('rest')
     expect(observation.pipeline).toEqual({
@@ -51,7 +51,7 @@ describe('a pipeline that was retried eight days later', () => {
     })
   })
 
-  it('has the jobs of both attempts, by id, in their own words', () => {
+  it('has the jobs of both attempts, by id', () => {
     expect(observation.jobs.map(({ id, facts }) => [id, facts.kind, facts.name, facts.status])).toEqual([
       [700101, 'job', 'image', 'success'],
       [700102, 'job', 'unit', 'failed'],
@@ -94,12 +94,12 @@ describe('a pipeline that was retried eight days later', () => {
     expect(observation.jobs[5]!.facts.coverage).toBe(83.4)
   })
 
-  it('knows the pipeline that a bridge triggered, once there is one', () => {
+  it('has the pipeline that a bridge triggered, if there is one', () => {
     expect(observation.jobs[3]!.facts.downstream).toEqual({ pipelineId: 88977, projectId: 5120 })
     expect(observation.jobs[4]!.facts).not.toHaveProperty('downstream')
   })
 
-  it('takes its project from its address, and from who knows better', () => {
+  it('has the project of its URL, or of a better source', () => {
     expect(observation.project).toEqual({
       id: 4711,
       path: 'harbour/tools/crane',
@@ -111,18 +111,18 @@ describe('a pipeline that was retried eight days later', () => {
 })
 
 describe('a pipeline', () => {
-  it('without its jobs says nothing of stages and commit', () => {
+  it('without jobs has no stages and commit', () => {
     const { pipeline: observed } = normalizeRest({ instance, pipeline })
     expect(observed!.facts).not.toHaveProperty('stages')
     expect(observed!.facts).not.toHaveProperty('commit')
   })
 
-  it('does not take the commit of another revision for its own', () => {
+  it('does not use the commit of another revision', () => {
     const merged = restPipeline.parse({ ...pipelineJson, sha: 'f'.repeat(40) })
     expect(normalizeRest({ instance, pipeline: merged, jobs }).pipeline!.facts).not.toHaveProperty('commit')
   })
 
-  it('carries what other answers reported of it', () => {
+  it('has the facts of other answers', () => {
     const besides = {
       sourcePipeline: { pipelineId: 88000, jobId: 5 },
       rootPipelineId: 88000,
@@ -131,7 +131,7 @@ describe('a pipeline', () => {
     expect(normalizeRest({ instance, pipeline, extra: besides }).pipeline!.facts).toMatchObject(besides)
   })
 
-  it('of a merge request names it in its ref, and nowhere else', () => {
+  it('of a merge request is recognised by its ref alone', () => {
     for (const kind of ['head', 'merge', 'train']) {
       const ofRequest = restPipeline.parse({ ...pipelineJson, ref: `refs/merge-requests/17/${kind}` })
       expect(normalizeRest({ instance, pipeline: ofRequest }).pipeline!.facts.mergeRequest).toEqual({ iid: 17 })
@@ -142,7 +142,7 @@ describe('a pipeline', () => {
     }
   })
 
-  it('has the time of its commit from itself, else from a job of the same revision', () => {
+  it('has its own commit time, or that of a job of the same revision', () => {
     const committed = (fields: object): unknown =>
       normalizeRest({ instance, pipeline: restPipeline.parse({ ...pipelineJson, ...fields }), jobs }).pipeline!.facts
         .committedAt
@@ -151,7 +151,7 @@ describe('a pipeline', () => {
     expect(committed({ sha: 'f'.repeat(40) })).toBeUndefined()
   })
 
-  it('says what was wrong in its configuration', () => {
+  it('has the errors of its configuration', () => {
     const refused = restPipeline.parse({ ...pipelineJson, yaml_errors: 'jobs:test config should be a hash' })
     expect(normalizeRest({ instance, pipeline: refused }).pipeline!.facts.yamlErrors).toBe(
       'jobs:test config should be a hash',
@@ -163,7 +163,7 @@ describe('a pipeline', () => {
     expect(normalizeRest({ instance, pipeline: odd }).pipeline!.facts.status).toBe('quarantined')
   })
 
-  it('survives wrong types in everything but what it is known by', () => {
+  it('tolerates wrong types except in its identity', () => {
     const { id, project_id, status, ...others } = pipelineJson
     const spoilt = Object.fromEntries(Object.keys(others).map(name => [name, { wrong: [name] }]))
     const { pipeline: observed, project } = normalizeRest({
@@ -174,7 +174,7 @@ describe('a pipeline', () => {
     expect(project).toEqual({ id: 4711 })
   })
 
-  it('only known from elsewhere is completed by its jobs alone', () => {
+  it('is completed by its jobs alone if other sources reported it', () => {
     const project = { id: 4711, name: 'Crane' }
     const observation = normalizeRest({ instance, pipelineId: 88120, project, bridges })
     expect(observation).toMatchObject({ key: { instance, pipelineId: 88120 }, origin: 'rest', project })
@@ -191,18 +191,18 @@ describe('a job', () => {
     ['98.29', 98.29],
     ['98,29', undefined],
     [-1, undefined],
-  ])('with the coverage %j covers %j', (coverage, expected) => {
+  ])('has the coverage %j as %j', (coverage, expected) => {
     expect(observedJob({ coverage }).facts.coverage).toBe(expected)
   })
 
-  it('has the archive among its artifacts, and neither its log nor its reports', () => {
+  it('lists its archive as an artifact, but not its log and reports', () => {
     const archive = { file_type: 'archive', filename: 'out.zip', size: 7, file_format: 'zip' }
     const log = { file_type: 'trace', filename: 'job.log', size: 5 }
     expect(observedJob({ artifacts: [log, null, archive] }).facts.artifacts).toEqual({ filename: 'out.zip', size: 7 })
     expect(observedJob({ artifacts: [log] }).facts).not.toHaveProperty('artifacts')
   })
 
-  it('has the sizes of all its artifacts, its log among them, and of none that is odd', () => {
+  it('has the sizes of all artifacts and its log, without invalid ones', () => {
     const listed = [
       { file_type: 'trace', filename: 'job.log', size: 5_098 },
       { file_type: 'junit', filename: 'junit.xml.gz', size: 700 },
@@ -219,7 +219,7 @@ describe('a job', () => {
     expect(observedJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
   })
 
-  it('takes a null boolean for false and a missing one for unknown', () => {
+  it('reads a null boolean as false and a missing one as unknown', () => {
     expect(observedJob({ allow_failure: null }).facts.allowFailure).toBe(false)
     expect(observedJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
     expect(observedJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({
@@ -234,7 +234,7 @@ describe('a job', () => {
     expect(observedJob({ failure_reason: 'unknown_failure' }).facts).not.toHaveProperty('failureReason')
   })
 
-  it('takes times with any zone', () => {
+  it('accepts times with any zone', () => {
     expect(observedJob({ finished_at: '2025-03-11T09:00:33.380+01:00' }).times.finishedAt).toBe(
       Date.parse('2025-03-11T08:00:33.380Z'),
     )

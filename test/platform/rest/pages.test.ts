@@ -20,7 +20,7 @@ const keyset: Reply = (asked, response) => {
 }
 
 describe('a list', () => {
-  it('is followed by its cursors through short and empty pages to its end', async () => {
+  it('is read to its end by cursors, through short and empty pages', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.ownPipelines({ source: 'push' }, poll))).items
@@ -29,7 +29,7 @@ describe('a list', () => {
     expect(platform.asked[0]!.query.get('per_page')).toBe('100')
   })
 
-  it('is followed by its links as they are, without any total', async () => {
+  it('is read by its links, without a total', async () => {
     await using platform = await startPlatform((asked, response) => {
       const page = Number(asked.query.get('page') ?? 1)
       const to = (at: number, rel: string) =>
@@ -43,7 +43,7 @@ describe('a list', () => {
     expect(platform.asked[1]!.url).toBe('/api/v4/projects/4711/pipelines?page=2&odd=%2B,;x')
   })
 
-  describe('whose pages have no Link header', () => {
+  describe('without Link headers', () => {
     const all = Array.from({ length: 250 }, (_, at) => ({
       ...item,
       ...{ id: at + 1, name: 'p', path_with_namespace: `a/p${at + 1}` },
@@ -51,7 +51,7 @@ describe('a list', () => {
     }))
     const ids = (found: readonly { readonly id: number }[]) => [...new Set(found.map(({ id }) => id))]
 
-    it('goes on by number', async () => {
+    it('continues by page number', async () => {
       await using platform = await startPlatform((asked, response) => {
         const page = Number(asked.query.get('page') ?? 1)
         json(all.slice((page - 1) * 100, page * 100))(asked, response)
@@ -61,7 +61,7 @@ describe('a list', () => {
       expect(platform.asked).toHaveLength(3)
     })
 
-    it('goes on after the last id of a keyset', async () => {
+    it('continues after the last id of a keyset', async () => {
       await using platform = await startPlatform((asked, response) => {
         const after = Number(asked.query.get('id_after') ?? 0)
         json(all.filter(({ id }) => id > after).slice(0, 100))(asked, response)
@@ -70,7 +70,7 @@ describe('a list', () => {
       expect(ids((await allOf(test.client.projects('all', {}, poll))).items)).toHaveLength(250)
     })
 
-    it('goes on before the last creation of the cross-project list', async () => {
+    it('continues before the last creation time in the cross-project list', async () => {
       await using platform = await startPlatform((asked, response) => {
         const before = asked.query.get('created_before') ?? '9'
         json(all.filter(({ created_at: at }) => at <= before).slice(0, 100))(asked, response)
@@ -79,7 +79,7 @@ describe('a list', () => {
       expect(ids((await allOf(test.client.ownPipelines({}, poll))).items)).toHaveLength(250)
     })
 
-    it('ends with an empty page, also where its address does not say how many items a page has', async () => {
+    it('ends with an empty page, even if its URL has no page size', async () => {
       await using platform = await startPlatform(json([]))
       await using test = clientOf(platform.url)
       expect(
@@ -88,7 +88,7 @@ describe('a list', () => {
       expect(platform.asked).toHaveLength(1)
     })
 
-    it('ends where a platform answers the same page again', async () => {
+    it('ends if the platform repeats a page', async () => {
       await using platform = await startPlatform(json(all.slice(0, 100)))
       await using test = clientOf(platform.url)
       expect((await allOf(test.client.projectPipelines(4711, {}, poll))).items).toHaveLength(100)
@@ -96,7 +96,7 @@ describe('a list', () => {
     })
   })
 
-  it('asks for a page only when the one before has been dealt with', async () => {
+  it('requests a page only when the previous one was processed', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     for await (const { items: page } of test.client.ownPipelines({}, poll)) {
@@ -106,7 +106,7 @@ describe('a list', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('is continued after a restart where its last page left off', async () => {
+  it('continues after a restart behind its last page', async () => {
     await using platform = await startPlatform(keyset)
     let from: string | undefined
     {
@@ -122,7 +122,7 @@ describe('a list', () => {
     expect(rest.map(({ id }) => id)).toEqual([3])
   })
 
-  it('leaves out what it cannot read, counts it by list, and says so once', async () => {
+  it('leaves out invalid items, counts them by list, and logs them once', async () => {
     await using platform = await startPlatform(json([{ id: 'x' }, null, 7, ...items(4)]))
     const leftOut: [string, number][] = []
     await using test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
@@ -147,7 +147,7 @@ describe('a list', () => {
     ])
   })
 
-  it('reports the platform’s clock, which the next look goes by', async () => {
+  it("reports the platform's clock, which the next request uses", async () => {
     await using platform = await startPlatform(json([], { date: 'Tue, 11 Mar 2025 08:00:00 GMT' }))
     await using test = clientOf(platform.url)
     for await (const page of test.client.projectPipelines(4711, {}, poll)) {

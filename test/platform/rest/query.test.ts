@@ -4,23 +4,23 @@ import fc from 'fast-check'
 import { encodeQuery, segmentOf, type Query } from '../../../src/platform/rest/query.ts'
 
 describe('the query of a request', () => {
-  it('sends a + as %2B, so that a time keeps its zone', () => {
+  it('encodes + as %2B, so that a time keeps its zone', () => {
     expect(encodeQuery({ updated_after: '2025-03-11T08:00:00+01:00' })).toBe(
       'updated_after=2025-03-11T08%3A00%3A00%2B01%3A00',
     )
   })
 
-  it('spells arrays, hashes and arrays of hashes as the platform documents them', () => {
+  it('encodes arrays, hashes and arrays of hashes as documented', () => {
     expect(encodeQuery({ a: ['x', 'y'], h: { k: 1, gone: undefined }, l: [{ k: true }, { k: false }] })).toBe(
       'a[]=x&a[]=y&h[k]=1&l[0][k]=true&l[1][k]=false',
     )
   })
 
-  it('leaves out what is undefined and keeps what is empty', () => {
+  it('omits undefined values and keeps empty ones', () => {
     expect(encodeQuery({ a: undefined, b: '', c: [] })).toBe('b=')
   })
 
-  it('decodes back to what was meant, whatever the names and values', () => {
+  it('decodes to the same names and values', () => {
     const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter(text => !/[[\]]/.test(text))
     const scalar = fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean())
     const value = fc.oneof(scalar, fc.array(scalar, { minLength: 1 }), fc.dictionary(name, scalar, { minKeys: 1 }))
@@ -48,11 +48,11 @@ describe('the id of a project or group', () => {
     expect(segmentOf('/harbour/crane+1/')).toBe('harbour%2Fcrane%2B1')
   })
 
-  it.each(['', '/', '.', '..'])('is not %j, which would address something else', id => {
+  it.each(['', '/', '.', '..'])('may not be %j, which would address something else', id => {
     expect(() => segmentOf(id)).toThrow(RangeError)
   })
 
-  it.each([-1, 1.5, Number.NaN, 2 ** 60])('is not %d', id => {
+  it.each([-1, 1.5, Number.NaN, 2 ** 60])('may not be %d', id => {
     expect(() => segmentOf(id)).toThrow(RangeError)
   })
 })

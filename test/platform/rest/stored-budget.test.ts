@@ -34,7 +34,7 @@ it('two processes with one token are granted no more than its budget in a minute
   }
 })
 
-it('a pause that one process was asked for binds the other, and ends', async () => {
+it('applies a pause of one process to the other until it ends', async () => {
   const { store, clock } = sharedStore()
   const rules = { perMinute: 600 }
   const [one, two] = [1, 2].map(() =>
@@ -47,7 +47,7 @@ it('a pause that one process was asked for binds the other, and ends', async () 
   expect(clock.now() - before).toBe(30_000)
 })
 
-it('another token has a budget of its own', async () => {
+it('gives another token a separate budget', async () => {
   const { store, clock } = sharedStore()
   let account = 'old'
   const budget = createStoredBudget({
@@ -61,7 +61,7 @@ it('another token has a budget of its own', async () => {
   expect(await budget.snapshot()).toMatchObject({ pausedFor: 0 })
 })
 
-it('what cannot be read of an older state is begun anew', async () => {
+it('starts again if an older state cannot be read', async () => {
   const { store, clock } = sharedStore()
   await store.repositories.budgets.put({ account: 'abc', odd: true } as unknown as ApiBudget)
   const budget = createStoredBudget({

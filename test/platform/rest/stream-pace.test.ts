@@ -31,19 +31,19 @@ async function failure(reply: Reply, pace: typeof streamPace) {
   return { log, artifact, requests }
 }
 
-it('what brings too few bytes in a period is given up, is not resumed, and may be asked again later', async () => {
+it('gives up a stream that is too slow, without resuming it, and may request it later', async () => {
   const found = await failure(dripping(1), { maxMs: 3_600_000, minBytes: 100_000, periodMs: 100 })
   const slow = { kind: 'slow', passing: true, message: expect.stringContaining('bytes in 0.1 s') as string }
   expect(found).toMatchObject({ log: slow, artifact: slow, requests: 1 })
 })
 
-it('what is not whole in time is given up, however much arrives', async () => {
+it('gives up a stream that is not complete in time', async () => {
   const found = await failure(dripping(10_000), { maxMs: 100, minBytes: 0, periodMs: 10 })
   const slow = { kind: 'slow', message: expect.stringContaining('not whole after 0.1 s') as string }
   expect(found).toMatchObject({ log: slow, artifact: slow, requests: 1 })
 })
 
-it('the time that the reader takes itself does not count', async () => {
+it('does not count the time of the reader', async () => {
   await using platform = await startPlatform(answer(200, 'x'.repeat(1_000_000)))
   await using test = clientOf(platform.url, { pace: { maxMs: 2_000, minBytes: 2 ** 30, periodMs: 2_000 } })
   let now = performance.now()
@@ -57,7 +57,7 @@ it('the time that the reader takes itself does not count', async () => {
   expect(read).toEqual({ bytes: 1_000_000, isWhole: true })
 })
 
-it('a job that moved back after its move was remembered is found there, once', async () => {
+it('finds a job that moved back, with one more request', async () => {
   const gone = answer(404, '{"message":"404 Project Not Found"}')
   const moved = answer(301, '', { location: '/api/v4/projects/81/jobs/1/trace' })
   await using platform = await startPlatform(inTurn(moved, answer(200, 'first'), gone, answer(200, 'again'), gone))
@@ -72,7 +72,7 @@ it('a job that moved back after its move was remembered is found there, once', a
   expect(platform.asked).toHaveLength(5)
 })
 
-it('another error of the new address does not lead back to the old one', async () => {
+it('does not return to the old address after another error', async () => {
   const moved = answer(301, '', { location: '/api/v4/projects/81/jobs/1/trace' })
   const forbidden = answer(403, '{"message":"403 Forbidden"}')
   await using platform = await startPlatform(inTurn(moved, answer(200, 'first'), forbidden))
@@ -84,7 +84,7 @@ it('another error of the new address does not lead back to the old one', async (
   expect(platform.asked.slice(2).map(({ path }) => path)).toEqual(Array(2).fill('/api/v4/projects/81/jobs/1/trace'))
 })
 
-it('the guide says how slow a log may be', () => {
+it('the guide has the limits of slow logs', () => {
   const guide = readFileSync('docs/inside-jobs.md', 'utf8')
   expect(guide).toContain(`${streamPace.minBytes / 1024} KiB in ${streamPace.periodMs / 1_000} s`)
   expect(guide).toContain(`${streamPace.maxMs / 60_000} minutes`)

@@ -25,7 +25,7 @@ describe('the event header', () => {
   it.each([
     ...[undefined, '', '  ', 'Hook', 'System Hook', 'system hook'],
     ...['Pipeline', 'Pipeline events', 'Pipeline Event', 'Job updated', 'constructor', '__proto__'],
-  ])('%o leaves it to the body', event => {
+  ])('%o leaves the kind to the body', event => {
     expect(eventKindOfHeader(event)).toBeUndefined()
   })
 })
@@ -58,7 +58,7 @@ describe('the body', () => {
   })
 })
 
-it('only pipeline and job events are wanted whatever is selected', () => {
+it('pipeline and job events are accepted whatever is selected', () => {
   expect(isPipelineOrJob('pipeline')).toBe(true)
   expect(isPipelineOrJob('job')).toBe(true)
   expect(isPipelineOrJob('deployment')).toBe(false)

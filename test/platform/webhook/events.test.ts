@@ -35,7 +35,7 @@ it('every kind has a fixture', () => {
 })
 
 describe.each(eventFiles)('$name', file => {
-  it('is read as it stands in the table', async () => {
+  it('is read as the table declares', async () => {
     const { object, key, content, ...event } = read(file)
     expect(event.kind).toBe(file.word)
     await expect(`${JSON.stringify({ ...event, isKeyed: key !== undefined }, null, 2)}\n`).toMatchFileSnapshot(
@@ -44,26 +44,26 @@ describe.each(eventFiles)('$name', file => {
     expect(object).not.toBe(content)
   })
 
-  it('is recognised by its body alone, and selectively read when it is large, just the same', () => {
+  it('is recognised by its body alone, and read the same if it is large', () => {
     const whole = read(file)
     expect(read({ event: '', text: file.text })).toEqual(whole)
     const { content: _, ...reported } = read(file, { large: 1 })
     expect(whole).toMatchObject(reported)
   })
 
-  it('is known again however its JSON is laid out', () => {
+  it('has the same identity however its JSON is formatted', () => {
     const turned = Object.fromEntries(Object.entries(JSON.parse(file.text) as object).toReversed())
     expect(read({ event: file.event, text: JSON.stringify(turned) })).toEqual(read(file))
   })
 
-  it('has no e-mail address, description, comment or avatar', () => {
+  it('is exported without e-mail address, description, comment and avatar', () => {
     const said = JSON.stringify(read(file))
     expect(said).not.toMatch(
       /@example|avatar|\.png|Secret plans|password|Sells tea|Nobody has|All of it|Boils|How we make/,
     )
   })
 
-  it('is passed over where it is not selected', () => {
+  it('is ignored if it is not selected', () => {
     const parsed = parseDelivery(
       { event: file.event, instance, body: Buffer.from(file.text) },
       { ...options, events: noEvent },
@@ -72,11 +72,11 @@ describe.each(eventFiles)('$name', file => {
   })
 })
 
-describe('an event is known again', () => {
+describe('the identity of an event', () => {
   const key = (name: string, changes: Readonly<Record<string, unknown>> = {}): string | undefined =>
     changed(name, changes).key
 
-  it('a deployment by its id, status and the time of the status, however that is written', () => {
+  it('is its id, status and status time for a deployment, in any spelling', () => {
     for (const at of ['2025-03-11 09:04:31 UTC', '2025-03-11T10:04:31+01:00', '2025-03-11T09:04:31.250Z']) {
       expect(key('deployment', { status_changed_at: at, short_sha: 'abc' })).toBe(key('deployment'))
     }
@@ -85,7 +85,7 @@ describe('an event is known again', () => {
     expect(key('deployment', { deployment_id: 16 })).not.toBe(key('deployment'))
   })
 
-  it.each(['change', 'issue', 'note', 'emoji', 'milestone'])('%s by its id, action, update and user', name => {
+  it.each(['change', 'issue', 'note', 'emoji', 'milestone'])('is its id, action, update and user for %s', name => {
     expect(key(name, { 'object_attributes.title': 'another' })).toBe(key(name))
     expect(key(name, { 'object_attributes.id': 5 })).not.toBe(key(name))
     expect(key(name, { action: 'close', 'object_attributes.action': 'close' })).not.toBe(key(name))
@@ -93,14 +93,14 @@ describe('an event is known again', () => {
     expect(key(name, { user: { id: 24, username: 'bob' } })).not.toBe(key(name))
   })
 
-  it.each(['push', 'tag'])('%s by its project, ref and both ends', name => {
+  it.each(['push', 'tag'])('is its project, ref and both revisions for %s', name => {
     expect(key(name, { total_commits_count: 9 })).toBe(key(name))
     for (const other of [{ ref: 'refs/heads/other' }, { before: 'a1' }, { after: 'b2' }, { project: { id: 8 } }]) {
       expect(key(name, other), JSON.stringify(other)).not.toBe(key(name))
     }
   })
 
-  it('others by what they say, in the order of arrival', () => {
+  it('is its content and order of arrival for others', () => {
     for (const name of [
       'release',
       'feature_flag',
@@ -120,7 +120,7 @@ describe('an event is known again', () => {
     expect(changed('feature_flag', { 'object_attributes.id': 7 }).object).not.toBe(on.object)
   })
 
-  it('not by its time where the platform is too old to say it: then by what it says', () => {
+  it('is its content if an old platform reports no time', () => {
     expect(changed('deployment', { status_changed_at: null })).not.toHaveProperty('key')
     const odd = changed('deployment', { status_changed_at: '30 February' })
     expect(odd).not.toHaveProperty('at')
@@ -128,8 +128,8 @@ describe('an event is known again', () => {
   })
 })
 
-describe('what is read of odd payloads', () => {
-  it('names the fields without which an event cannot be recognised, and never a value', () => {
+describe('reading an odd payload', () => {
+  it("names the missing fields of an event's identity, but never a value", () => {
     const text = JSON.stringify({ object_kind: 'feature_flag', project: { id: null, name: 'secret-word' } })
     const parsed = parseDelivery({ instance, body: Buffer.from(text) }, options)
     expect(parsed).toEqual({
@@ -139,7 +139,7 @@ describe('what is read of odd payloads', () => {
     expect(JSON.stringify(parsed)).not.toContain('secret-word')
   })
 
-  it('blacks out secrets and addresses in texts, and what the operator names', () => {
+  it('redacts secrets, addresses and configured patterns in texts', () => {
     const title = 'Tell ada@example.com: glpat-abcdefghijklmnopqrst opens ACME-77'
     const { event, text } = eventFile('change')
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${title}"`)
@@ -156,13 +156,13 @@ describe('what is read of odd payloads', () => {
     expect(read({ event, text: body }).attributes['vcs.change.title']).toBe(`${before} [REDACTED]`)
   })
 
-  it('takes the instance that the payload bears out', () => {
+  it('uses the instance that agrees with the payload', () => {
     expect(changed('deployment', {}).instance).toBe(instance)
     const elsewhere = { ...options, platformUrl: 'https://other.example.com' }
     expect(read(eventFile('member'), elsewhere).instance).toBe('https://other.example.com')
   })
 
-  it('a state of a merge request is the one of the conventions', () => {
+  it('maps the state of a merge request to the conventions', () => {
     const stateOf = (state: string, draft: boolean): unknown =>
       changed('change', { 'object_attributes.state': state, 'object_attributes.draft': draft }).attributes[
         'vcs.change.state'
@@ -179,7 +179,7 @@ describe('what is read of odd payloads', () => {
     ])
   })
 
-  it('a failed deployment is an error, one that was canceled has no outcome', () => {
+  it('marks a failed deployment as an error; a canceled one has no result', () => {
     expect(changed('deployment', { status: 'failed' })).toMatchObject({ severity: 'error' })
     expect(changed('deployment', { status: 'canceled' }).attributes).not.toHaveProperty(['deployment.status'])
     expect(changed('deployment', { commit_url: null }).attributes['vcs.ref.head.revision']).toBe('279484c0')
@@ -187,7 +187,7 @@ describe('what is read of odd payloads', () => {
 })
 
 describe('the selection', () => {
-  it('takes pipelines and jobs always, and of other events those that are named', () => {
+  it('always includes pipelines and jobs, and other events by name', () => {
     const events = selectEvents(['issue'])
     for (const kind of ['pipeline', 'job', 'issue', 'confidential_issue', 'work_item'] as const)
       expect(events.takes(kind)).toBe(true)
@@ -196,7 +196,7 @@ describe('the selection', () => {
     expect(events.row('pipeline')).toBeUndefined()
   })
 
-  it('ticks the flags that a project or a group has', () => {
+  it("lists the flags of a project's or a group's hook", () => {
     const events = selectEvents(['deployment', 'access_token', 'member', 'repository_update'])
     expect(events.flags('project')).toEqual(['deployment_events', 'resource_access_token_events'])
     expect(events.flags('group')).toEqual(['deployment_events', 'resource_access_token_events', 'member_events'])

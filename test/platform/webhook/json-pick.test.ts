@@ -47,7 +47,7 @@ function pick(body: Uint8Array): unknown {
 }
 
 describe('a large body', () => {
-  it('reports what a small one reports, whatever is wrong with it', () => {
+  it('is read like a small one, whatever is wrong with it', () => {
     fc.assert(
       fc.property(damaged, ({ event, body }) => {
         const [picked, built] = [read(body, 0, event), read(body, Infinity, event)]
@@ -68,7 +68,7 @@ describe('a large body', () => {
     },
   )
 
-  it('is taken as JSON exactly where it is JSON, and kept without any variables', () => {
+  it('is accepted exactly if it is JSON, and stored without variables', () => {
     fc.assert(
       fc.property(damaged, ({ body }) => {
         const expected = whole(body)
@@ -100,7 +100,7 @@ describe('a large body', () => {
     ['{"__proto__":{"a":1},"constructor":2}', {}],
     ['{}', {}],
     ['"a"', 'a'],
-  ])('picks of %s what is read', (text, expected) => {
+  ])('yields the fields of %s that are read', (text, expected) => {
     expect(pick(bytes(text))).toEqual(expected)
   })
 
@@ -120,12 +120,12 @@ describe('a large body', () => {
     '.5',
     'tru',
     "{'a':1}",
-  ])('is no JSON as %j', text => {
+  ])('is refused as %j', text => {
     expect(whole(bytes(text))).toBeUndefined()
     expect(() => pickJson(bytes(text), everything)).toThrow(NotJson)
   })
 
-  it('may be nested as deeply as it can be, in what nobody reads and in what somebody does', () => {
+  it('may be nested to any depth, in ignored and in used fields', () => {
     const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000)
     expect(pick(bytes(`{"z":${deep},"a":${deep},"b":["x"]}`))).toEqual({ a: null, b: ['x'] })
     const objects = '{"a":'.repeat(200_000) + '1' + '}'.repeat(200_000)
@@ -133,7 +133,7 @@ describe('a large body', () => {
     expect(() => pickJson(bytes(`{"z":${deep.slice(1)}}`), everything)).toThrow(NotJson)
   })
 
-  it('has its longest texts cut, and not within a character or an escape', () => {
+  it('has long texts cut, but never within a character or an escape', () => {
     for (const unit of ['x', 'ü', '€', '😀', '\\n', '\\u00e9', '\\ud83d\\ude00']) {
       for (const lead of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) {
         const text = `"${lead}${unit.repeat(500_000)}"`
@@ -148,19 +148,19 @@ describe('a large body', () => {
 })
 
 describe('a pipeline of many jobs', () => {
-  it('is read in full up to the most that any platform sends', () => {
+  it("is read completely up to the platform's maximum", () => {
     const parsed = read(bytes(pipelineEvent({ id: 1, jobs: 40_000 })), 256 * 1024)
     expect(parsed.outcome === 'observation' && parsed.observation.jobs.length).toBe(40_000)
   })
 
-  it.each([0, Infinity])('is refused with a sentence above that, however it is read', large => {
+  it.each([0, Infinity])('is refused with a message above that, in either way of reading', large => {
     const jobs = `[${'{"id":1},'.repeat(50_000)}{"id":1}]`
     const body = `{"object_attributes":{"id":1,"status":"success"},"project":{"id":1},"builds":${jobs}}`
     const parsed = read(bytes(body), large)
     expect(parsed.outcome === 'unparseable' && parsed.reason).toMatch(/lists 50001 jobs: more than 50000 .*Split/)
   })
 
-  it('keeps nothing of a long text but what it cut of it', () => {
+  it('keeps only the shortened part of a long text in memory', () => {
     const { observation } = readPipelineHook(JSON.parse(pipelineEvent({ id: 1, commitMessage: 'x'.repeat(70_000) })), {
       instance: 'https://git.example.com',
       instanceHeader: '',

@@ -18,12 +18,12 @@ describe('a body that is no payload', () => {
     ['HTML', Buffer.from('<html>planted</html>')],
     ['random bytes', new Uint8Array([0x00, 0xff, 0xfe, 0x80])],
     ['UTF-16', Buffer.from('{"object_kind":"pipeline"}', 'utf16le')],
-  ])('(%s) is refused without an echo', (_what, body) => {
+  ])('(%s) is refused without repeating it', (_what, body) => {
     expect(bytes(body)).toEqual({ outcome: 'unparseable', reason: notJson })
   })
 
   it.each(['null', '7', '"planted"', '[]', '['.repeat(300_000) + ']'.repeat(300_000)])(
-    'of another shape is refused without an echo (%#)',
+    'of another shape is refused without repeating it (%#)',
     text => {
       const parsed = bytes(Buffer.from(text))
       expect(parsed).toMatchObject({ outcome: 'unparseable' })
@@ -31,7 +31,7 @@ describe('a body that is no payload', () => {
     },
   )
 
-  it('is still one with a byte order mark or with bytes that are not UTF-8', () => {
+  it('is accepted with a byte order mark or with bytes that are not UTF-8', () => {
     const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), failed])
     expect(bytes(marked)).toEqual(bytes(failed))
     const latin = Buffer.from(failed.toString().replace('Charge', 'Ch\u00e4rge'), 'latin1')
@@ -41,7 +41,7 @@ describe('a body that is no payload', () => {
     )
   })
 
-  it('harms nothing with keys that name a prototype', () => {
+  it('may have keys such as __proto__ without an effect', () => {
     const evil = '{"isAdmin":true,"toString":1}'
     const text = failed.toString().replaceAll('{', `{"__proto__":${evil},"constructor":{"prototype":${evil}},`)
     const parsed = bytes(Buffer.from(text))
@@ -50,7 +50,7 @@ describe('a body that is no payload', () => {
     expect(JSON.stringify(parsed)).not.toMatch(/isAdmin|__proto__/)
   })
 
-  it('is read however deep and large its unknown fields are', () => {
+  it('may have unknown fields of any depth and size', () => {
     const deep = '['.repeat(300_000) + ']'.repeat(300_000)
     const wide = JSON.stringify('y'.repeat(5_000_000))
     const text = failed.toString().replace('{', `{"deep":${deep},"wide":${wide},`)

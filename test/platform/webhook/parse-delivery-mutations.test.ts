@@ -113,7 +113,7 @@ function expectSound({ key, project, pipeline, jobs }: Observation) {
 }
 
 describe('a payload with wrong fields', () => {
-  it('is decoded or refused, never thrown at, and repeats no variable', () => {
+  it('is decoded or refused without an exception, and without repeating a variable', () => {
     fc.assert(
       fc.property(mutated, fc.boolean(), ({ event, body }, reported) => {
         const parsed = parse(reported ? event : undefined, body)
@@ -130,7 +130,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('lets a valid traceparent pass, and only where it is honoured', () => {
+  it('yields a valid traceparent only if that is configured', () => {
     fc.assert(
       fc.property(mutated, ({ event, body }) => {
         const parsed = parse(event, body, { ...options, traceparent: true })
@@ -142,7 +142,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('is refused only for a field that nothing can be known without', () => {
+  it('is refused only because of an indispensable field', () => {
     const required =
       /^(object_attributes(\.id|\.status)?|project(\.id)?|build_id|build_status|pipeline_id|project_id)?$/
     const optional = fc.nat(bodies.length - 1).chain(index => {
@@ -159,7 +159,7 @@ describe('a payload with wrong fields', () => {
     )
   })
 
-  it('is refused or passed over when it is cut off anywhere or is no JSON at all', () => {
+  it('is refused or ignored if it is cut off or no JSON', () => {
     const cut = fc.nat(bodies.length - 1).chain(index => {
       const { text } = bodies[index]!
       return fc.nat(text.trimEnd().length - 1).map(length => Buffer.from(text.slice(0, length)))

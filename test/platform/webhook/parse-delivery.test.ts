@@ -27,26 +27,26 @@ function reasonOf(body: unknown, delivery: Partial<Delivery> = {}, options = pla
 }
 
 describe('a payload file', () => {
-  it.each(files)('%s becomes exactly what stands beside this test', async name => {
+  it.each(files)('%s becomes exactly the observation beside this test', async name => {
     const parsed = parseDelivery({ body: bytesOf(name) }, plain)
     await expect(JSON.stringify(parsed, null, 2) + '\n').toMatchFileSnapshot(`observations/${name}.snap`)
   })
 })
 
 describe('the kind', () => {
-  it('named by the header counts more than the body', () => {
+  it('of the header takes precedence over the body', () => {
     expect(parse(jsonOf('pipeline-failed'), { event: 'Push Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
     expect(parse({}, { event: 'Teleport Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
     expect(parse(jsonOf('pipeline-failed'), { event: 'Pipeline Hook' }).outcome).toBe('observation')
     expect(parse(jsonOf('job-failed'), { event: 'Build Hook' }).outcome).toBe('observation')
   })
 
-  it('of an event that is not wanted is recognised without reading its body', () => {
+  it('of an ignored event is recognised without reading its body', () => {
     const body = new Uint8Array([0xff])
     expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
   })
 
-  it('of a display name other than `… Hook` is judged from the body', () => {
+  it('is read from the body if the header has another display name than `… Hook`', () => {
     for (const event of ['Pipeline events', 'Pipeline', 'Job', 'CI finished']) {
       expect(parse(jsonOf('pipeline-failed'), { event }).outcome).toBe('observation')
       expect(parse(jsonOf('job-failed'), { event }).outcome).toBe('observation')
@@ -54,7 +54,7 @@ describe('the kind', () => {
     }
   })
 
-  it('of a system hook is judged from the body', () => {
+  it('is read from the body for a system hook', () => {
     expect(parse(jsonOf('pipeline-failed'), { event: 'System Hook' }).outcome).toBe('observation')
     expect(parse(jsonOf('push'), { event: 'System Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
     expect(parse({ a: 1 }, { event: 'System Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
@@ -66,7 +66,7 @@ describe('a protected ref', () => {
     [true, true],
     [null, false],
     [undefined, undefined],
-  ])('that the payload gives as %s is %s', (given, known) => {
+  ])('that is %s in the payload is %s', (given, known) => {
     const body = jsonOf('pipeline-failed')
     const object_attributes = { ...(body as Record<string, object>).object_attributes, protected_ref: given }
     expect(observe({ ...body, object_attributes }).pipeline?.facts.protectedRef).toBe(known)
@@ -77,21 +77,21 @@ describe('the instance', () => {
   const body = jsonOf('pipeline-failed')
   const platformUrl = 'https://configured.example.com/'
 
-  it('is the delivery header where the project bears it out, else the configured address, else the origin of the project', () => {
+  it("is the header if the project agrees, else the configured URL, else the project's origin", () => {
     const header = { instance: 'HTTPS://Git.Example.com:443/' }
     expect(observe(body, header, { ...plain, platformUrl }).key.instance).toBe('https://git.example.com')
     expect(observe(body, {}, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
     expect(observe(body).key.instance).toBe('https://git.example.com')
   })
 
-  it('is looked for further where a header makes no sense', () => {
+  it('ignores an invalid header', () => {
     expect(observe(body, { instance: 'not a URL' }).key.instance).toBe('https://git.example.com')
     expect(observe(body, { instance: 'ftp://x' }, { ...plain, platformUrl }).key.instance).toBe(
       'https://configured.example.com',
     )
   })
 
-  it('keeps a relative root, which is no part of the project path', () => {
+  it('keeps a relative root, which is not part of the project path', () => {
     const job = jsonOf('job-failed') as object
     const moved = { ...job, repository: { homepage: 'https://example.com/git/acme/shop/checkout' } }
     const { key, project } = observe(moved, { instance: 'https://example.com/git/' })
@@ -104,12 +104,12 @@ describe('the instance', () => {
     'https://git.example.com:8443',
     'http://git.example.com',
     'https://git.example.com/evil',
-  ])('is not what an unsigned header says against the project: %s', instance => {
+  ])('ignores an unsigned header that contradicts the project: %s', instance => {
     expect(observe(body, { instance }).key.instance).toBe('https://git.example.com')
     expect(observe(body, { instance }, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
-  it('is not cut out of the path of the project', () => {
+  it("is not part of the project's path", () => {
     const project = { id: 4, web_url: 'https://example.com/git/acme/shop/checkout' }
     const reported = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://example.com/git/acme' }
@@ -121,14 +121,14 @@ describe('the instance', () => {
     )
   })
 
-  it('is what the header says where the payload names no project address and nothing is configured', () => {
+  it('is the header if the payload has no project URL and nothing is configured', () => {
     const reported = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://git.example.com/' }
     expect(observe(reported, header).key.instance).toBe('https://git.example.com')
     expect(observe(reported, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
-  it('that nothing names is a failure that names the header and the remedy', () => {
+  it("that is unknown is an error with the header's name and a remedy", () => {
     const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
     expect(reasonOf(lost)).toBe(
       'The delivery does not name its instance: no usable X-Service-Instance header, no web URL of its project. ' +
@@ -147,7 +147,7 @@ describe('a pipeline event', () => {
   const key = { instance: 'https://git.example.com', pipelineId: 31 }
   const event = { event: 'Pipeline Hook' }
 
-  it('needs no more than ids, a status and an address', () => {
+  it('needs only ids, a status and a URL', () => {
     expect(observe(base, event)).toEqual({
       key,
       origin: 'webhook',
@@ -157,7 +157,7 @@ describe('a pipeline event', () => {
     })
   })
 
-  it('takes ids given as digits, and statuses of a newer platform', () => {
+  it('accepts ids as digits, and statuses of a newer platform', () => {
     const { pipeline, key } = observe({ ...base, object_attributes: { id: '31', status: 'hibernating' } }, event)
     expect(key.pipelineId).toBe(31)
     expect(pipeline?.facts.status).toBe('hibernating')
@@ -177,14 +177,14 @@ describe('a pipeline event', () => {
     [{ ...base, object_attributes: { id: 31, status: 'x'.repeat(65) } }, 'object_attributes.status'],
     [{ ...base, object_attributes: { id: null, status: null } }, 'object_attributes.id, object_attributes.status'],
     [{ ...base, project: { web_url: 'https://git.example.com/a/b' } }, 'project.id'],
-  ])('without a usable field is refused by its name (%#)', (body, fields) => {
+  ])('is refused with the name of the missing field (%#)', (body, fields) => {
     expect(reasonOf(body, event)).toBe(
       `The pipeline event has no usable ${fields}. If its webhook has a custom template, remove it: ` +
         'only the payload as the platform makes it can be decoded.',
     )
   })
 
-  it('drops what is wrong and keeps the rest', () => {
+  it('drops invalid fields and keeps the rest', () => {
     const { pipeline, jobs } = observe(
       {
         ...base,
@@ -220,7 +220,7 @@ describe('a pipeline event', () => {
     expect(jobs).toEqual([{ id: 1, facts: { kind: 'job', status: 'success' }, times: {} }])
   })
 
-  it('drops a broken job, counts it, and keeps its neighbours', () => {
+  it('drops and counts an invalid job, and keeps the others', () => {
     const builds = [
       { id: 1, status: 'success' },
       { id: 2 },
@@ -238,7 +238,7 @@ describe('a pipeline event', () => {
     ])
   })
 
-  it('cuts long texts, drops long addresses and takes out what no database stores', () => {
+  it('cuts long texts, drops long URLs and removes characters that no database stores', () => {
     const long = 'x'.repeat(100_000)
     const { pipeline } = observe(
       {
@@ -254,13 +254,13 @@ describe('a pipeline event', () => {
     expect(pipeline?.facts.url).toBeUndefined()
   })
 
-  it('keeps absurd durations, as long as they are durations', () => {
+  it('keeps absurd but valid durations', () => {
     const durations = { duration: 0.0004, queued_duration: 11_836_800.5 }
     const { pipeline } = observe({ ...base, object_attributes: { ...base.object_attributes, ...durations } }, event)
     expect(pipeline?.facts).toMatchObject({ duration: 0.0004, queuedDuration: 11_836_800.5 })
   })
 
-  it('knows that the trigger is listed where the platform names the bridge, lists bridges of a child pipeline, or is new and names none', () => {
+  it('knows whether the triggering bridge is listed, by the fields that the platform sends', () => {
     const source = { pipeline_id: 30, job_id: 5, project: { id: 9 } }
     const reported = (attributes: object, more: object) =>
       observe({ ...base, object_attributes: { ...base.object_attributes, ...attributes }, ...more }, event).pipeline
@@ -289,7 +289,7 @@ describe('a job event', () => {
   const base = { build_id: 5, build_status: 'success', pipeline_id: 31, project_id: 4 }
   const delivery = { event: 'Job Hook', instance: 'https://git.example.com' }
 
-  it('needs no more than ids and a status', () => {
+  it('needs only ids and a status', () => {
     expect(observe(base, delivery)).toEqual({
       key: { instance: 'https://git.example.com', pipelineId: 31 },
       origin: 'webhook',
@@ -306,7 +306,7 @@ describe('a job event', () => {
     expect(reason('failed')).toBe('unknown_failure')
   })
 
-  it('takes the project id from its project, and its name from the words it is given in', () => {
+  it("reads the project's id, and its name from the display name", () => {
     const { project } = observe(
       { ...base, project_id: null, project: { id: 7 }, project_name: 'Acme / Shop' },
       delivery,
@@ -319,7 +319,7 @@ describe('a job event', () => {
     ['build_status', 'build_status'],
     ['pipeline_id', 'pipeline_id'],
     ['project_id', 'project_id'],
-  ])('without %s is refused by its name', (field, named) => {
+  ])('is refused without %s, which is named', (field, named) => {
     // The commit's id is that of the pipeline, and stands in for nothing.
     const body = { ...base, commit: { id: 31 }, [field]: undefined }
     expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
@@ -330,11 +330,11 @@ describe('pipeline variables', () => {
   const body = jsonOf('pipeline-merge-request')
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-  it('end here', () => {
+  it('are never in an observation', () => {
     expect(JSON.stringify(observe(body))).not.toMatch(/planted|TRACEPARENT|0af7651916cd43dd/)
   })
 
-  it('let a traceparent pass where it is honoured, and nothing else', () => {
+  it('yield only a traceparent, if that is configured', () => {
     const observation = observe(body, {}, { ...plain, traceparent: true })
     expect(observation.pipeline?.facts.traceparent).toBe(traceparent)
     expect(JSON.stringify(observation)).not.toContain('planted')

@@ -6,8 +6,8 @@ import { keptOfText, withoutVariables } from '../../../src/platform/webhook/with
 const encode = (text: string) => new TextEncoder().encode(text)
 const kept = (text: string) => new TextDecoder().decode(withoutVariables(encode(text)))
 
-describe('a delivery that could not be decoded', () => {
-  it('is kept as JSON without its variables', () => {
+describe('a delivery that cannot be decoded', () => {
+  it('is stored as JSON without its variables', () => {
     const body = {
       object_kind: 'pipeline',
       object_attributes: { id: 'x', variables: [{ key: 'A', value: 'planted' }], status: 'failed' },
@@ -21,24 +21,24 @@ describe('a delivery that could not be decoded', () => {
     })
   })
 
-  it('is kept whole where it has none, with a byte order mark taken off', () => {
+  it('is stored unchanged without variables, except a byte order mark', () => {
     expect(kept('\ufeff{"a":[1,null,"ü"],"__proto__":{"b":true}}')).toBe('{"a":[1,null,"ü"],"__proto__":{"b":true}}')
     expect(kept('null')).toBe('null')
   })
 
-  it('is cut to its beginning where it is not JSON', () => {
+  it('is cut to its beginning if it is not JSON', () => {
     expect(kept('<html>')).toBe('<html>')
     expect(withoutVariables(encode('x'.repeat(10_000)))).toHaveLength(keptOfText)
     expect(withoutVariables(new Uint8Array([0xff, 0xfe, 0x00]))).toEqual(new Uint8Array([0xff, 0xfe, 0x00]))
     expect(kept('')).toBe('')
   })
 
-  it('is cut before its variables where it is broken off', () => {
+  it('is cut before its variables if it is incomplete', () => {
     const broken = '{"object_attributes":{"id":31,"variables":[{"key":"A","value":"planted"}],"url":"https'
     expect(kept(broken)).toBe('{"object_attributes":{"id":31,"')
   })
 
-  it('is kept without them however deep they are', () => {
+  it('is stored without variables at any depth', () => {
     const around = (inner: string): string => '['.repeat(500_000) + inner + ']'.repeat(500_000)
     expect(kept(around('{"variables":"planted"}')) === around('{}')).toBe(true)
   })
@@ -49,11 +49,11 @@ describe('a delivery that could not be decoded', () => {
     ['{ "variables":1 , "variables":[{"variables":{}}] , "a":2,"b":3 }', '{  "a":2,"b":3 }'],
     ['{"a":{"variables":1,"b":[]},"variables":1,"c":{"variables":1}}', '{"a":{"b":[]},"c":{}}'],
     ['[{"variables":1},{"a":1,"vari\\u0061bles":1},{"variablesX":1}]', '[{},{"a":1},{"variablesX":1}]'],
-  ])('is kept without them wherever they stand: %s', (text, expected) => {
+  ])('is stored without variables in any place: %s', (text, expected) => {
     expect(kept(text)).toBe(expected)
   })
 
-  it('never holds a variable, whatever JSON surrounds it and wherever it breaks off', () => {
+  it('never contains a variable, whatever the JSON and wherever it ends', () => {
     const around = fc.dictionary(fc.string(), fc.jsonValue())
     fc.assert(
       fc.property(around, around, fc.nat(), (outer, inner, at) => {
