@@ -67,7 +67,7 @@ describe('pipespan backfill', () => {
     return { code, out: await text(stdout), err: await text(stderr) }
   }
 
-  it('exports by itself what it finds, and nothing the second time', async () => {
+  it('exports the pipelines that it finds, and nothing the second time', async () => {
     const exported: unknown[] = []
     receiver.on('received', ({ spans }) => {
       exported.push(...spans.filter(({ kind }) => kind === 'server').map(one => one.attributes['pipeline.id']))
@@ -83,7 +83,7 @@ describe('pipespan backfill', () => {
     expect(JSON.stringify([first, second])).not.toContain(token)
   })
 
-  it('only counts in a dry run, and says what it would cost', async () => {
+  it('only counts in a dry run, and prints the number of requests', async () => {
     const { code, out } = await run('--since', '2d', '--project', 'brightwater/data/reports', '--dry-run')
     expect(code).toBe(0)
     expect(out).toMatch(/Nothing was written\. Fetching their details takes about 3 requests/)
@@ -91,7 +91,7 @@ describe('pipespan backfill', () => {
     expect(JSON.parse(scripted.out)).toMatchObject({ dryRun: true, stopped: false, projects: 1, pipelines: 1, new: 1 })
   })
 
-  it('exports audit events by itself, and says when it may not read those of a group', async () => {
+  it('exports audit events, and says if it may not read those of a group', async () => {
     audit = 'brightwater,nobody'
     const random = new Random(4)
     for (let n = 0; n < 130; n += 1) state.audit.happen(random, Date.now() - (n + 1) * hour)
@@ -107,7 +107,7 @@ describe('pipespan backfill', () => {
     expect(JSON.stringify([dry, first])).not.toContain(token)
   })
 
-  it('reads what the token may see where nothing is named, and only that of its user with --mine', async () => {
+  it("reads everything that the token may see by default, and only its user's pipelines with --mine", async () => {
     const all = await run('--since', '2d', '--dry-run')
     expect(all.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
     const paths = () => new Set(api.asked.splice(0).map(({ path }) => path))
@@ -130,7 +130,7 @@ describe('pipespan backfill', () => {
     [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
     [['--since', '1d', '--audit', '--mine'], 2, 'omit --project, --group and --mine'],
     [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
-  ])('%j ends with %i', async (args, code, words) => {
+  ])('%j exits with %i', async (args, code, words) => {
     const result = await run(...args)
     expect(result.err).toContain(words)
     expect(result.code).toBe(code)

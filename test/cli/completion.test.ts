@@ -76,7 +76,7 @@ function isInstalled(program: string): boolean {
 describe.each((['bash', 'zsh', 'fish'] as const).map(shell => ({ shell, skip: !isInstalled(shell) })))(
   'in $shell',
   ({ shell, skip }) => {
-    it.skipIf(skip)('offers commands, their own commands, options and choices', async () => {
+    it.skipIf(skip)('completes commands, subcommands, options and choices', async () => {
       const file = await scriptFor(shell)
       const offered = (...words: string[]): string[] => offer[shell](file, words).toSorted()
       expect(offered('in')).toEqual(['inbox'])
@@ -88,7 +88,7 @@ describe.each((['bash', 'zsh', 'fish'] as const).map(shell => ({ shell, skip: !i
       expect(offered('serve', '')).toEqual([])
     })
 
-    it.skipIf(skip)('offers files only where a file is taken', async () => {
+    it.skipIf(skip)('completes file names only for options that take a file', async () => {
       const file = await scriptFor(shell)
       const offersFiles = (...words: string[]): boolean => offer[shell](file, words).includes(path.basename(file))
       expect(offersFiles('inbox', '')).toBe(false)

@@ -131,7 +131,7 @@ function answering(
   platform.misbehave = request => (wanted.test(request.path) ? reply() : before(request))
 }
 
-it('finds nothing wrong where nothing is wrong: a line for each check, exit code 0', async () => {
+it('prints a line for each check and exits with 0 if everything is right', async () => {
   const { code, text } = await run()
   expect(text).not.toMatch(/^[!✗]/m)
   expect(
@@ -157,7 +157,7 @@ it('finds nothing wrong where nothing is wrong: a line for each check, exit code
   for (const secret of ['a-webhook-token', 'a-platform-token', instance.apiKey]) expect(text).not.toContain(secret)
 })
 
-it('1: a configuration that cannot be used', async () => {
+it('1: finds a configuration that cannot be used', async () => {
   env.PIPESPAN_SETTLE = '5 seconds'
   expect(await examined()).toEqual({
     code: 2,
@@ -171,7 +171,7 @@ it('1: a configuration that cannot be used', async () => {
   })
 })
 
-it('2: a store that cannot be made', async () => {
+it('2: finds a store that cannot be created', async () => {
   writeFileSync(path.join(folder, 'file'), '')
   env.PIPESPAN_STORE_URL = `sqlite:${path.join(folder, 'file', 'p.db')}`
   expect(await examined()).toEqual({
@@ -187,7 +187,7 @@ it('2: a store that cannot be made', async () => {
   })
 })
 
-it('3: a store that is nearly full', async () => {
+it('3: finds a nearly full store', async () => {
   env.PIPESPAN_STORE_MAX_SIZE = '1KiB'
   const { code, reported } = await examined()
   expect([code, reported.length]).toEqual([1, 1])
@@ -198,7 +198,7 @@ it('3: a store that is nearly full', async () => {
   expect(reported[0]?.what).toMatch(/^The store is nearly full: \d\.\d MiB of 0\.0 MiB\.$/)
 })
 
-it('4: no daemon', async () => {
+it('4: finds that no daemon is running', async () => {
   const [port = 0] = await freePorts(1)
   env.PIPESPAN_LISTEN = `127.0.0.1:${port}`
   expect(await examined()).toEqual({
@@ -251,7 +251,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
     server => server.on('connection', (socket: Socket) => socket.end()),
     /it closes the connection/,
   ],
-])('4: another service where the daemon should be, which has %s', async (_, behave, what) => {
+])("4: finds another service at the daemon's address, which has %s", async (_, behave, what) => {
   const server = createHttpServer()
   behave(server)
   const posted: string[] = []
@@ -268,7 +268,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
   expect(posted).not.toContain('POST')
 })
 
-it('4: a service without TLS where the daemon should speak HTTPS', async () => {
+it('4: finds a service without TLS at an HTTPS address', async () => {
   const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
   const server = createHttpServer((_, answer) => answer.end('hello'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -282,7 +282,7 @@ it('4: a service without TLS where the daemon should speak HTTPS', async () => {
   ])
 })
 
-it('5: a daemon that runs with another webhook secret', async () => {
+it('5: finds a daemon with another webhook secret', async () => {
   env.PIPESPAN_WEBHOOK_TOKEN = 'a-newer-webhook-token'
   expect(await examined()).toEqual({
     code: 2,
@@ -297,7 +297,7 @@ it('5: a daemon that runs with another webhook secret', async () => {
   })
 })
 
-it('5: a daemon that verifies signatures, and has no token to tell the platform from strangers', async () => {
+it('5: finds a daemon that verifies signatures without a token that identifies the platform', async () => {
   afterwardsAnew()
   delete env.PIPESPAN_WEBHOOK_TOKEN
   env.PIPESPAN_WEBHOOK_SIGNING_TOKEN = signingToken
@@ -316,7 +316,7 @@ it('5: a daemon that verifies signatures, and has no token to tell the platform 
   ])
 })
 
-it('6: a platform that does not accept the token', async () => {
+it('6: finds a platform that refuses the token', async () => {
   answering(/./, restFaults.wrongToken)
   const { code, reported } = await examined()
   expect(code).toBe(2)
@@ -329,14 +329,14 @@ it('6: a platform that does not accept the token', async () => {
   })
 })
 
-it('6a: a platform that does not say whose the token is: its lists show whether they can be read', async () => {
+it("6a: tries lists if the platform does not report the token's user", async () => {
   answering(/^\/user$/, () => restFaults.notFound('Not Found'))
   expect(await examined()).toEqual({ code: 0, reported: [] })
   answering(/\/pipelines$/, restFaults.missingScope)
   expect((await examined()).reported).toMatchObject([{ check: 'platform', level: 'failure' }])
 })
 
-it('7: a token whose scope does not suffice', async () => {
+it('7: finds an insufficient scope of the token', async () => {
   answering(/\/pipelines$/, restFaults.missingScope)
   const { code, reported } = await examined()
   expect(code).toBe(2)
@@ -359,7 +359,7 @@ it('finds a hook whose URL has masked parts', async () => {
   expect(reported.filter(({ check }) => check === 'hooks')).toEqual([])
 })
 
-it('8: a project without a hook', async () => {
+it('8: finds a project without a hook', async () => {
   platform.hooks.hooks.length = 0
   expect(await examined()).toEqual({
     code: 2,
@@ -374,7 +374,7 @@ it('8: a project without a hook', async () => {
   })
 })
 
-it('9: a hook that the platform has switched off, and that lacks events', async () => {
+it('9: finds a disabled hook that lacks events', async () => {
   const shown = {
     ...{ id: 17, url: hook.url, pipeline_events: true, job_events: false, token_present: true },
     ...{ alert_status: 'temporarily_disabled', disabled_until: '2026-06-01T12:00:00Z' },
@@ -423,7 +423,7 @@ it.each([
   [false, false, {}, 'failure', 'no secret token and no signing token: its deliveries are refused'],
   [false, undefined, {}, 'failure', 'no secret token: its deliveries are refused'],
 ])(
-  '10: a hook with token %j and signing token %j, where the daemon has both (%j)',
+  '10: finds a hook with token %j and signing token %j, although the daemon has both (%j)',
   async (token, signing, more, level, what) => {
     Object.assign(env, { PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken, ...more })
     const present = { token_present: token, signing_token_present: signing }
@@ -434,7 +434,7 @@ it.each([
   },
 )
 
-it('10: a hook with another secret', async () => {
+it('10: finds a hook with another secret', async () => {
   answering(/\/events$/, () =>
     json([{ id: 1, trigger: 'pipeline_hooks', request_headers: {}, request_data: {}, response_status: '401' }]),
   )
@@ -451,7 +451,7 @@ it('10: a hook with another secret', async () => {
   })
 })
 
-it('11: clocks that differ', async () => {
+it('11: finds clocks that differ', async () => {
   clockOff = -240_000
   const began = Date.now()
   const { code, reported } = await examined()
@@ -465,7 +465,7 @@ it('11: clocks that differ', async () => {
   expect(Math.abs(off - 240)).toBeLessThanOrEqual(2 + took / 2)
 })
 
-it('12: deliveries of another instance', async () => {
+it('12: finds deliveries of another instance', async () => {
   afterwardsAnew()
   await daemon.store.runs.transact(mergeObservations([event('running', {}, [])], 'webhook', rules))
   expect(await examined()).toEqual({
@@ -481,7 +481,7 @@ it('12: deliveries of another instance', async () => {
   })
 })
 
-it('13: a backend that is not there', async () => {
+it('13: finds an unreachable backend', async () => {
   const [port = 0] = await freePorts(1)
   env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${port}`
   expect(await examined()).toEqual({
@@ -497,7 +497,7 @@ it('13: a backend that is not there', async () => {
   })
 })
 
-it('14: a backend that does not accept the token', async () => {
+it('14: finds a backend that refuses the token', async () => {
   receiver.demandToken('another-token')
   env.SERVICE_OBSERVABILITY_TOKEN = 'a-token-of-yesterday'
   const { code, reported } = await examined()
@@ -512,7 +512,7 @@ it('14: a backend that does not accept the token', async () => {
   expect(JSON.stringify(reported)).not.toContain('a-token-of-yesterday')
 })
 
-it('15: an address that is no OTLP receiver', async () => {
+it('15: finds an endpoint that is no OTLP receiver', async () => {
   env.OTEL_EXPORTER_OTLP_ENDPOINT = `${receiver.url}/v1/traces`
   const { code, reported } = await examined()
   expect(code).toBe(2)
@@ -522,7 +522,7 @@ it('15: an address that is no OTLP receiver', async () => {
   expect(reported[0]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
 })
 
-it('16: a certificate that nobody vouches for', async () => {
+it('16: finds a certificate of an unknown authority', async () => {
   const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
   const files = {
     cert: readFileSync(path.join(tls, 'localhost.crt')),
@@ -548,7 +548,7 @@ it('16: a certificate that nobody vouches for', async () => {
   }
 })
 
-it('17: enforcement without a token', async () => {
+it('17: finds enforcement without a token', async () => {
   instance.enforced = true
   expect(await examined()).toEqual({
     code: 2,
@@ -563,7 +563,7 @@ it('17: enforcement without a token', async () => {
   })
 })
 
-it('18: an API budget that the platform has paused', async () => {
+it('18: finds an API budget that the platform has paused', async () => {
   afterwardsAnew()
   const { budgets } = daemon.store.repositories
   await expect.poll(async () => budgets.all()).not.toEqual([])
@@ -577,7 +577,7 @@ it('18: an API budget that the platform has paused', async () => {
   expect(paused?.what).toMatch(/^The platform is rate-limiting for (2\d{3}|3000) s more\.$/)
 })
 
-it('19: logs of jobs that the platform refuses', async () => {
+it('19: finds job logs that the platform refuses', async () => {
   afterwardsAnew()
   env.PIPESPAN_JOB_SECTIONS = 'failed'
   const { refusedEndpoints } = daemon.store.repositories
@@ -596,7 +596,7 @@ it('19: logs of jobs that the platform refuses', async () => {
   ])
 })
 
-it('20: reports of jobs that are to be read and that no job has', async () => {
+it('20: finds configured reports that no job has', async () => {
   afterwardsAnew()
   env.PIPESPAN_REPORTS = 'coverage'
   const finished = async (pipelineId: number, artifactSizes: Record<string, number>): Promise<void> => {
@@ -619,7 +619,7 @@ it('20: reports of jobs that are to be read and that no job has', async () => {
   expect((await examined()).reported).toEqual([])
 })
 
-it('20a: the lists of what the token may see, where nothing is named to poll', async () => {
+it('20a: tries the cross-project lists if no projects are configured', async () => {
   delete env.PIPESPAN_POLL_PROJECTS
   const { text } = await run()
   expect(text).toContain("✓ platform: The token can read its user's pipelines in all projects.")
@@ -644,7 +644,7 @@ it('20a: the lists of what the token may see, where nothing is named to poll', a
   expect((await run()).text).toContain('- platform: Nothing is polled: PIPESPAN_POLL_CROSS_PROJECT is off')
 })
 
-it('21: audit events of a group or project whose owner or maintainer the token is not, and of which the platform has none', async () => {
+it('21: finds audit events that the token may not read, or that the platform lacks', async () => {
   env.PIPESPAN_AUDIT = 'brightwater,brightwater/mobile'
   platformState.audit.isOwner = false
   answering(/^\/groups\/brightwater\/mobile\//, () => restFaults.notFound('Group'))
@@ -680,7 +680,7 @@ it('21: audit events of a group or project whose owner or maintainer the token i
   ])
 })
 
-it('22: deployments, changes and incidents that are selected, and that no webhook reports', async () => {
+it('22: finds selected deployments, changes and incidents that no webhook reports', async () => {
   afterwardsAnew()
   const { runs, repositories, views } = daemon.store
   const at = await daemon.store.now()

@@ -50,7 +50,7 @@ describe('pipespan hooks ensure', () => {
     }
   })
 
-  it('ticks what the selected events need, of a group more than of a project, and says what is missing', async () => {
+  it('sets the flags that the selected events need, more for a group than for a project, and lists missing ones', async () => {
     const flags = { deployment_events: false, releases_events: true, member_events: false }
     const hooks = { 'projects/4': [{ ...good, ...flags }], 'groups/7': [{ ...good, ...flags }] }
     await using platform = await startHooksPlatform(hooks)
@@ -63,7 +63,7 @@ describe('pipespan hooks ensure', () => {
     expect((await ensure(platform, ['--project', '4', '--group', '7'], env)).out).toContain('fine 2')
   })
 
-  it('leaves a hook alone that is as it should be, and others than its own always', async () => {
+  it('does not change a correct hook, nor hooks of others', async () => {
     const foreign = { url: 'https://chat.example.com/', pipeline_events: false }
     await using platform = await startHooksPlatform({ 'projects/4': [foreign, good] })
     const { code, out } = await ensure(platform, ['--project', '4'])
@@ -86,7 +86,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toHaveLength(2)
   })
 
-  it('repairs missing events without touching the secret, nor events that somebody added', async () => {
+  it('adds missing events without changing the secret or additional events', async () => {
     const hook = { ...good, job_events: false, token: 'another', push_events: true }
     await using platform = await startHooksPlatform({ 'projects/4': [hook] })
     const { out } = await ensure(platform, ['--project', '4'])
@@ -94,7 +94,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toMatchObject([{ ...hook, job_events: true }])
   })
 
-  it('writes the secret where there is none, where it is asked to, and where a new URL loses it', async () => {
+  it('writes the secret if there is none, on request, and if a new URL loses it', async () => {
     const old = 'https://old.example.com/webhooks'
     await using platform = await startHooksPlatform({
       'projects/2': [{ url, pipeline_events: true, job_events: true }],
@@ -107,7 +107,7 @@ describe('pipespan hooks ensure', () => {
     for (const hooks of Object.values(platform.hooks)) expect(hooks).toMatchObject([good])
   })
 
-  it('gives a hook both secrets where both are configured, and one that has one the other, without touching the first', async () => {
+  it('sets both secrets if both are configured, and a missing one without changing the other', async () => {
     const old = 'https://old.example.com/webhooks'
     await using platform = await startHooksPlatform({
       'projects/1': [],
@@ -132,7 +132,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toMatchObject([whole])
   })
 
-  it('with a signing token alone writes that', async () => {
+  it('writes only the signing token if that alone is configured', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [good] })
     const env = { PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken }
     expect((await ensure(platform, ['--project', '2', '--project', '4'], env)).code).toBe(0)
@@ -141,7 +141,7 @@ describe('pipespan hooks ensure', () => {
     expect(platform.hooks['projects/4']).toMatchObject([{ ...good, signing_token: signingToken }])
   })
 
-  it('with --dry-run says all that and changes nothing', async () => {
+  it('with --dry-run prints its changes and makes none', async () => {
     await using platform = await startHooksPlatform({
       'projects/2': [],
       'projects/4': [{ ...good, job_events: false }],
@@ -163,14 +163,14 @@ describe('pipespan hooks ensure', () => {
     expect(platform.changes).toEqual([])
   })
 
-  it('for all projects takes those that the user maintains, and every one for an administrator', async () => {
+  it('with all projects uses those that the user maintains, or every one for an administrator', async () => {
     await using platform = await startHooksPlatform({ 'projects/1': [], 'projects/2': [], 'projects/4': [] })
     expect((await ensure(platform, ['--all-projects'])).out).toContain('created 2')
     platform.isAdministrator = true
     expect((await ensure(platform, ['--all-projects'])).out).toContain('created 1, repaired 0, fine 2')
   })
 
-  it('goes on after a project that it may not change, and ends with exit code 1', async () => {
+  it('continues after a project that it may not change, and exits with 1', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [] })
     platform.forbidden.add('projects/2')
     const { code, out, err } = await ensure(platform, ['--project', '2', '--project', '4'])
@@ -179,7 +179,7 @@ describe('pipespan hooks ensure', () => {
     expect(err).toContain('2: ')
   })
 
-  it('does not repeat a creation whose outcome is not known: the next run finds what is there', async () => {
+  it('does not repeat a creation with an unknown outcome: the next run finds the hook', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [] })
     let posts = 0
     platform.interrupt = ({ method }, response) => {
@@ -196,7 +196,7 @@ describe('pipespan hooks ensure', () => {
     expect((await ensure(platform, ['--project', '2'])).out).toContain('fine 1')
   })
 
-  it('repeats no secret that the platform echoes in its refusal', async () => {
+  it('prints no secret that the platform repeats in its refusal', async () => {
     await using platform = await startHooksPlatform({ 'projects/2': [] })
     platform.interrupt = ({ method }, response) => {
       if (method !== 'POST') return false
@@ -208,7 +208,7 @@ describe('pipespan hooks ensure', () => {
     expect(err).toContain('is too short')
   })
 
-  it('reports hooks that the platform has switched off, and of duplicates', async () => {
+  it('reports disabled hooks and duplicates', async () => {
     const off = { ...good, id: 31, alert_status: 'temporarily_disabled' }
     await using platform = await startHooksPlatform({ 'projects/2': [off, { ...good, id: 32 }] })
     const { err } = await ensure(platform, ['--project', '2'])
@@ -216,7 +216,7 @@ describe('pipespan hooks ensure', () => {
     expect(err).toContain('remove 32')
   })
 
-  it('says what is missing before it asks anything', async () => {
+  it('names missing settings before it sends a request', async () => {
     await using platform = await startHooksPlatform({})
     expect(await ensure(platform, [])).toMatchObject({
       code: 2,
@@ -229,7 +229,7 @@ describe('pipespan hooks ensure', () => {
     expect((await ensure(platform, ['--project', '2', '--url', 'ftp://x'])).code).toBe(2)
   })
 
-  it('asks within the budget that it shares with the daemon, where there is a store', async () => {
+  it("shares the daemon's API budget if there is a store", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-hooks-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const open = () => openSqlite(path.join(folder, 'p.db'), { now: () => Date.now(), maxSize: 2 ** 30 })

@@ -29,12 +29,12 @@ async function check(yaml: string, online = false): Promise<{ code: number; out:
   return { code, ...written }
 }
 
-it('The check of the configuration says how many requests an hour it costs.', async () => {
+it('config check prints the requests per hour', async () => {
   expect((await check(platform() + lists)).out).toContain('(agents, feature_flags): at least 25 requests an hour')
   expect((await check(lists)).out).toContain('nothing is requested without PIPESPAN_PLATFORM_URL')
 })
 
-it('A query is tried online, and one that fails is a fault with the words of the platform.', async () => {
+it("config check --online tries queries, and reports the platform's message of a failing one", async () => {
   const good = '  - { metric: open, query: "type = MergeRequest and state = opened" }\n'
   const bad = '  - { metric: wrong, query: nonsense }\n'
   expect(await check(`${platform()}queries:\n${good}`, true)).toMatchObject({
@@ -55,19 +55,19 @@ it.each([
   [`{ metric: a, query: "state = '${'x'.repeat(10_000)}'" }`, 'the platform takes 10000 at most'],
   [`{ metric: a, query: q, value: v, fields: ["${'é'.repeat(5_000)}"] }`, 'the platform takes 10000 at most'],
   ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'reports the same series'],
-])('A query that cannot be meant is a fault: %s', async (query, words) => {
+])('config check reports an invalid query: %s', async (query, words) => {
   const { code, err } = await check(`queries:\n  - ${query}\n`)
   expect([code, err]).toEqual([2, expect.stringContaining(words)])
 })
 
-it('A query of exactly 10,000 bytes as it is sent is valid, and one of a byte more is a fault.', async () => {
+it('config check accepts a query of 10,000 encoded bytes, and reports one of a byte more', async () => {
   const longest = 10_000 - Buffer.byteLength(profiles.generic.queryText({ query: '', value: 'count', fields: [] })) + 2
   const of = (length: number) => `queries:\n  - { metric: a, query: ${'x'.repeat(length)} }\n`
   expect((await check(of(longest))).code).toBe(0)
   expect((await check(of(longest + 1))).err).toContain('The query has 10001 bytes as it is sent')
 })
 
-it('The doctor says what the platform answers, what it refuses and what that takes, and what was not asked yet.', async () => {
+it('doctor lists what the platform answers, what it refuses with a remedy, and what was not requested yet', async () => {
   const shop = 'brightwater/shop/storefront'
   world.api.misbehave = ({ path }) =>
     path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
@@ -97,7 +97,7 @@ async function doctorOn(inventory: string) {
   return checkInventory(loaded.config, world.store, { asking: () => world.ask })
 }
 
-it('The doctor asks now whether the firewall is on, and does not repeat what was refused before.', async () => {
+it("doctor requests the firewall's state, and does not repeat an earlier refusal", async () => {
   const [shop, other, far] = [
     'brightwater/shop/storefront',
     'brightwater/data/reports',
@@ -131,14 +131,14 @@ it.each([
   [403, '{"error":"insufficient_scope"}', /could not be asked: The token's scope does not suffice/],
   [401, '{"message":"401 Unauthorized"}', /could not be asked: The platform does not accept the token/],
   [503, 'down', /could not be asked: The platform cannot answer/],
-])('The doctor says of the policy store that answers %i %s what that means.', async (status, body, words) => {
+])("doctor explains the policy store's answer %i %s", async (status, body, words) => {
   world.api.misbehave = ({ path }) =>
     path.endsWith('/triggers') ? { status, headers: { 'content-type': 'application/json' }, body } : undefined
   const found = await doctorOn('{ agents: [x] }')
   expect(found.at(-1)).toMatchObject({ level: 'skipped', what: expect.stringMatching(words) as string })
 })
 
-it('The doctor says when the daemon has stopped asking, and how much is left out.', async () => {
+it('doctor says since when the daemon sends no requests, and how much is left out', async () => {
   const shop = 'brightwater/shop/storefront'
   const key = { instance: world.api.url, kind: 'feature_flags', of: shop }
   const nextAt = world.now() - 3_600_000
@@ -152,7 +152,7 @@ it('The doctor says when the daemon has stopped asking, and how much is left out
   ])
 })
 
-it('The doctor says that the policy store is on, and which commits are refused, also where nothing of an inventory or of jobs is read.', async () => {
+it('doctor reports the policy store and refused commits, even without inventory and job reads', async () => {
   const loaded = loadConfig({ env: {}, file: fileWith(platform()), profiles })
   if (!loaded.ok) throw new Error('the configuration is wrong')
   const client = { asking: () => world.ask }

@@ -23,7 +23,7 @@ async function map(
   return { code, out: await text(stdout), complaint: await text(stderr) }
 }
 
-it('maps the standard input as it maps the file, however slowly it comes', async () => {
+it('maps standard input like a file, however slowly it arrives', async () => {
   const fromFile = await map(payload, Readable.from([]))
   expect(fromFile.code).toBe(0)
   const bytes = readFileSync(payload)
@@ -36,7 +36,7 @@ it('maps the standard input as it maps the file, however slowly it comes', async
   expect(await map('-', Readable.from(slow()))).toEqual(fromFile)
 })
 
-it('shows what becomes of an event that is about no pipeline, and says where it is not selected', async () => {
+it('shows the export of an event that is not about a pipeline, or that it is not selected', async () => {
   const { code, out } = await map(
     path.join(import.meta.dirname, '..', 'fixtures', 'events', 'deployment.json'),
     Readable.from([]),
@@ -51,7 +51,7 @@ it('shows what becomes of an event that is about no pipeline, and says where it 
   expect(push.out).toContain('Not exported with this configuration: PIPESPAN_EVENTS does not include push.')
 })
 
-it('prints JSON and nothing else for scripts, also where nothing is exported', async () => {
+it('prints only JSON for scripts, even if nothing is exported', async () => {
   const fixture = (name: string): string => path.join(import.meta.dirname, '..', 'fixtures', name)
   for (const [file, description] of [
     ['webhooks/pipeline-failed.json', ''],
@@ -71,7 +71,7 @@ it('prints JSON and nothing else for scripts, also where nothing is exported', a
   }
 })
 
-it('says what is wrong with the standard input', async () => {
+it('reports faults of the standard input', async () => {
   expect(await map('-', Readable.from(['{']))).toEqual({
     code: 1,
     out: '',

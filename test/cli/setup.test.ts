@@ -69,8 +69,8 @@ async function setup(args: readonly string[], env: Record<string, string> = {}, 
 
 const owner = () => ({ PIPESPAN_SETUP_TOKEN: platformToken, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey })
 
-describe('The setup', () => {
-  it('shows its plan, with what cannot be taken back, and does nothing in a dry run.', async () => {
+describe('pipespan setup', () => {
+  it('prints its plan with irreversible steps, and does nothing in a dry run', async () => {
     const { code, out } = await setup(['--dry-run'], owner())
     expect(code).toBe(0)
     expect(out).toContain('Creates the service account service_account_pipespan of the group team')
@@ -79,12 +79,12 @@ describe('The setup', () => {
     expect([existsSync(folder), accounts, platform.changes, instance.tokens]).toEqual([false, [], [], []])
   })
 
-  it('does nothing where nobody can be asked and nobody said yes.', async () => {
+  it('does nothing without a terminal and without --yes', async () => {
     expect(await setup([], owner())).toMatchObject({ code: 2, out: expect.stringContaining('Use --yes') as string })
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('makes all that it can, names what is left, and is over when that is done; a second run makes nothing twice.', async () => {
+  it('does everything it can, lists the rest, and finishes when that is done; a second run makes nothing twice', async () => {
     const first = await setup(['--yes', '--kubernetes', 'ci'], owner())
     expect(first.code).toBe(1)
     expect(first.out).toMatch(/Left for you:\n {2}- Make service_account_pipespan a member of team \(Reporter\)/)
@@ -110,7 +110,7 @@ describe('The setup', () => {
     }
   })
 
-  it('writes a configuration that the daemon takes.', async () => {
+  it('writes a configuration that the daemon accepts', async () => {
     await setup(['--yes'], owner())
     writeFileSync(file('platform-token'), 'pat-of-the-account\n')
     const loaded = loadConfig({ env: {}, file: file('pipespan.yaml'), profiles })
@@ -121,7 +121,7 @@ describe('The setup', () => {
     expect(loaded.config.poll.groups).toEqual(['team'])
   })
 
-  it('without an owner’s token writes what it can, and says what a person must make.', async () => {
+  it("without an owner's token writes what it can, and lists what a person must do", async () => {
     const { code, out } = await setup(['--yes'])
     expect(code).toBe(1)
     expect(out).toContain('Create a webhook of team to https://pipespan.example.com/webhooks')
@@ -130,7 +130,7 @@ describe('The setup', () => {
     expect(existsSync(file('pipespan.yaml'))).toBe(true)
   })
 
-  it('that lost the answer with an ingest token makes another one, and revokes that which nobody knows.', async () => {
+  it('creates another ingest token after a lost answer, and revokes the unknown one', async () => {
     instance.add('pipespan')
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect((await setup(['--yes'], owner())).out).toContain('ingest-token:')
@@ -146,7 +146,7 @@ describe('The setup', () => {
 
   // In the long form at each moment, until there is none left at which it could be killed.
   it(
-    'that is killed between any two steps is finished by the next run, which makes nothing twice.',
+    'is finished by the next run after a kill between any two steps, without duplicates',
     { timeout: 600_000 },
     async () => {
       const some = [14, 28]
@@ -199,7 +199,7 @@ describe('The setup', () => {
     [401, 'does not accept the token'],
     [403, 'may not read this'],
     [404, 'knows no such thing'],
-  ])('that was given a token which is answered %i waits for a better one.', async (status, words) => {
+  ])('waits for another token if the given one is answered with %i', async (status, words) => {
     await setup(['--yes'], owner())
     writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o644 })
     seen = status
@@ -210,7 +210,7 @@ describe('The setup', () => {
     expect((await setup(['--yes'], owner())).code).toBe(0)
   })
 
-  it('finds its service account again by its number, whatever name the platform gave it.', async () => {
+  it('finds its service account by its number, whatever its name', async () => {
     await setup(['--yes'], owner())
     accounts[0]!.username = 'service_account_group_7_\u001b[31m'
     const { out } = await setup(['--yes'], owner())
@@ -219,7 +219,7 @@ describe('The setup', () => {
     expect(accounts).toHaveLength(1)
   })
 
-  it('leaves a configuration that a person has changed as it is, and one that was there before too.', async () => {
+  it('does not overwrite a configuration that a person changed or that existed before', async () => {
     await setup(['--yes', '--kubernetes', 'ci'], owner())
     await setup(['--yes', '--kubernetes', 'ci', '--otlp-endpoint', 'https://other.example.com'], owner())
     expect(read('pipespan.yaml')).toContain('https://other.example.com')
@@ -232,14 +232,14 @@ describe('The setup', () => {
     expect(read('pipespan.yaml')).toBe('mine: true')
   })
 
-  it('takes the first line of a secret: the webhook’s file may have the one before it too.', async () => {
+  it('uses the first line of a secret file, which may also have the previous secret', async () => {
     await setup(['--yes'], owner())
     writeFileSync(file('webhook-token'), 'a-new-secret-of-24-letters\nthe-one-before-it-was-rotated\n')
     await setup(['--yes'], owner())
     expect(platform.hooks['groups/team']?.[0]?.token).toBe('a-new-secret-of-24-letters')
   })
 
-  it('works in no folder that others may write to, nor in a file, nor beside another setup.', async () => {
+  it('refuses a folder that others can write to, a file, and a folder in use by another setup', async () => {
     mkdirSync(folder, { mode: 0o777 })
     chmodSync(folder, 0o777)
     writeFileSync(file('webhook-token'), 'planted\n')
@@ -258,7 +258,7 @@ describe('The setup', () => {
   })
 
   it.each([401, 403, 404, 409, 500, 503])(
-    'that is answered %i everywhere names every step, and does what it can.',
+    'lists every step and does what it can if every answer is %i',
     async status => {
       platform.interrupt = (_, response) => {
         response.writeHead(status, { 'content-type': 'application/json' }).end('{"message":"no"}')
@@ -274,7 +274,7 @@ describe('The setup', () => {
     },
   )
 
-  it('shows no address with a password.', async () => {
+  it('prints no URL with a password', async () => {
     const { code, out } = await setup(
       ['--dry-run', '--observability-url', 'https://ops:hunter2@obs.example.com'],
       owner(),
@@ -286,7 +286,7 @@ describe('The setup', () => {
   it.each([
     ['whether to do it', owner],
     ['for a token', () => ({})],
-  ])('ended by the person at the question %s does nothing.', async (_, env) => {
+  ])('does nothing if the question is answered with %s', async (_, env) => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
     stdin.end()
     expect(await setup([], env(), stdin)).toMatchObject({
@@ -296,7 +296,7 @@ describe('The setup', () => {
     expect([existsSync(folder), platform.changes, instance.tokens]).toEqual([false, [], []])
   })
 
-  it('asks nobody where answers come from a pipe.', async () => {
+  it('asks no question if standard input is a pipe', async () => {
     const stdin = new PassThrough()
     stdin.end('yes\n')
     expect(await setup([], owner(), stdin)).toMatchObject({
@@ -306,7 +306,7 @@ describe('The setup', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  it('that is refused the hooks says so, and makes the rest.', async () => {
+  it('reports refused hooks, and does the rest', async () => {
     platform.forbidden.add('groups/team')
     const { code, out } = await setup(['--yes'], owner())
     expect(code).toBe(1)
@@ -314,7 +314,7 @@ describe('The setup', () => {
     expect(existsSync(file('ingest-token'))).toBe(true)
   })
 
-  it('names a folder in which there is a journal of something else.', async () => {
+  it('refuses a folder with a journal of another program', async () => {
     await setup(['--yes'], owner())
     writeFileSync(file('setup-journal.json'), '{ "version": 9 }')
     expect(await setup(['--yes'], owner())).toMatchObject({
@@ -324,7 +324,7 @@ describe('The setup', () => {
   })
 })
 
-it('A flag that is missing is named where nobody can be asked.', async () => {
+it('names a missing option if it cannot ask', async () => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const code = await runProgram(['setup', '--platform-url', 'https://git.example.com'], { stdout, stderr, env: {} })
   expect([code, ((stderr.read() as Buffer | null) ?? '').toString()]).toEqual([

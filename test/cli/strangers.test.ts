@@ -74,6 +74,6 @@ it.each([
   ['store', 'words', noPostgres],
   ['store', 'closing', noPostgres],
   ['store', 'nobody', /ECONNREFUSED/],
-] as const)('%s says that it meets: %s', async (command, stranger, sentence) => {
+] as const)('%s reports its environment: %s', async (command, stranger, sentence) => {
   expect(await complaintOf(command, stranger)).toMatch(sentence)
 })

@@ -27,7 +27,7 @@ async function top(args: readonly string[], token: string | undefined = adminTok
   return { code, out: await text(stdout), complaint: await text(stderr) }
 }
 
-it('prints once what runs, waits and fails where there is no terminal', async () => {
+it('prints active, waiting and failing pipelines once without a terminal', async () => {
   const { code, out } = await top(['--url', house.url])
   expect(code).toBe(0)
   expect(out).toContain(`Pipespan at ${house.url}`)
@@ -36,7 +36,7 @@ it('prints once what runs, waits and fails where there is no terminal', async ()
   expect(out).not.toContain('\x1b')
 })
 
-it('prints what the JSON API says for scripts', async () => {
+it("prints the JSON API's answer for scripts", async () => {
   const { out } = await top(['--url', `${house.url}/`, '--json'])
   expect(JSON.parse(out)).toMatchObject({ inbox: { waiting: 0 }, queues: [{ state: 'closed' }] })
 })
@@ -49,7 +49,7 @@ it('says which token is missing', async () => {
   )
 })
 
-it('distinguishes nobody from somebody else, and a page from other text', async () => {
+it('distinguishes an unreachable daemon from another service, and a web page from other text', async () => {
   const [port = 0] = await freePorts(1)
   expect((await top(['--url', `http://127.0.0.1:${port}`])).complaint).toMatch(/^No daemon answers at .* Start it with/)
   const foreign = async (answer: RequestListener): Promise<string> => {
@@ -62,7 +62,7 @@ it('distinguishes nobody from somebody else, and a page from other text', async 
   expect(await foreign((_, answer) => answer.end('{"running":'))).toContain('200 with JSON of another shape.')
 })
 
-it('cuts every line to the terminal, and lists to its height', () => {
+it("fits lines and lists to the terminal's size", () => {
   const pipeline = {
     project: 'group/\x1b[31mproject'.repeat(9),
     pipelineId: 1,
@@ -88,7 +88,7 @@ it('cuts every line to the terminal, and lists to its height', () => {
   expect(liveView(state, { from: 'here', now: 0, width: 60, height: 4, color: false }).split('\n')).toHaveLength(4)
 })
 
-it('ends at q, draws anew when the size changes, and leaves the terminal as it was', async () => {
+it('exits at q, redraws when the size changes, and restores the terminal', async () => {
   const screen = { isTTY: true, columns: 80, rows: 24 }
   const modes: boolean[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (raw: boolean) => modes.push(raw) })

@@ -43,7 +43,7 @@ function shellLines(scheme: string): string {
 }
 
 describe('pipespan traceparent', () => {
-  it.each(['instance', 'platform'])('names the very span that is exported for the job (%s)', async ids => {
+  it.each(['instance', 'platform'])('prints the ids of the span that is exported for the job (%s)', async ids => {
     const file = path.join(repository, 'test/fixtures/webhooks/pipeline-failed.json')
     const payload = JSON.parse(readFileSync(file, 'utf8')) as {
       object_attributes: { id: number }
@@ -67,7 +67,7 @@ describe('pipespan traceparent', () => {
     expect(status).toBe(0)
   })
 
-  it.each(['instance', 'platform'])('says what the shell lines of the docs say (%s)', ids => {
+  it.each(['instance', 'platform'])('agrees with the shell lines of the documentation (%s)', ids => {
     const id = fc.integer({ min: 1, max: 2 ** 40 }).map(String)
     fc.assert(
       fc.property(id, id, fc.option(id), (pipelineId, jobId, root) => {
@@ -88,7 +88,7 @@ describe('pipespan traceparent', () => {
     )
   })
 
-  it('takes the family root from the variable that trigger jobs pass on', () => {
+  it('uses the root pipeline of the variable that trigger jobs pass on', () => {
     const child = { ...job, CI_PIPELINE_SOURCE: 'parent_pipeline', PIPESPAN_ROOT_PIPELINE_ID: '4000' }
     expect(traceparentOf(child)).toBe(traceparentOf({ ...job, CI_PIPELINE_ID: '4000' }))
     expect(traceparentOf({ ...child, PIPESPAN_ROOT_PIPELINE_ID: '' }, { root: 4000 })).toBe(traceparentOf(child))
@@ -100,7 +100,7 @@ describe('pipespan traceparent', () => {
     expect(stderr).toContain('PIPESPAN_ROOT_PIPELINE_ID: $CI_PIPELINE_ID')
   })
 
-  it('spells the instance as the daemon does', () => {
+  it('normalises the instance like the daemon', () => {
     const plain = traceparentOf(job)
     expect(traceparentOf({ ...job, CI_SERVER_URL: 'HTTPS://Git.Example.com:443/' })).toBe(plain)
     expect(traceparentOf({ ...job, CI_SERVER_URL: 'http://internal' }, { instance: 'https://git.example.com' })).toBe(
@@ -108,7 +108,7 @@ describe('pipespan traceparent', () => {
     )
   })
 
-  it('keeps the trace of an honoured TRACEPARENT, with the job’s own span', () => {
+  it("keeps the trace of a configured TRACEPARENT, with the job's own span", () => {
     const outer = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const own = traceparentOf(job).split('-')[2]
     expect(traceparentOf({ ...job, PIPESPAN_TRACEPARENT: 'true', TRACEPARENT: outer })).toBe(
@@ -122,7 +122,7 @@ describe('pipespan traceparent', () => {
     }
   })
 
-  it('outside of a CI job names every variable that is missing', () => {
+  it('lists every missing variable outside of a CI job', () => {
     const { stdout, stderr, status } = shippedPipespan(['traceparent'], { CI_JOB_ID: 'x' })
     expect({ stdout, status }).toEqual({ stdout: '', status: 2 })
     for (const name of ['CI_PIPELINE_ID', 'CI_JOB_ID', 'CI_SERVER_URL']) expect(stderr).toContain(name)

@@ -8,7 +8,7 @@ import { profiles } from '../../src/app/profile.ts'
 const folder = 'test/config/bad'
 const files = readdirSync(folder).filter(name => name.endsWith('.yaml'))
 
-it.each(files)('%s is refused with its message', name => {
+it.each(files)('%s is refused with its documented message', name => {
   const file = `${folder}/${name}`
   const text = readFileSync(file, 'utf8')
   const expected = text.split('\n').flatMap(line => (line.startsWith('#! ') ? [line.slice(3)] : []))

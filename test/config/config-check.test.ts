@@ -16,7 +16,7 @@ async function check(
   return { code, ...written }
 }
 
-it('the example file passes, with nothing to warn of', async () => {
+it('the example file is valid without warnings', async () => {
   const done = await check({ file: 'config/pipespan.example.yaml' })
   expect(done).toEqual({ code: 0, out: 'The configuration is valid.\n', err: '' })
 })
@@ -24,11 +24,11 @@ it('the example file passes, with nothing to warn of', async () => {
 describe('the examples', () => {
   const examples = readdirSync('config/examples')
 
-  it('are for the poller, the rotation and GitLab', () => {
+  it('exist for the poller, the rotation and GitLab', () => {
     expect(examples).toEqual(expect.arrayContaining(['gitlab.yaml', 'poller.yaml', 'rotation.yaml']))
   })
 
-  it.each(examples)('%s passes once its secrets are there, with nothing to warn of', async name => {
+  it.each(examples)('%s is valid without warnings once its secrets exist', async name => {
     const secrets = folder()
     const text = readFileSync(path.join('config/examples', name), 'utf8')
     const named = [...text.matchAll(/^ *\w+_file: (\S+)$/gm)].map(([, file = '']) => file)
@@ -42,7 +42,7 @@ describe('the examples', () => {
   })
 })
 
-it('faults and warnings are all printed, a line each, and the exit code is 2', async () => {
+it('prints all faults and warnings, a line each, and exits with 2', async () => {
   const file = fileWith('settle: soon\nwebhook: { token: "hunter2\\n" }\n')
   expect(await check({ file }, { PIPESPAN_SETLE: '1s' })).toEqual({
     code: 2,
@@ -55,7 +55,7 @@ it('faults and warnings are all printed, a line each, and the exit code is 2', a
   })
 })
 
-it('says all of it as JSON for scripts, secrets apart', async () => {
+it('prints everything as JSON for scripts, without secrets', async () => {
   const file = fileWith('settle: soon\n')
   const bad = await check({ file, json: true }, { PIPESPAN_SETLE: '1s' })
   expect([bad.code, bad.err]).toEqual([2, ''])
@@ -70,7 +70,7 @@ it('says all of it as JSON for scripts, secrets apart', async () => {
   expect(JSON.parse(good.out)).toMatchObject({ ok: true, settings: expect.arrayContaining([token]) as unknown })
 })
 
-it('shows what is in effect and where it comes from, secrets apart', async () => {
+it('prints the effective settings and their origin, without secrets', async () => {
   const file = fileWith('webhook: { token: hunter2 }\nprojects: { include: [team/*, "shop/{a,b}"] }\n')
   const { code, out } = await check({ show: true }, { PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: '90s' })
   expect(code).toBe(0)
@@ -86,7 +86,7 @@ it('shows what is in effect and where it comes from, secrets apart', async () =>
   expect(out).not.toContain('hunter2')
 })
 
-it('says what switches cost in requests', async () => {
+it('prints the requests that each switch costs', async () => {
   const env = { PIPESPAN_JOB_SECTIONS: 'failed,slow', PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
   const lines = async (more: Environment): Promise<string[]> => (await check({}, { ...env, ...more })).out.split('\n')
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token' })).toContain(
@@ -106,7 +106,7 @@ it('says what switches cost in requests', async () => {
   )
 })
 
-it('takes paths of spans that a job can have, and says what they cost', async () => {
+it('accepts paths of own spans, and prints their cost', async () => {
   const paths = 'a/b.otlp.json,c.otlp.jsonl'
   const url = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'a-token' }
   expect((await check({}, { ...url, PIPESPAN_JOB_SPANS: paths })).out).toContain(
@@ -117,12 +117,12 @@ it('takes paths of spans that a job can have, and says what they cost', async ()
   }
 })
 
-it('wants keys for dotenv reports', async () => {
+it('requires keys for dotenv reports', async () => {
   expect((await check({}, { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key is allowed to be exported')
   expect((await check({}, { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
 })
 
-it('takes regular expressions with commas in them, and none that matches nothing', async () => {
+it('accepts regular expressions with commas, but not one that matches the empty text', async () => {
   expect((await check({}, { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
   expect((await check({}, { PIPESPAN_REDACT: 'x*' })).err).toContain('"x*" can match an empty text. Use')
   expect((await check({}, { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain(

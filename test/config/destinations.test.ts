@@ -18,11 +18,11 @@ describe('endpoints, as the OpenTelemetry specification says', () => {
     ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }],
     ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }],
     ['https://c/my/path', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c/my/path' }],
-  ])('the general one %s gets the path of the signal', (base, env) => {
+  ])('the path of the signal is appended to the general one, %s', (base, env) => {
     expect(urls(env)).toEqual(['traces', 'metrics', 'logs'].map(signal => `default ${signal} ${base}/v1/${signal}`))
   })
 
-  it("a signal's own is used as it is", () => {
+  it("a signal's own endpoint is used unchanged", () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own' }
     expect(urls(env)).toEqual([
       'default traces http://t:4318/own',
@@ -31,7 +31,7 @@ describe('endpoints, as the OpenTelemetry specification says', () => {
     ])
   })
 
-  it('only signals that are on have a target', () => {
+  it('only enabled signals have a target', () => {
     expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual(['default logs http://localhost:4318/v1/logs'])
   })
 })
@@ -42,11 +42,11 @@ describe('several destinations', () => {
     'second logs https://two.example.com/otlp/v1/logs',
   ]
 
-  it('leave out the default one when no endpoint of it is set', () => {
+  it('do not include the default one if it has no endpoint', () => {
     expect(urls({}, listed)).toEqual(second)
   })
 
-  it('come after the default one when its endpoint is set', () => {
+  it('follow the default one if it has an endpoint', () => {
     expect(urls({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, listed)).toEqual([
       'default traces http://c/v1/traces',
       'default metrics http://c/v1/metrics',
@@ -55,16 +55,16 @@ describe('several destinations', () => {
     ])
   })
 
-  it('leave the default one the signals that it has an endpoint for', () => {
+  it('keep the signals of the default one that have an endpoint', () => {
     const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://m/api' }
     expect(urls(env, listed)).toEqual(['default metrics http://m/api', ...second])
   })
 
-  it('are without the one that takes no signal that is on', () => {
+  it('do not include one without an enabled signal', () => {
     expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'metrics' }, listed)).toEqual([])
   })
 
-  it('never see the token and the headers of the default one', () => {
+  it('never use the token and the headers of the default one', () => {
     const yaml = `${listed.replace(' }]', ', headers: { x-two: two }, token_file: ')}${fileWith('own', 'token')} }]`
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
@@ -81,7 +81,7 @@ describe('several destinations', () => {
     ])
   })
 
-  it('warn of a token that has nowhere to go', () => {
+  it('warn about an unused token', () => {
     const { warnings } = good({ SERVICE_OBSERVABILITY_TOKEN: 'abc', PIPESPAN_WEBHOOK_TOKEN: 'abc' }, listed)
     expect(warnings).toEqual([
       'SERVICE_OBSERVABILITY_TOKEN: observability.token is only sent to the destination "default", which does not exist. ' +
@@ -90,7 +90,7 @@ describe('several destinations', () => {
   })
 })
 
-it("a signal's own settings replace the general ones, headers as a whole", () => {
+it("a signal's own settings replace the general ones, with headers as a whole", () => {
   const { config } = good({
     OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
     OTEL_EXPORTER_OTLP_LOGS_TIMEOUT: '4000',

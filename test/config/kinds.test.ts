@@ -11,7 +11,7 @@ function parsed(kind: Kind<unknown>, raw: Raw): unknown {
   return 'value' in result ? result.value : 'wrong'
 }
 
-describe('what is written becomes a value, or is wrong', () => {
+describe('parsing a setting', () => {
   it.each<[string, Kind<unknown>, Raw, unknown]>([
     ['duration', duration, '250ms', 250],
     ['duration', duration, '1h30m', 5_400_000],
@@ -95,7 +95,7 @@ describe('headers', () => {
       : result.wrong.what
   }
 
-  it('are percent-decoded as key=value pairs, and taken as they are from a mapping', () => {
+  it('are percent-decoded in key=value pairs, and unchanged in a mapping', () => {
     expect(revealed('Authorization=Basic%20YTpi,x-key=a=b')).toEqual({ authorization: 'Basic YTpi', 'x-key': 'a=b' })
     expect(revealed(new Map([['X-Key', '100%20']]))).toEqual({ 'x-key': '100%20' })
   })
@@ -105,7 +105,7 @@ describe('headers', () => {
     ['x key=a', 'A header name is invalid in HTTP.'],
     ['content-length=5', 'The header content-length is set by Pipespan itself.'],
     ['x-key=%C3%BC', 'The header x-key contains a character outside ASCII.'],
-  ])('that would break a request are wrong: %s', (raw, what) => {
+  ])('are refused if they are invalid in a request: %s', (raw, what) => {
     expect(revealed(raw)).toBe(what)
   })
 })

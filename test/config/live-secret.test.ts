@@ -30,7 +30,7 @@ function given(file: string): Given {
 }
 
 describe('a secret in a file', () => {
-  it('is read again when the file has changed, but looked at no more than once a second', () => {
+  it('is read again when the file has changed, with at most one check per second', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first\n')
     const { value, wait, news } = given(file)
@@ -42,7 +42,7 @@ describe('a secret in a file', () => {
     expect(news).toEqual([`The secret file ${quoted(file)} has changed and was read again.`])
   })
 
-  it('is read again at once when asked', () => {
+  it('is read again at once on request', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first')
     const { live, value } = given(file)
@@ -51,7 +51,7 @@ describe('a secret in a file', () => {
     expect(value()).toBe('second')
   })
 
-  it('is noticed when a symbolic link is swapped, as Kubernetes does', () => {
+  it('is read again when a symbolic link is replaced, as by Kubernetes', () => {
     const mount = folder()
     for (const [version, token] of [
       ['..v1', 'first'],
@@ -69,7 +69,7 @@ describe('a secret in a file', () => {
     expect(value()).toBe('other')
   })
 
-  it('keeps its last good value while the file is gone, and says so once', () => {
+  it('keeps its last valid value while the file is missing, and logs that once', () => {
     const file = path.join(folder(), 'token')
     writeFileSync(file, 'first')
     const { value, wait, news } = given(file)
@@ -88,7 +88,7 @@ describe('a secret in a file', () => {
   })
 
   it.each(['', '\n', 'hun\u0000ter2', 'x'.repeat(70_000)])(
-    'keeps its last good value when the new one is no secret',
+    'keeps its last valid value if the new one is invalid',
     bad => {
       const file = path.join(folder(), 'token')
       writeFileSync(file, 'first')
@@ -105,7 +105,7 @@ describe('a secret in a file', () => {
     },
   )
 
-  it('must be readable at first', () => {
+  it('must be readable at the start', () => {
     const missing = path.join(folder(), 'token')
     expect(LiveSecret.fromFile({ path: missing, parse: text => secret.parse(text) })).toEqual({
       wrong: {

@@ -11,7 +11,7 @@ const noSecret =
   'Set webhook.signing_token or webhook.token.'
 
 describe('precedence', () => {
-  it('takes the default without a file and without variables', () => {
+  it('uses defaults without a file and variables', () => {
     const { config, warnings } = good({})
     expect(config.listen).toEqual({ host: '127.0.0.1', port: 8080 })
     expect(config.settle).toBe(5000)
@@ -21,7 +21,7 @@ describe('precedence', () => {
     expect(warnings).toEqual([noSecret])
   })
 
-  it('puts the file over the default and the variable over the file', () => {
+  it('prefers the file to the default and the variable to the file', () => {
     const yaml = 'settle: 6s\nblocked_after: 2h\n'
     const { config, settings } = good({ PIPESPAN_SETTLE: '7s' }, yaml)
     expect([config.settle, config.blockedAfter, config.staleAfter]).toEqual([7000, 7_200_000, 604_800_000])
@@ -31,19 +31,19 @@ describe('precedence', () => {
     expect(sources.stale_after).toEqual({ from: 'default' })
   })
 
-  it.each(['', '  ', '\t'])('counts a blank variable (%j) as unset', blank => {
+  it.each(['', '  ', '\t'])('treats a blank variable (%j) as unset', blank => {
     expect(good({ PIPESPAN_SETTLE: blank, PIPESPAN_CONFIG: blank }, 'settle: 6s').config.settle).toBe(6000)
     expect(good({ SERVICE_OBSERVABILITY_TOKEN: blank }).config.observability.token.current()).toBeUndefined()
   })
 
   it.each(['settle:', 'settle: ""', 'settle: null', 'webhook:', 'destinations:'])(
-    'counts a blank key (%s) as unset',
+    'treats a blank key (%s) as unset',
     yaml => {
       expect(good({}, yaml).config).toMatchObject({ settle: 5000, destinations: [] })
     },
   )
 
-  it('finds a wrong value in the file though a variable hides it', () => {
+  it('finds an invalid value in the file even if a variable overrides it', () => {
     expect(faults({ PIPESPAN_SETTLE: '7s' }, 'settle: soon')).toEqual([
       '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
     ])
@@ -57,13 +57,13 @@ describe('precedence', () => {
   it.each([
     ['https_proxy', 'HTTPS_PROXY', 'http://lower:1'],
     ['HTTPS_PROXY', 'https_proxy', 'http://upper:1'],
-  ])('reads %s, and the lower-case spelling is the stronger one', (set, other, url) => {
+  ])('reads %s, and prefers the lower-case spelling', (set, other, url) => {
     const { config } = good({ [set]: url, [other]: '' })
     expect(config.httpsProxy?.reveal()).toBe(url)
     expect(good({ HTTP_PROXY: 'upper:1', http_proxy: 'lower:1' }).config.httpProxy?.reveal()).toBe('http://lower:1')
   })
 
-  it('keeps what YAML would take for a number or a switch as the text that was written', () => {
+  it('keeps texts as written that YAML would read as numbers or booleans', () => {
     const { config } = good({}, 'webhook: { token: [0123, 1e5, yes] }\nresource: { attributes: { zip: 01234 } }')
     expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['0123', '1e5', 'yes'])
     expect(config.resource.attributes).toEqual({ zip: '01234' })
@@ -71,7 +71,7 @@ describe('precedence', () => {
 })
 
 describe('faults', () => {
-  it('come all at once, from the file and from the environment', () => {
+  it('are all reported together, from the file and from the environment', () => {
     const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
     expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
       '3:1: webhok: Unknown setting. Did you mean webhook?',
@@ -85,19 +85,19 @@ describe('faults', () => {
   it.each([
     ['/no/such/file.yaml', 'The configuration file "/no/such/file.yaml" cannot be read (ENOENT).'],
     ['/', 'The configuration file "/" is not a regular file of at most 1 MiB.'],
-  ])('name a configuration file that cannot be used: %s', (file, message) => {
+  ])('name an unusable configuration file: %s', (file, message) => {
     const remedy = 'Use a YAML file that this process can read.'
     expect(loadConfig({ env: {}, file, profiles })).toMatchObject({ ok: false, faults: [{ what: message, remedy }] })
     expect(faults({ PIPESPAN_CONFIG: file })).toEqual([`PIPESPAN_CONFIG: ${message} ${remedy}`])
   })
 
-  it('say that a file is nested too deeply, instead of failing on it', () => {
+  it('include a file that is nested too deeply', () => {
     expect(faults({}, `refs: ${'['.repeat(10_000)}${']'.repeat(10_000)}`)).toEqual([
       expect.stringMatching(/^1:\d+: The file is nested too deeply\. /),
     ])
   })
 
-  it('do not follow from a file that could not be read as YAML', () => {
+  it('include only the syntax error of an invalid YAML file', () => {
     expect(faults({ PIPESPAN_LISTEN: '[::]:8080' }, 'webhook: { token: abc')).toHaveLength(1)
   })
 
@@ -110,19 +110,19 @@ describe('faults', () => {
     ['[::]:1', 1],
     ['10.0.0.1:1', 1],
     ['example.com:1', 1],
-  ])('refuse %s without a webhook secret only where others can reach it', (listen, count) => {
+  ])('include a missing webhook secret for %s only if other hosts can reach it', (listen, count) => {
     expect(faults({ PIPESPAN_LISTEN: listen })).toHaveLength(count)
     expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_TOKEN: 'abc' })).toEqual([])
     expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_c2VjcmV0' })).toEqual([])
   })
 
-  it('take no empty list of tokens for a webhook secret', () => {
+  it('include an empty list of tokens', () => {
     expect(faults({ PIPESPAN_LISTEN: '[::]:1', PIPESPAN_WEBHOOK_TOKEN: ' , ' })).toEqual([
       'PIPESPAN_WEBHOOK_TOKEN: No secret is given. Copy it again, as one line of printable ASCII.',
     ])
   })
 
-  it('ask for a client certificate and its key together, also where they meet from two levels', () => {
+  it('include a client certificate without its key, also across two levels', () => {
     const key = 'test/fixtures/tls/first.key.pem'
     const certificate = 'test/fixtures/tls/first.cert.pem'
     const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: key, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate }
@@ -135,25 +135,25 @@ describe('faults', () => {
 })
 
 describe('secrets', () => {
-  it('are read from a file, without the line break at its end', () => {
+  it('are read from a file without the line break at its end', () => {
     const file = fileWith('abc,def\r\n', 'token')
     const { config } = good({ PIPESPAN_WEBHOOK_TOKEN_FILE: file })
     expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['abc', 'def'])
   })
 
-  it('given as a value and as a file are a fault that names both', () => {
+  it('cause a fault if they are given both as a value and as a file', () => {
     expect(faults({ SERVICE_OBSERVABILITY_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN_FILE: '/x' })).toEqual([
       'SERVICE_OBSERVABILITY_TOKEN: Both SERVICE_OBSERVABILITY_TOKEN and SERVICE_OBSERVABILITY_TOKEN_FILE are given. Keep one of the two.',
     ])
   })
 
-  it('of a variable win over a file that the YAML names, which is then not read', () => {
+  it('in a variable override a file that the YAML names, which is then not read', () => {
     const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, 'webhook: { token_file: /no/such/file }')
     expect(config.webhook.token.current()?.[0]?.equals('abc')).toBe(true)
   })
 
   it.each(['hunter2\n', 'hun\tter2', 'hunter2\u0000', 'hunter2\u007f', 'hunter2\u0085'])(
-    'with a control character (%j) are a fault',
+    'with a control character (%j) are invalid',
     token => {
       expect(faults({ SERVICE_OBSERVABILITY_TOKEN: token })).toEqual([
         'SERVICE_OBSERVABILITY_TOKEN: The secret contains a control character. Copy it again, as one line of printable ASCII.',
@@ -162,7 +162,7 @@ describe('secrets', () => {
     },
   )
 
-  it('never print, wherever the configuration is printed', () => {
+  it('are never printed with the configuration', () => {
     const file = fileWith('hunter2', 'secret')
     const loaded = good({
       PIPESPAN_WEBHOOK_TOKEN: 'hunter2',
@@ -191,7 +191,7 @@ describe('variables', () => {
       'PIPESPAN_XYZZY_FROBNICATE',
       'PIPESPAN_XYZZY_FROBNICATE: Unknown variable. Remove it; config/REFERENCE.md lists all.',
     ],
-  ])('that nothing reads give a warning: %s', (name, warning) => {
+  ])('that are unknown cause a warning: %s', (name, warning) => {
     const { warnings } = good({ [name]: '9090', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(warnings).toEqual([warning])
   })
@@ -203,12 +203,12 @@ describe('variables', () => {
     ['OTEL_EXPORTER_OLTP_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_ENDPOINT?'],
     ['OTEL_SERVICE_NAMES', 'Did you mean OTEL_SERVICE_NAME?'],
     ['OTEL_RESOURCE_ATTRIBUTE', 'Did you mean OTEL_RESOURCE_ATTRIBUTES?'],
-  ])('of the OpenTelemetry specification that are mistyped give a warning: %s', (name, remedy) => {
+  ])('with a mistyped OpenTelemetry name cause a warning: %s', (name, remedy) => {
     const { warnings } = good({ [name]: 'x', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(warnings).toEqual([`${name}: Unknown variable. ${remedy}`])
   })
 
-  it('that nothing reads are left alone when they are blank, or of other programs', () => {
+  it('cause no warning if they are blank or belong to other programs', () => {
     const others = {
       ...{ PIPE: '1', OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_SDK_DISABLED: 'true', OTEL_TRACES_SAMPLER: 'always_on' },
       ...{ OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '9', OTEL_METRICS_EXPORTER: 'otlp' },
@@ -217,7 +217,7 @@ describe('variables', () => {
     expect(good({ PIPESPAN_SETLE: ' ', OTEL_EXPORTER_OTLP_HEADER: ' ', ...others }).warnings).toEqual([noSecret])
   })
 
-  it('that the SDK of the daemon’s own telemetry does not get are named where it is used', () => {
+  it('that the SDK for self-telemetry ignores are named if it is used', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'otlp' }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, PIPESPAN_SELF_TELEMETRY: 'true' }).warnings).toEqual([
@@ -225,7 +225,7 @@ describe('variables', () => {
     ])
   })
 
-  it('that exceed another one are named with it', () => {
+  it('that exceed another setting are named with it', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
@@ -233,7 +233,7 @@ describe('variables', () => {
     ])
   })
 
-  it('of Kubernetes service links give one warning in all', () => {
+  it('of Kubernetes service links cause one warning in all', () => {
     const { warnings } = good({
       PIPESPAN_WEBHOOK_TOKEN: 'abc',
       PIPESPAN_SERVICE_HOST: '10.0.0.1',
@@ -252,14 +252,14 @@ describe('variables', () => {
   it.each([
     [{ PIPESPAN_PLATFORM_PROFILE: 'gitlab' }, undefined],
     [{}, 'platform: { profile: gitlab }'],
-  ])('of the platform have the names of its profile, whoever set that: %j', (env, yaml) => {
+  ])('of the platform have the names of its profile, however that is set: %j', (env, yaml) => {
     const { config } = good({ ...env, GITLAB_OBSERVABILITY_EXPORT: 'logs', GITLAB_OBSERVABILITY_TOKEN: 'abc' }, yaml)
     expect(config.platform.profile).toBe('gitlab')
     expect(config.observability.export).toEqual(['logs'])
     expect(config.observability.token.current()?.reveal()).toBe('abc')
   })
 
-  it.each(Object.keys(profiles))('of the export have names that every profile reads (%s)', profile => {
+  it.each(Object.keys(profiles))('of the export have the same names in every profile (%s)', profile => {
     const env = { PIPESPAN_PLATFORM_PROFILE: profile, PIPESPAN_WEBHOOK_TOKEN: 'abc' }
     const token = fileWith('of-a-file', 'token')
     const { config, warnings } = good({
@@ -272,7 +272,7 @@ describe('variables', () => {
     expect(config.observability.token.current()?.reveal()).toBe('of-a-file')
   })
 
-  it('that are ignored beside another name of the same setting are named', () => {
+  it('are named if another name of the same setting overrides them', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN: 'one', https_proxy: 'http://same:1' }
     const { config, warnings } = good({ ...env, PIPESPAN_OBSERVABILITY_TOKEN: 'two', HTTPS_PROXY: 'http://same:1' })
     expect(config.observability.token.current()?.reveal()).toBe('two')
@@ -281,7 +281,7 @@ describe('variables', () => {
     ])
   })
 
-  it('of another profile are not read, and the warning says under which they are', () => {
+  it('of another profile are ignored with a warning that names the profile', () => {
     const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(config.observability.export).toHaveLength(3)
     expect(warnings).toEqual([
@@ -291,13 +291,13 @@ describe('variables', () => {
   })
 })
 
-it.each(['', '# settle: 5s\n', '---\n'])('an empty file (%j) gives a warning', yaml => {
+it.each(['', '# settle: 5s\n', '---\n'])('warns about an empty file (%j)', yaml => {
   const loaded = load({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)
   expect(loaded.warnings).toEqual([expect.stringMatching(/pipespan\.yaml: The file has no settings\.$/)])
   expect(loaded.ok).toBe(true)
 })
 
-it('a byte order mark and Windows line ends are read over', () => {
+it('accepts a byte order mark and Windows line ends', () => {
   const file = fileWith('')
   writeFileSync(file, '\uFEFFsettle: 6s\r\nlog:\r\n  level: warn\r\n')
   expect(loadConfig({ env: {}, file, profiles })).toMatchObject({

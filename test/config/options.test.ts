@@ -13,7 +13,7 @@ const rows = rowsOf(allOptions(profiles))
 const example = readFileSync('config/pipespan.example.yaml', 'utf8')
 
 describe('the table of options', () => {
-  it('mirrors the names: PIPESPAN_ and the key path in capitals; the switch of a group may be named as the group', () => {
+  it("derives variable names from key paths: PIPESPAN_ and capitals; the switch of a group may have the group's name", () => {
     const own = rows.flatMap(({ path, option }) => {
       const [name = ''] = variablesOf(option, profiles.generic)
       return name.startsWith('PIPESPAN_') ? [[name, `PIPESPAN_${path.toUpperCase().replaceAll('.', '_')}`]] : []
@@ -22,12 +22,12 @@ describe('the table of options', () => {
     for (const [name, mirrored = ''] of own) expect([mirrored, mirrored.replace(/_ENABLED$/, '')]).toContain(name)
   })
 
-  it('has every variable once', () => {
+  it('has no variable twice', () => {
     const names = rows.flatMap(({ option }) => variablesOf(option, profiles.generic))
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('has defaults and examples that are valid', () => {
+  it('has valid defaults and examples', () => {
     const written = rows.flatMap(({ path, option: { kind, spec } }) =>
       path === 'config'
         ? []
@@ -37,11 +37,11 @@ describe('the table of options', () => {
     expect(written.length).toBeGreaterThan(20)
   })
 
-  it('ends every sentence', () => {
+  it('ends every description with a full stop', () => {
     for (const { option } of rows) expect(option.spec.description).toMatch(/[.]$/)
   })
 
-  it('names each of its variables in the help text, single signals apart', () => {
+  it('lists each of its variables in the help text, except those of single signals', () => {
     const help = environmentHelp(profiles, profiles.gitlab)
     const names = rows.flatMap(({ option }) => variablesOf(option, profiles.gitlab).slice(-1))
     for (const name of names)
@@ -52,12 +52,12 @@ describe('the table of options', () => {
 })
 
 describe('the example file', () => {
-  it('is without faults, also with its commented lines in force', () => {
+  it('is valid, also with its commented lines enabled', () => {
     expect(faults({}, example)).toEqual([])
     expect(faults({}, example.replace('# listen:', 'listen:'))).toEqual([])
   })
 
-  it('suits the schema for editors, which refuses unknown keys and wrong values', () => {
+  it('matches the JSON schema, which refuses unknown keys and invalid values', () => {
     const schema = fromJSONSchema(jsonSchema(profiles))
     expect(schema.safeParse(parse(example)).success).toBe(true)
     expect(schema.safeParse({ ...(parse(example) as object), settle: '5s', trust_proxy: true }).success).toBe(true)

@@ -17,12 +17,12 @@ function running(yaml: string): {
   return { loaded, options, write: text => writeFileSync(file, text) }
 }
 
-it('a reload without changes has nothing to say', () => {
+it('a reload without changes logs nothing', () => {
   const { loaded, options } = running('webhook: { token: abc }\nstore: { url: "postgres://u:p@db/x" }')
   expect(reloadConfig(loaded, options)).toEqual({ ok: true, restart: [], warnings: [] })
 })
 
-it('a reload takes secrets over at once, written in the file or named by it', () => {
+it('a reload applies secrets at once, from the file or from files that it names', () => {
   const { loaded, options, write } = running('webhook: { token: abc }')
   const { token } = loaded.config.webhook
   write('webhook: { token: [def, ghi] }')
@@ -33,7 +33,7 @@ it('a reload takes secrets over at once, written in the file or named by it', ()
   expect(token.current()?.map(one => one.reveal())).toEqual(['from-file'])
 })
 
-it('a reload names the settings that need a restart, without their secrets', () => {
+it('a reload names the settings that need a restart, without secrets', () => {
   const { loaded, options, write } = running('webhook: { token: abc }\nsettle: 5s\nhttps_proxy: http://u:one@proxy:1\n')
   write('webhook: { token: abc }\nsettle: 10s\nhttps_proxy: http://u:two@proxy:1\nrefs: { include: [main] }\n')
   const { file } = options
@@ -56,7 +56,7 @@ it('a reload with faults changes nothing', () => {
   expect(loaded.config.webhook.token.current()?.[0]?.reveal()).toBe('abc')
 })
 
-it('a reload takes over the tokens of destinations that are the same, and of no others', () => {
+it('a reload applies the tokens of unchanged destinations only', () => {
   const one = '{ name: one, endpoint: http://one, token: '
   const two = '{ name: two, endpoint: http://two, token: '
   const { loaded, options, write } = running(`destinations: [${one}a}, ${two}b}]`)

@@ -28,7 +28,7 @@ function nested(path: string, text: string): string {
   return stringify(tree)
 }
 
-describe('a value means the same wherever it is written', () => {
+describe('a value has the same meaning in file and environment', () => {
   const rows = rowsOf(allOptions(profiles)).filter(({ path }) => !path.includes('[]') && path !== 'config')
 
   it.each(rows.map(row => [row.path, row] as const))('%s', (path, { option }) => {

@@ -146,7 +146,7 @@ async function starts(given: Record<string, string>, store: string): Promise<voi
   }
 }
 
-describe('what config check calls valid starts', () => {
+describe('a configuration that config check accepts starts', () => {
   it('on SQLite', async () => {
     await fc.assert(
       fc.asyncProperty(environment, async env => {

@@ -53,7 +53,7 @@ async function firstMatch(stream: PassThrough, pattern: RegExp): Promise<RegExpE
 }
 
 describe('pipespan demo', () => {
-  it('--once draws the first ten pipelines, counts them in a line, and leaves nothing behind', async () => {
+  it('--once draws ten pipelines, prints a summary line, and leaves nothing behind', async () => {
     const configured = { PIPESPAN_LISTEN: 'nonsense', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
     const run = start({ once: true, speed: 90 }, configured)
     const webhooks = await firstMatch(run.stdout, /http:\/\/[\d.]+:\d+\/webhooks/)
@@ -100,14 +100,14 @@ describe('pipespan demo', () => {
     expect(await run.errors).toBe('')
   })
 
-  it('says so with its last lines when the daemon does not start', async () => {
+  it("prints the daemon's last lines if it does not start", async () => {
     const main = program(`console.error('no room at the inn'); process.exit(3)`)
     const run = start({ main })
     expect(await run.code).toBe(1)
     expect(await run.errors).toBe('The daemon exited before it was ready. Its last lines:\n  no room at the inn\n')
   })
 
-  it('says so with its last lines when the daemon dies on the way', async () => {
+  it("prints the daemon's last lines if it dies", async () => {
     const main = program(`
       import { createServer } from 'node:http'
       const listen = (address, answer) => {

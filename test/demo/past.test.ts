@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-it('the past of the demo has usual durations, a period before to compare with, and one regression with its cause', async () => {
+it('the history of the demo has usual durations, an earlier period to compare with, and one regression with its cause', async () => {
   const state = new PlatformState()
   const past = playPast({ state, instance: 'https://git.brightwater.example', until: Date.now() })
   // Each one delays the start of the demo.

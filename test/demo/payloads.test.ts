@@ -50,7 +50,7 @@ describe('a pipeline event', () => {
     expect(build.runner).toMatchObject({ active: true, tags: expect.arrayContaining(['large']) as unknown })
   })
 
-  it('lists bridges, the root and the bridge of a child on the newest platforms only', () => {
+  it('lists bridges, the root and the triggering bridge on the newest platforms only', () => {
     const newest = reported('pipeline', 1, 'family').at(-1)!
     expect(newest.bridges?.map(({ name }) => name).sort()).toEqual(['backend', 'frontend'])
     const children = reported('pipeline', 1, 'family').filter(hook => hook.source_pipeline !== undefined)
@@ -73,7 +73,7 @@ describe('a pipeline event', () => {
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('has no times for a manual job, and a finish only for one canceled before its start', () => {
+  it('has no times for a manual job, and only a finish for one that was canceled before its start', () => {
     const none = { started_at: null, duration: null, queued_duration: null, runner: null }
     const manual = reported('pipeline', 1, 'blocked').at(-1)!
     expect(manual.builds.find(({ name }) => name === 'apply')).toMatchObject({
@@ -88,7 +88,7 @@ describe('a pipeline event', () => {
     expect(beta?.finished_at).toMatch(wireTime)
   })
 
-  it('adds up its duration over retries and keeps its old finish while it runs again', () => {
+  it('adds up its duration over retries, and keeps its earlier finish while it runs again', () => {
     const hooks = reported('pipeline', 1, 'retried').map(hook => hook.object_attributes)
     const failed = hooks.findIndex(({ status }) => status === 'failed')
     const again = hooks.findLastIndex(({ status }) => status === 'running')
@@ -99,7 +99,7 @@ describe('a pipeline event', () => {
 })
 
 describe('a job event', () => {
-  it('is flat, and has the platform’s oddities', () => {
+  it("is flat, and has the platform's quirks", () => {
     const hook = reported('job', 1, 'branch').find(({ build_status: status }) => status === 'success')!
     expect(hook).toMatchObject({
       object_kind: 'build',
@@ -112,7 +112,7 @@ describe('a job event', () => {
     }
   })
 
-  it('is never sent of a bridge', () => {
+  it('is never sent for a bridge', () => {
     expect(reported('job', 1, 'family').map(hook => hook.build_name)).not.toContain('frontend')
   })
 

@@ -34,7 +34,7 @@ async function post(body: Uint8Array, headers: Record<string, string> = {}, path
   return status
 }
 
-it('hands on the spans and events of what it takes, plain or gzip, and no record of a job', async () => {
+it('passes on spans and events, plain or gzip, but no job records', async () => {
   expect(await post(spans('a'))).toBe(200)
   expect(await post(gzipSync(spans('b')), { 'content-encoding': 'gzip' })).toBe(200)
   const body = { stringValue: 'c' }
@@ -45,7 +45,7 @@ it('hands on the spans and events of what it takes, plain or gzip, and no record
   expect(texts).toEqual(['deployment: c (shop)'])
 })
 
-it('refuses other paths, methods, types, encodings and bytes that are no protobuf, and hands on nothing of them', async () => {
+it('refuses other paths, methods, types, encodings and invalid protobuf', async () => {
   expect(await post(spans('a'), {}, '/v1/profiles')).toBe(404)
   expect((await fetch(`${receiver.url}/v1/traces`)).status).toBe(405)
   expect(await post(spans('a'), { 'content-type': 'application/json' })).toBe(415)
@@ -55,7 +55,7 @@ it('refuses other paths, methods, types, encodings and bytes that are no protobu
   expect(names).toEqual([])
 })
 
-it('says whether something came to hold in time', async () => {
+it('reports whether a condition holds in time', async () => {
   const isThere = receiver.until(() => names.length === 1, 60_000)
   expect(await receiver.until(() => names.length === 1, 1)).toBe(false)
   await post(spans('a'))

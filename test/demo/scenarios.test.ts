@@ -39,14 +39,14 @@ function runsOf(deliveries: readonly Delivery[]): Map<number, Run> {
 }
 
 describe('the generator', () => {
-  it('makes the same deliveries from the same seed, and others from another', () => {
+  it('makes the same deliveries for the same seed, and others for another', () => {
     const options = { scenarios: names, pipelines: names.length }
     const once = [...generate({ ...options, seed: 7 })]
     expect([...generate({ ...options, seed: 7 })]).toEqual(once)
     expect([...generate({ ...options, seed: 8 })]).not.toEqual(once)
   })
 
-  it('gives every pipeline, job and delivery an id of its own', () => {
+  it('gives every pipeline, job and delivery a unique id', () => {
     const families = [...generate({ seed: 1, scenarios: names, pipelines: 30 })]
     const pipelines = families.flatMap(family => family.pipelines)
     const jobs = pipelines.flatMap(pipeline => pipeline.jobs)
@@ -56,7 +56,7 @@ describe('the generator', () => {
     expect(new Set(deliveries.map(({ key }) => key)).size).toBe(deliveries.length)
   })
 
-  it('reports in the order in which things happened, and never of a time to come', () => {
+  it('reports in order of time, and never a future time', () => {
     fc.assert(
       fc.property(seed, fc.constantFrom(...names), (from, name) => {
         const { deliveries } = generatePipeline(from, name)
@@ -71,7 +71,7 @@ describe('the generator', () => {
     )
   })
 
-  it('reports the whole truth in webhooks, in whatever order they come', () => {
+  it('reports everything in webhooks, in any order', () => {
     fc.assert(
       fc.property(
         seed,
@@ -105,7 +105,7 @@ describe('the generator', () => {
     )
   })
 
-  it('ends with a pipeline event whose builds are exactly the latest jobs, in no order', () => {
+  it('ends with a pipeline event whose builds are exactly the latest jobs, in any order', () => {
     const { deliveries, pipelines } = generatePipeline(3, 'retried')
     const last = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)
     const { object_attributes: reported, builds } = JSON.parse(last?.body ?? '') as {
@@ -162,7 +162,7 @@ describe('the scenarios', () => {
     expect([parent?.ends.length, child?.ends.length]).toEqual([2, 2])
   })
 
-  it('release: waits for a person, then goes on and triggers another project', () => {
+  it('release: waits for a manual job, then continues and triggers another project', () => {
     const { deliveries, pipelines } = generatePipeline(1, 'release')
     const statuses = deliveries
       .filter(({ kind, pipelineId }) => kind === 'pipeline' && pipelineId === pipelines[0]?.id)
@@ -171,7 +171,7 @@ describe('the scenarios', () => {
     expect(pipelines[1]?.projectId).not.toBe(pipelines[0]?.projectId)
   })
 
-  it('canceled: what ran and what never started both end canceled', () => {
+  it('canceled: running and unstarted jobs both end canceled', () => {
     const [pipeline] = generatePipeline(1, 'canceled').pipelines
     expect(pipeline?.status).toBe('canceled')
     expect(pipeline?.jobs.map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
@@ -179,7 +179,7 @@ describe('the scenarios', () => {
     expect(jobNamed(pipeline, 'beta')[0]?.finishedAt).toBe(pipeline?.finishedAt)
   })
 
-  it('nightly: a timeout fails it and skips what comes after', () => {
+  it('nightly: a timeout fails it and skips later jobs', () => {
     const { deliveries, pipelines } = generatePipeline(1, 'nightly')
     expect(pipelines[0]?.status).toBe('failed')
     expect(jobNamed(pipelines[0], 'publish')).toMatchObject([{ status: 'skipped' }])

@@ -53,7 +53,7 @@ async function sendAll(options: Partial<SendOptions>): Promise<WebhookSender> {
 const keys = (): (string | undefined)[] => arrivals.map(({ headers }) => headers['idempotency-key'] as string)
 
 describe('the sender', () => {
-  it('posts every delivery once, with its headers, over kept connections', async () => {
+  it('posts every delivery once, with its headers, over persistent connections', async () => {
     const sender = await sendAll({ token: 'open sesame', concurrency: 2 })
     expect(arrivals.map(({ body }) => body).sort()).toEqual(deliveries.map(({ body }) => body).sort())
     expect(new Set(arrivals.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2)
@@ -73,14 +73,14 @@ describe('the sender', () => {
     })
   })
 
-  it('spells the headers as the other platform does', async () => {
+  it("uses the other platform's header names", async () => {
     await sendAll({ headerPrefix: 'X-Gitlab-', token: 't' })
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-event')
     expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-token', 't')
     expect(arrivals[0]?.headers).not.toHaveProperty('x-service-event')
   })
 
-  it('signs as Standard Webhooks do, with the Idempotency-Key as id', async () => {
+  it('signs like Standard Webhooks, with the Idempotency-Key as id', async () => {
     const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     await sendAll({ signingToken })
     const webhook = new Webhook(signingToken)
@@ -100,7 +100,7 @@ describe('the sender', () => {
     expect(keys()).toEqual(kept)
   })
 
-  it('repeats a share with the same key, and all with keys of their own when two hooks report', async () => {
+  it('repeats a share with the same key, and all with different keys if two hooks report', async () => {
     await sendAll({ duplicates: 1 })
     expect([arrivals.length, new Set(keys()).size]).toEqual([2 * deliveries.length, deliveries.length])
     arrivals = []
@@ -114,7 +114,7 @@ describe('the sender', () => {
     expect(keys().sort()).toEqual(deliveries.map(({ key }) => key).sort())
   })
 
-  it('does not send again what was refused or not answered, and reports every outcome', async () => {
+  it('does not repeat refused or unanswered deliveries, and reports every outcome', async () => {
     status = 503
     const outcomes: SendOutcome[] = []
     const refused = await sendAll({ onSent: (_, outcome) => outcomes.push(outcome) })
@@ -124,7 +124,7 @@ describe('the sender', () => {
     expect(failed.counts).toMatchObject({ failed: deliveries.length, accepted: 0 })
   })
 
-  it('loses everything while its hook is switched off', async () => {
+  it('loses everything while its hook is disabled', async () => {
     const sender = new WebhookSender({ url: url() })
     sender.enabled = false
     await sender.sendAll(deliveries.slice(0, 3))
@@ -136,7 +136,7 @@ describe('the sender', () => {
 })
 
 describe('the live platform', () => {
-  it('plays the pipelines it was asked for to their end and sends all of it', async () => {
+  it('plays the requested pipelines to their end and sends all deliveries', async () => {
     const platform = new LivePlatform({
       url: url(),
       speed: 2_000,
@@ -152,7 +152,7 @@ describe('the live platform', () => {
     expect(new Set(keys()).size).toBe(arrivals.length)
   })
 
-  it('catches up with the present and goes no further: what is played in full ends now', async () => {
+  it('catches up to the present, so that a completely played pipeline ends now', async () => {
     const played = {
       seed: 9,
       instance: 'https://git.example.com',
@@ -170,7 +170,7 @@ describe('the live platform', () => {
     expect(new LiveClock(Date.now() + 3_600_000, 30).now).toBeLessThanOrEqual(Date.now() + 1)
   })
 
-  it('stops at once when asked to, and sends nothing afterwards', async () => {
+  it('stops at once on request, and sends nothing afterwards', async () => {
     const platform = new LivePlatform({ url: url(), speed: 500, seed: 9 })
     await new Promise<void>(resolve => {
       const look = (): void => (arrivals.length > 3 ? resolve() : void setTimeout(look, 5))
@@ -181,7 +181,7 @@ describe('the live platform', () => {
     expect(sent).toBe(arrivals.length)
   })
 
-  it('remembers no more pipelines than its limit', async () => {
+  it('remembers a limited number of pipelines', async () => {
     const options = {
       url: url(),
       speed: 20_000,

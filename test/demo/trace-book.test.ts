@@ -23,7 +23,7 @@ const names = (drawn: readonly { readonly name: string }[][]): string[][] =>
   drawn.map(spans => spans.map(({ name }) => name))
 
 describe('the trace book', () => {
-  it('holds a child back until its root arrives, and draws both together', () => {
+  it('delays a child until its root arrives, and draws both together', () => {
     const book = new TraceBook()
     expect(book.add([span('child', { parentSpanId: 'bridge' })])).toEqual([])
     expect(names(book.add([span('root'), span('bridge', { kind: 'job', parentSpanId: 'root' })]))).toEqual([
@@ -32,7 +32,7 @@ describe('the trace book', () => {
     expect(book.rest()).toEqual([])
   })
 
-  it('draws what comes after the root at once, and only that', () => {
+  it('draws later members at once, and only these', () => {
     const book = new TraceBook()
     book.add([span('root')])
     expect(names(book.add([span('late child', { parentSpanId: 'bridge' })]))).toEqual([['late child']])
@@ -43,7 +43,7 @@ describe('the trace book', () => {
     expect(names(drawn)).toEqual([['one'], ['two']])
   })
 
-  it('shows what still waits, and forgets the oldest of too many', () => {
+  it('shows waiting members, and drops the oldest beyond a limit', () => {
     const book = new TraceBook()
     for (let i = 0; i < 1_001; i += 1) {
       book.add([span('child', { traceId: String(i).padStart(32, '0'), parentSpanId: 'bridge' })])
@@ -51,7 +51,7 @@ describe('the trace book', () => {
     expect(book.rest()).toHaveLength(1_000)
   })
 
-  it('knows every pipeline’s last status and counts jobs', () => {
+  it("has every pipeline's last status and counts jobs", () => {
     const book = new TraceBook()
     book.add([span('p', { attributes: { 'pipeline.id': 7, 'pipeline.status': 'failed' } })])
     book.add([

@@ -63,12 +63,12 @@ function withExpression(alert: string, expr: string): string {
 }
 
 describe('the alert rules', () => {
-  it('ask for metrics and labels that are in the tables', () => {
+  it('use only metrics and labels of the tables', () => {
     expect(unknownIn('pipespan_inbox_siez > 0')).toEqual(['pipespan_inbox_siez'])
     for (const { alert, expr } of rules) expect(unknownIn(expr), alert).toEqual([])
   })
 
-  it('have names of their own, a severity, and a remedy with settings that exist', () => {
+  it('have unique names, a severity, and a remedy with existing settings', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
     for (const { alert, labels, annotations } of rules) {
       expect(alert).toMatch(/^Pipespan[A-Z]\w+$/)
@@ -79,21 +79,21 @@ describe('the alert rules', () => {
     }
   })
 
-  it('are the ones that the documentation lists', () => {
+  it('equal the documented ones', () => {
     const page = readFileSync(path.join(repository, 'docs/operating.md'), 'utf8')
     expect(rules.map(({ alert }) => alert).filter(alert => !page.includes(`\`${alert}\``))).toEqual([])
   })
 
   const promtool = hasTool('promtool', ['--version'], 'the alert rules')
-  it.skipIf(!promtool)('fire in their stories, and not in the story of a daemon at work', () => {
+  it.skipIf(!promtool)('fire in their test cases, and not for a healthy daemon', () => {
     expect(reported(text)).toMatchObject({ status: 0 })
   })
 
-  it.each(rules)('$alert is expected in a story', ({ alert }) => {
+  it.each(rules)('$alert is expected in a test case', ({ alert }) => {
     expect(expected).toContain(alert)
   })
 
-  it.skipIf(!promtool || !isFull).each(rules)('$alert would be missed if it never fired, or always', ({ alert }) => {
+  it.skipIf(!promtool || !isFull).each(rules)('$alert is detected if it never or always fires', ({ alert }) => {
     expect(reported(withExpression(alert, 'vector(1) > 2')).status).toBe(1)
     expect(reported(withExpression(alert, 'vector(1)')).status).toBe(1)
   })

@@ -58,13 +58,13 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     for (const [, { image }] of services) expect(image).toMatch(/:v?\d+\.\d+/)
   })
 
-  it('checks the health of every service that can be asked', () => {
+  it('checks the health of every service that supports it', () => {
     const unchecked = services.filter(([, service]) => service.healthcheck === undefined).map(([name]) => name)
     // Pipespan's check is in its image; the Collector's image has nothing that could ask.
     expect(unchecked.filter(name => name !== 'pipespan' && name !== 'collector')).toEqual([])
   })
 
-  it('holds no secret: passwords and tokens come from the environment', () => {
+  it('contains no secret: passwords and tokens are from the environment', () => {
     for (const [, { environment = {} }] of services) {
       for (const [name, value] of Object.entries(environment)) {
         if (/TOKEN|PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{\w+:(\?[^}]+|-)\}$/)
@@ -73,7 +73,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     expect(text).not.toMatch(/:\/\/\w+:[^$@\s]+@/)
   })
 
-  it('runs Pipespan read-only, without capabilities, with time to flush and settings that exist', () => {
+  it('runs Pipespan read-only, without capabilities, with time to flush and existing settings', () => {
     const pipespan = compose.services.pipespan
     expect(pipespan).toMatchObject({ read_only: true, cap_drop: ['ALL'], stop_grace_period: '45s' })
     const own = Object.keys(pipespan?.environment ?? {})
@@ -82,7 +82,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
   })
 
   it.each(Object.keys(profiles))(
-    'takes the API, its token and the signing token from the environment (profile %s)',
+    "reads the API's URL, its token and the signing token from the environment (profile %s)",
     profile => {
       const given: Record<string, string> = {
         PIPESPAN_PLATFORM_PROFILE: profile,
@@ -109,7 +109,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     },
   )
 
-  it('mounts only what is in the repository', () => {
+  it('mounts only files of the repository', () => {
     for (const [, { volumes = [] }] of services) {
       for (const volume of volumes.filter(one => one.startsWith('.'))) {
         expect(existsSync(path.join(folder, volume.split(':')[0] ?? '')), volume).toBe(true)
@@ -117,7 +117,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     }
   })
 
-  it('offers nothing but webhooks to other machines', () => {
+  it('exposes only webhooks to other machines', () => {
     const open = services.flatMap(([, { ports = [] }]) => ports).filter(port => !port.startsWith('127.0.0.1:'))
     expect(open).toEqual(['8080:8080'])
   })

@@ -51,7 +51,7 @@ function expressionsOf({ panels, templating, annotations }: Dashboard): string[]
 }
 
 describe.each(dashboards)('%s', (name, dashboard) => {
-  it('can be provisioned: a lasting uid, data sources by variable, panels of a lasting id that do not overlap', () => {
+  it('can be provisioned: a fixed uid, data sources by variable, and panels with fixed ids that do not overlap', () => {
     expect(dashboard.uid).toBe(`pipespan-${name.replace('.json', '')}`)
     expect(dashboard.schemaVersion).toBeGreaterThan(30)
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
@@ -73,12 +73,12 @@ describe.each(dashboards)('%s', (name, dashboard) => {
     }
   })
 
-  it('asks for metrics and labels that are in the tables', () => {
+  it('uses only metrics and labels of the tables', () => {
     for (const expr of expressionsOf(dashboard)) expect(unknownIn(expr), expr).toEqual([])
   })
 
   const installed = spawnSync('promtool', ['--version']).error === undefined
-  it.skipIf(!installed)('asks in PromQL that Prometheus understands', () => {
+  it.skipIf(!installed)('has valid PromQL', () => {
     const rules = expressionsOf(dashboard).map((expr, index) => ({ record: `rule${index}`, expr }))
     const temporary = mkdtempSync(path.join(tmpdir(), 'pipespan-dashboards-'))
     onTestFinished(() => rmSync(temporary, { recursive: true }))
@@ -89,6 +89,6 @@ describe.each(dashboards)('%s', (name, dashboard) => {
   })
 })
 
-it('there is one dashboard for the pipelines, one for deployments and one for the daemon', () => {
+it('there is a dashboard for pipelines, one for deployments and one for the daemon', () => {
   expect(files.sort()).toEqual(['daemon.json', 'delivery.json', 'pipelines.json'])
 })

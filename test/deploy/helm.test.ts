@@ -53,7 +53,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
   })
 
   it.each(Object.keys(profiles) as ProfileName[])(
-    'gives the daemon a configuration of which nothing is ignored (profile %s)',
+    'gives the daemon a configuration without ignored settings (profile %s)',
     profile => {
       const manifests = rendered(...platform, ...rotation, `--set=platform.profile=${profile}`)
       const { config } = configurationIn(manifests, 'Deployment', profile)
@@ -65,11 +65,11 @@ describe.skipIf(!hasHelm)('the chart', () => {
     },
   )
 
-  it('leaves the profile to config where no value says it', () => {
+  it('leaves the profile to the configuration if no value sets it', () => {
     configurationIn(rendered('--set=config.platform.profile=gitlab'), 'Deployment', 'gitlab')
   })
 
-  it('has the shapes of the overlays', () => {
+  it('covers the same deployments as the overlays', () => {
     expect(ofKind(rendered(), 'Deployment')[0]?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
     expect(ofKind(rendered(), 'HorizontalPodAutoscaler')).toEqual([])
     const scaled = rendered('--set=store.kind=postgres', ...rotation)
@@ -82,7 +82,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(beside && podOf(beside)?.initContainers).toMatchObject([{ name: 'pipespan', restartPolicy: 'Always' }])
   })
 
-  it('refuses values that it does not know, or that do not fit together', () => {
+  it('refuses unknown values, and values that contradict each other', () => {
     expect(() => rendered('--set=stroe.kind=postgres')).toThrow('stroe')
     expect(() => rendered('--set=store.kind=mysql')).toThrow('store')
     expect(() => rendered('--set=store.kind=postgres', besides)).toThrow('one replica')

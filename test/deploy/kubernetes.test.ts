@@ -40,7 +40,7 @@ function edited(manifests: readonly Manifest[], profile: ProfileName): Manifest[
   ) as Manifest[]
 }
 
-describe('what the schemas find', () => {
+describe('the schemas', () => {
   const service: Manifest = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -48,11 +48,11 @@ describe('what the schemas find', () => {
     spec: { ports: [{ port: 80 }] },
   }
 
-  it('is nothing in a correct object', async () => {
+  it('accept a correct object', async () => {
     expect(await schemaFaults([service])).toEqual([])
   })
 
-  it('is a wrong type, an unknown key and an unknown kind', async () => {
+  it('find a wrong type, an unknown key and an unknown kind', async () => {
     const faults = await schemaFaults([
       { ...service, spec: { ports: [{ port: '80' }] } },
       { ...service, spec: { prots: [] } },
@@ -64,7 +64,7 @@ describe('what the schemas find', () => {
   })
 })
 
-it('secret.example.yaml is valid and holds no real secret', async () => {
+it('secret.example.yaml is valid and contains no real secret', async () => {
   const secrets = manifestsIn(readFileSync(path.join(repository, 'deploy/kubernetes/secret.example.yaml'), 'utf8'))
   expect(await schemaFaults(secrets)).toEqual([])
   const values = secrets.flatMap(({ stringData }) => Object.values((stringData ?? {}) as Record<string, string>))
@@ -81,12 +81,12 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     expect(await schemaFaults(manifests)).toEqual([])
   })
 
-  it('hardens every pod and is complete but for its Secrets', () => {
+  it('hardens every pod and is complete except its Secrets', () => {
     expectHardened(manifests)
     expectComplete(manifests)
   })
 
-  it('has one daemon with probes, time to flush and settings that exist', () => {
+  it('has one daemon with probes, time to flush and existing settings', () => {
     const [deployment, ...others] = ofKind(manifests, 'Deployment')
     expect(others).toEqual([])
     if (deployment !== undefined) expectDaemon(deployment)
@@ -96,7 +96,7 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
     expectOwnPodsSelected(manifests)
   })
 
-  it.each(profileNames)('gives the daemon a configuration of which nothing is ignored (profile %s)', profile => {
+  it.each(profileNames)('gives the daemon a configuration without ignored settings (profile %s)', profile => {
     const { config } = configurationIn(edited(manifests, profile), 'Deployment', profile)
     expect(config.platform.url).toBeDefined()
     expect(config.platform.token.current()).toBeDefined()
@@ -113,7 +113,7 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(spec('single', 'PersistentVolumeClaim')).toMatchObject({ accessModes: ['ReadWriteOncePod'] })
   })
 
-  it('scaled leaves the number of replicas to the autoscaler and never takes one away before another is ready', () => {
+  it('scaled leaves the number of replicas to the autoscaler, and replaces one only when another is ready', () => {
     const deployment = spec('scaled', 'Deployment')
     expect(deployment.replicas).toBeUndefined()
     expect(deployment.strategy).toMatchObject({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0 } })
@@ -138,7 +138,7 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect((parse(text) as { otlp: { endpoint: string } }).otlp.endpoint).toBe('http://127.0.0.1:4318')
   })
 
-  it('token-rotation may get and patch one Secret, and nothing else', () => {
+  it('token-rotation may only get and patch one Secret', () => {
     const manifests = built('token-rotation')
     expect(ofKind(manifests, 'Role').map(({ rules }) => rules)).toEqual([
       [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['pipespan-ingest'], verbs: ['get', 'patch'] }],
@@ -151,7 +151,7 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(config.observability.apiKey.current()).toBeDefined()
   })
 
-  it('takes the ServiceMonitor as an option, which may read metrics by the admin token alone', async () => {
+  it('supports an optional ServiceMonitor, which reads metrics with the admin token', async () => {
     using folder = new DisposableFolder()
     const at = (name: string) => path.relative(folder.path, path.join(repository, 'deploy/kubernetes', name))
     writeFileSync(

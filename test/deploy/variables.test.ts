@@ -24,7 +24,7 @@ function variablesIn(name: string): string[] {
 }
 
 describe('the variables', () => {
-  it('of every file are settings', () => {
+  it('of every file are known settings', () => {
     const known = new Set(knownVariables())
     const named = files.flatMap(name => variablesIn(name).map(variable => ({ name, variable })))
     expect(named.length).toBeGreaterThan(100)

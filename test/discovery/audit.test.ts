@@ -13,7 +13,7 @@ describe.each([
   ['SQLite', sqliteBench],
   ['PostgreSQL', postgresBenches(newDatabase)],
 ])('audit events on %s', (_, bench) => {
-  it('are exported once each from the look-back on, as they happen and late, and not again after a week without the daemon', async () => {
+  it('are exported once each from the look-back on, also late ones, and not again after a week without the daemon', async () => {
     await using world = await openAuditWorld(await bench())
     world.happen(t0 - 25 * hour)
     const before = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - day + n * minute))
@@ -36,7 +36,7 @@ describe.each([
     expect(await world.exported()).toEqual([after])
   })
 
-  it('are read on after forty days without the daemon, in stretches of 30 days at most, also where it dies between two pages', async () => {
+  it('are continued after forty days without the daemon, in windows of 30 days, even if it crashes between two pages', async () => {
     await using world = await openAuditWorld(await bench())
     const first = world.happen(t0 - minute)
     await world.poller().round()
@@ -61,7 +61,7 @@ describe.each([
     expect(world.stretches().every(ms => ms <= longest)).toBe(true)
   })
 
-  it('of the past are read by a backfill that goes on where it stopped, and a second one finds nothing, weeks later too', async () => {
+  it('of the past are read by a backfill that continues where it stopped; a second one finds nothing, even weeks later', async () => {
     await using world = await openAuditWorld(await bench())
     const past = Array.from({ length: 260 }, (_one, n) => world.happen(t0 - 40 * day + n * 3.5 * hour))
     await world.poller().round()
@@ -94,7 +94,7 @@ describe.each([
     expect(await world.exported()).toEqual([])
   })
 
-  it('that two groups show, one within the other, are exported once', async () => {
+  it('of nested groups are exported once', async () => {
     await using world = await openAuditWorld(await bench())
     const sources = ['brightwater', 'brightwater/shop']
     const ids = [1, 2, 3].map(n => world.happen(t0 - n * minute))
@@ -102,7 +102,7 @@ describe.each([
     expect(await world.exported()).toEqual(ids)
   })
 
-  it('are read of projects by path and by id, as they happen and in the past, and exported once beside the same of their group', async () => {
+  it('of projects are read by path or id, new and past ones, and exported once beside those of their group', async () => {
     await using world = await openAuditWorld(await bench())
     const entity = { type: 'Project', id: 333, path: 'brightwater/data/reports' } as const
     const old = world.happen(t0 - 3 * day, { entity })
@@ -123,7 +123,7 @@ describe.each([
 })
 
 describe('the reader of audit events', () => {
-  it('takes pages that repeat and overlap as what they are, and gives up on a list that leads nowhere, until it leads somewhere', async () => {
+  it('tolerates repeated and overlapping pages, and gives up an endless list until it ends', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 12 }, (_one, n) => world.happen(t0 - n * minute))
     const page = async (query: string): Promise<unknown[]> => {
@@ -165,7 +165,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual([...ids.slice(0, 3), more])
   })
 
-  it('begins a list anew that cannot be continued', async () => {
+  it('restarts a list that cannot be continued', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - n * minute))
     let left = 1
@@ -179,7 +179,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual(ids.toSorted((a, b) => a - b))
   })
 
-  it('is not led ahead by an event from the future, and reads again what a clock that was set back may have hidden', async () => {
+  it('ignores the time of an event from the future, and reads again what a clock that was set back may have hidden', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     world.happen(t0 + 3 * day)
     await world.poller().round()
@@ -197,7 +197,7 @@ describe('the reader of audit events', () => {
     expect(await world.exported()).toEqual([again])
   })
 
-  it('notes what is refused, asks again a day later, and leaves the other groups alone', async () => {
+  it('records a refusal, asks again a day later, and does not affect other groups', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const id = world.happen(t0 - minute)
     const poller = world.poller({ sources: ['brightwater/mobile', 'brightwater'] })
@@ -219,7 +219,7 @@ describe('the reader of audit events', () => {
     expect(await world.store.repositories.refusedEndpoints.all()).toEqual([])
   })
 
-  it('writes nothing into a store that is full', async () => {
+  it('writes nothing into a full store', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const ids = [1, 2].map(n => world.happen(t0 - n * minute))
     await world.poller({ isFull: async () => true }).round()
@@ -230,7 +230,7 @@ describe('the reader of audit events', () => {
 })
 
 describe('an audit event', () => {
-  it('becomes a log record with the names of the contract, of its project, without e-mail address, IP address or secret', async () => {
+  it("becomes a log record of its project with the contract's names, without e-mail address, IP address or secret", async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const target = { target_type: 'Project', target_details: 'Storefront of amina@brightwater.example' }
     world.happen(t0 - minute, { details: { change: 'token', from: 'glpat-abcdefghij0123456789', to: true, ...target } })

@@ -56,7 +56,7 @@ async function exported(world: PolledWorld): Promise<number[]> {
 }
 
 describe('a backfill', () => {
-  it('has every pipeline of its stretch exported once, children too, and nothing when it is run again', async () => {
+  it('exports every pipeline of its period once, with children, and nothing when it is repeated', async () => {
     await using world = await openPast()
     const all = [...world.lifecycle.state.pipelines.keys()]
     const summary = await run(world)
@@ -66,7 +66,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual([])
   })
 
-  it('keeps to its stretch', async () => {
+  it('stays within its period', async () => {
     await using world = await openPast()
     const range = { since: start + 12 * hour, until: start + 24 * hour }
     await run(world, { range })
@@ -85,7 +85,7 @@ describe('a backfill', () => {
     expect(await world.store.repositories.backfills.all()).toEqual([])
   })
 
-  it('stopped half-way goes on from there, over the same stretch', async () => {
+  it('continues over the same period after an interruption', async () => {
     await using world = await openPast()
     const stopping = new AbortController()
     const onProgress: BackfillOptions['onProgress'] = ({ projects }) => {
@@ -104,7 +104,7 @@ describe('a backfill', () => {
     ['goes on just before', 7 * day - 1, false, true],
     ['begins anew', 7 * day, false, false],
     ['begins anew as a dry run', 0, true, false],
-  ])('stopped half-way %s a week later', async (_, later, dryRun, resumed) => {
+  ])('%s a week after an interruption', async (_, later, dryRun, resumed) => {
     await using world = await openPast()
     const stopping = new AbortController()
     const onProgress: BackfillOptions['onProgress'] = () => stopping.abort(new Error('stopped'))
@@ -113,7 +113,7 @@ describe('a backfill', () => {
     expect(await run(world, { dryRun, now: () => begun + later })).toMatchObject({ resumed })
   })
 
-  it('leaves out a project that it may not read, and says so', async () => {
+  it('skips a project that it may not read, and says so', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/302/') ? restFaults.notFound() : undefined)
     const { failed, found } = await run(world)
@@ -121,7 +121,7 @@ describe('a backfill', () => {
     expect(found).toBeGreaterThan(10)
   })
 
-  it('ends a list that has more pages than it reads, and says so; the others are read', async () => {
+  it('cuts a list with too many pages, and says so, without affecting others', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path, query }) => {
       if (path !== '/projects/302/pipelines') return undefined
@@ -136,7 +136,7 @@ describe('a backfill', () => {
     expect(requests).toBeLessThan(60)
   })
 
-  it("reads what the token may see: its user's pipelines in all projects, and its projects, each pipeline once", async () => {
+  it("reads the token user's pipelines in all projects, and its projects, each pipeline once", async () => {
     await using world = await openPast()
     world.api.isMember = ({ path }) => path.startsWith('brightwater/shop/')
     const all = [...world.lifecycle.state.pipelines.values()]
@@ -154,7 +154,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual(all.map(({ id }) => id))
   })
 
-  it("keeps to its stretch in the list of the user's pipelines, and does not read it again when it goes on", async () => {
+  it("stays within its period in the list of the user's pipelines, and does not read it again when it continues", async () => {
     await using world = await openPast()
     world.api.isMember = () => false
     const range = { since: start + 12 * hour, until: start + 24 * hour }
@@ -174,7 +174,7 @@ describe('a backfill', () => {
     expect(await exported(world)).toEqual(expect.arrayContaining(inside.map(({ id }) => id)))
   })
 
-  it('lets the pipelines of the day pass', async () => {
+  it('gives priority to current pipelines', async () => {
     await using world = await openPast()
     await run(world)
     expect(await world.store.enrichment.count('fresh')).toEqual({ due: 0, later: 0 })

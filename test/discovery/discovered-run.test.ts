@@ -35,19 +35,19 @@ function isNewsAfter(known: Run, updatedAt: number, endedAt?: number): boolean {
 }
 
 describe('the same status in a list', () => {
-  it('is news as soon as the platform changed it after its own last answer, by a millisecond even', () => {
+  it('is news if the platform changed it after its last answer, even by a millisecond', () => {
     const known = mergeRun(observedRun(byWebhook), observedRun(byRest(ended + 30)))
     expect(isNewsAfter(known, ended + 30)).toBe(false)
     expect(isNewsAfter(known, ended + 31)).toBe(true)
     expect(isNewsAfter(known, ended + 3_000)).toBe(true)
   })
 
-  it('is news also while the end that is known waits to be exported', () => {
+  it('is also news while the known end waits for its export', () => {
     expect(isNewsAfter(observedRun(byRest(ended)), ended + 3_000, 1)).toBe(true)
     expect(isNewsAfter(observedRun(byRest(ended)), ended, 1)).toBe(false)
   })
 
-  it('is the end that a webhook reported, cut to its second, and news beyond the next one', () => {
+  it('is no news if it is the end that a webhook reported, truncated to its second', () => {
     const known = observedRun(byWebhook)
     expect(isNewsAfter(known, ended)).toBe(false)
     expect(isNewsAfter(known, ended + 1_000)).toBe(false)

@@ -31,10 +31,10 @@ const warnings = ({ logged }: Pick<PolledWorld, 'logged'>): string[] =>
 
 const isoAt = (at: number): string => new Date(at).toISOString()
 
-describe('a pipeline whose jobs or bridges do not end', () => {
+describe('a pipeline whose list of jobs or bridges is endless', () => {
   const project = 'brightwater/data/reports'
 
-  it.each(['jobs', 'bridges'] as const)('is exported with the %s that were read, and marked', async list => {
+  it.each(['jobs', 'bridges'] as const)('is exported with the %s that were read, marked as incomplete', async list => {
     await using world = await openPolledWorld({ poll: { projects: [project] } })
     const item = (id: number) => ({
       id,
@@ -55,7 +55,7 @@ describe('a pipeline whose jobs or bridges do not end', () => {
     expect(warnings(world)).toEqual([expect.stringContaining(`(GET /projects/333/pipelines/:id/${list})`)])
   })
 
-  it('is marked also where its parent is found later', async () => {
+  it('is also marked if its parent is found later', async () => {
     await using world = await openPolledWorld({ poll: { groups: ['brightwater'] } })
     world.lifecycle.create(scenarios.family(new Random(1)))
     for (const { project: one } of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.id, world.now())
@@ -71,7 +71,7 @@ describe('a pipeline whose jobs or bridges do not end', () => {
 })
 
 describe('the poller', () => {
-  it('reads 500 pages of a project whose changes do not end, then others; the next round goes on', async () => {
+  it('reads 500 pages of a project with endless changes, then other projects, and continues in the next round', async () => {
     await using world = await openPolledWorld({
       poll: { projects: ['brightwater/data/reports', 'brightwater/shop/storefront'], lookback: hour },
       perMinute: 100_000,
@@ -119,7 +119,7 @@ describe('the poller', () => {
     expect(await sweeps.get({ instance: world.api.url, group: 'acme' })).toMatchObject({ done: true })
   })
 
-  it('reads 500 pages of incidents that change without end, and goes on in the next round', async () => {
+  it('reads 500 pages of an endless list of incidents, and continues in the next round', async () => {
     await using world = await openPolledWorld()
     world.api.misbehave = asked => {
       const at = Date.parse(asked.query.get('updated_after') ?? '') + second
@@ -141,8 +141,8 @@ describe('the poller', () => {
   })
 })
 
-describe('audit events without end', () => {
-  it('let other sources have their turn; the next round goes on; a backfill ends and says so', async () => {
+describe('an endless list of audit events', () => {
+  it('does not delay other sources, is continued in the next round, and ends a backfill with a message', async () => {
     await using world = await openAuditWorld(await sqliteBench())
     const id = world.happen(world.bench.now() - minute)
     const pages: number[] = []

@@ -50,8 +50,8 @@ function project(id: number): SimProject {
   return { id, name: `p${id}`, path: `acme/p${id}`, description: '', defaultBranch: 'main' }
 }
 
-describe('the poller alone', () => {
-  it('exports every pipeline, children too, as it ended', async () => {
+describe('the poller without webhooks', () => {
+  it('exports every pipeline with its final status, also children', async () => {
     await using world = await openPolledWorld({ poll: whole })
     startAll(world)
     for (const one of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.project.id, world.now())
@@ -76,7 +76,7 @@ describe('the poller alone', () => {
     expect(chunks.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
   })
 
-  it('asks for a polled pipeline itself, its jobs and its bridges once', async () => {
+  it('requests a polled pipeline, its jobs and its bridges once', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['brightwater/data/reports'] } })
     const { id } = world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(hour, 30 * second)
@@ -94,7 +94,7 @@ describe('the poller alone', () => {
     expect(lastStatus(await world.sent()).get(again.id)).toBe(again.status)
   })
 
-  it('finds the pipelines of its own user in all projects, and no others', async () => {
+  it("finds the pipelines of the token's user in all projects, and no others", async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true }, me: 40 })
     const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
     world.lifecycle.create(scenarios.branch(new Random(3)))
@@ -102,7 +102,7 @@ describe('the poller alone', () => {
     expect(lastStatus(await world.sent())).toEqual(new Map([[mine.id, mine.status]]))
   })
 
-  it("finds what the token may see: its user's pipelines in all projects, and all pipelines of the projects it is a member of", async () => {
+  it("finds the user's pipelines in all projects, and all pipelines of projects with a membership", async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true }, me: 40 })
     world.api.isMember = ({ path }) => path === 'brightwater/mobile/app'
     const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
@@ -116,7 +116,7 @@ describe('the poller alone', () => {
     expect(world.api.asked.filter(({ path }) => path.startsWith('/groups'))).toEqual([])
   })
 
-  it('stays within its share of the budget where the token may see 2,000 projects', async () => {
+  it('stays within its share of the budget with 2,000 visible projects', async () => {
     const projects = Array.from({ length: 2_000 }, (_, index) => project(index + 1))
     const poll = { ownPipelines: true, memberProjects: true }
     await using world = await openPolledWorld({ projects, poll, perMinute: 100 })
@@ -129,7 +129,7 @@ describe('the poller alone', () => {
     }
   })
 
-  it('names a merge request as the cross-project list does, also after a restart: the pipeline itself has no title', async () => {
+  it('uses the merge request title of the cross-project list, also after a restart', async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true } })
     const { id, mergeRequest } = world.lifecycle.create(scenarios.mergeRequest(new Random(3)))
     await world.poller.round()
@@ -144,7 +144,7 @@ describe('the poller alone', () => {
     })
   })
 
-  it('exports a pipeline that waits for a person as it stands, after an hour', async () => {
+  it('exports a pipeline that waits for a manual job as it is, after an hour', async () => {
     await using world = await openPolledWorld({ poll: whole })
     const { id } = world.lifecycle.create(scenarios.blocked(new Random(3)))
     await world.pass(hour, minute)
@@ -195,7 +195,7 @@ describe('a family observed in any order', () => {
     },
   )
 
-  it('is joined by a link where the parent may not be seen', async () => {
+  it('is joined by a link if the parent is not visible', async () => {
     await using world = await openPolledWorld({ hook: ({ pipelineId }) => pipelineId !== 48_210_001 })
     world.api.misbehave = ({ path }) => (path.includes('48210001') ? restFaults.notFound('Pipeline') : undefined)
     world.lifecycle.create(scenarios.family(new Random(3)))
@@ -206,7 +206,7 @@ describe('a family observed in any order', () => {
 })
 
 describe('a pipeline retried 8 days after it ended', () => {
-  it('is found again, and its second attempt is exported alone', async () => {
+  it('is found again, and only its second attempt is exported', async () => {
     await using world = await openPolledWorld({ poll: { ...whole, interval: hour } })
     const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
     await world.pass(2 * hour, hour)
@@ -222,7 +222,7 @@ describe('a pipeline retried 8 days after it ended', () => {
 })
 
 describe('a pipeline retried at once', () => {
-  it('is found again though it ends with the same status a moment later', async () => {
+  it('is found again even if it ends with the same status a moment later', async () => {
     const storefront = project(401)
     await using world = await openPolledWorld({
       projects: [storefront],
@@ -248,8 +248,8 @@ describe('a pipeline retried at once', () => {
   })
 })
 
-describe('with webhooks beside', () => {
-  it('no pipeline is exported twice, and what a webhook reported is not asked for again', async () => {
+describe('the poller with webhooks', () => {
+  it('exports no pipeline twice, and does not request what a webhook reported', async () => {
     await using world = await openPolledWorld({ poll: whole, hook: () => true })
     startAll(world)
     await world.pass(2 * hour, minute)
@@ -260,7 +260,7 @@ describe('with webhooks beside', () => {
     expect(itself.length).toBeLessThanOrEqual(2)
   })
 
-  it('lost webhooks, a hook switched off and two restarts: every pipeline once', async () => {
+  it('exports every pipeline once despite lost webhooks, a disabled hook and two restarts', async () => {
     const random = new Random(11)
     const until = Date.UTC(2026, 5, 1, 13, 30)
     const hook: WorldOptions['hook'] = (_, at) => at < until && !random.chance(0.3)
@@ -281,8 +281,8 @@ describe('with webhooks beside', () => {
   })
 })
 
-describe('a project in which nothing is running any more', () => {
-  it('is looked at in every fifth round', async () => {
+describe('a project without active pipelines', () => {
+  it('is checked in every fifth round', async () => {
     const projects = [project(1)]
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
     world.lifecycle.create(plan(projects[0]!))
@@ -297,7 +297,7 @@ describe('a project in which nothing is running any more', () => {
 })
 
 describe('a project that has never run a pipeline', () => {
-  it('costs one request a look: its child pipelines are asked for once it has run one', async () => {
+  it('costs one request per check, because child pipelines are requested only after the first pipeline', async () => {
     const only = project(1)
     await using world = await openPolledWorld({ projects: [only], poll: { projects: [only.path] } })
     await world.pass(20 * minute, minute)
@@ -311,7 +311,7 @@ describe('a project that has never run a pipeline', () => {
 })
 
 describe('a project that a webhook points to', () => {
-  it('is looked at in the next round if it is in one of the groups; one outside of them is not', async () => {
+  it('is checked in the next round if it is in a configured group', async () => {
     const inside = project(1)
     const outside = { ...project(2), path: 'acme-labs/p2' }
     await using world = await openPolledWorld({ projects: [inside, outside], poll: { groups: ['acme'] } })
@@ -323,8 +323,8 @@ describe('a project that a webhook points to', () => {
   })
 })
 
-describe('schedules and retries, which move no activity', () => {
-  it('are found within minutes where the project ran lately', async () => {
+describe("schedules and retries, which do not change the project's activity", () => {
+  it('are found within minutes in recently active projects', async () => {
     const projects = [project(1), project(2)]
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
     world.lifecycle.create(plan(projects[0]!))
@@ -350,7 +350,7 @@ describe('schedules and retries, which move no activity', () => {
 })
 
 describe('a group of 10,000 projects', () => {
-  it('costs a handful of requests a round while it is idle, and stays within the budget with 50 active', async () => {
+  it('costs a few requests per round while idle, and stays within the budget with 50 active projects', async () => {
     const projects = Array.from({ length: 10_000 }, (_, index) => project(index + 1))
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, perMinute: 300 })
     const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: 10_000, done: false }
@@ -407,7 +407,7 @@ describe('a group of 10,000 projects', () => {
 })
 
 describe('a poller whose lease another replica holds', () => {
-  it('asks for nothing, and for every project as soon as the lease is its own', async () => {
+  it('sends no request, and checks every project as soon as it has the lease', async () => {
     const projects = Array.from({ length: 20 }, (_, n) => project(n + 1))
     await using world = await openPolledWorld({ projects, poll: { projects: projects.map(({ id }) => String(id)) } })
     await world.store.leases.take('poller', 'other', day)
@@ -428,7 +428,7 @@ describe('bad answers', () => {
     'a redirect to another host': restFaults.elsewhere('https://elsewhere.example.com/api/v4/x'),
     'an outage': restFaults.broken(),
   }
-  it.each(Object.entries(cases))('%s: one message, not one a round, and it recovers by itself', async (_, reply) => {
+  it.each(Object.entries(cases))('%s: is logged once, not in every round, and recovers by itself', async (_, reply) => {
     await using world = await openPolledWorld({ poll: whole })
     world.lifecycle.create(scenarios.nightly(new Random(3)))
     world.api.misbehave = () => reply
@@ -445,30 +445,27 @@ describe('bad answers', () => {
     ['refuses the token', restFaults.wrongToken()],
     ["wants another scope than the token's", restFaults.missingScope()],
     ['is missing', restFaults.notFound('Not Found')],
-  ])(
-    "where the list of the token's own pipelines %s, projects are polled, and it is asked less and less",
-    async (_, reply) => {
-      await using world = await openPolledWorld({ poll: { projects: ['333'], ownPipelines: true }, me: 40 })
-      world.api.misbehave = ({ path }) => (path === '/pipelines' ? reply : undefined)
-      const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
-      await world.pass(hour, minute)
-      expect(lastStatus(await world.sent())).toEqual(truthOf(pipeline))
-      const own = (): number => world.api.asked.splice(0).filter(({ path }) => path === '/pipelines').length
-      expect(own()).toBeLessThan(10)
-      const warnings = world.logged.filter(({ level }) => level >= 40)
-      expect(warnings.length).toBeGreaterThan(0)
-      expect(new Set(warnings.map(({ msg }) => msg)).size).toBe(1)
-      expect(warnings[0]?.msg).toContain('GET /pipelines')
-      world.api.misbehave = () => undefined
-      const next = world.lifecycle.create({ ...scenarios.nightly(new Random(4)), project: plan(project(302)).project })
-      await world.pass(2 * hour, minute)
-      expect(world.logged.at(-1)?.msg).toMatch(/answers again$/)
-      expect(own()).toBeGreaterThan(50)
-      expect([...lastStatus(await world.sent()).keys()]).toContain(next.id)
-    },
-  )
+  ])("do not stop the polling of projects if the list of the token's pipelines %s", async (_, reply) => {
+    await using world = await openPolledWorld({ poll: { projects: ['333'], ownPipelines: true }, me: 40 })
+    world.api.misbehave = ({ path }) => (path === '/pipelines' ? reply : undefined)
+    const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(hour, minute)
+    expect(lastStatus(await world.sent())).toEqual(truthOf(pipeline))
+    const own = (): number => world.api.asked.splice(0).filter(({ path }) => path === '/pipelines').length
+    expect(own()).toBeLessThan(10)
+    const warnings = world.logged.filter(({ level }) => level >= 40)
+    expect(warnings.length).toBeGreaterThan(0)
+    expect(new Set(warnings.map(({ msg }) => msg)).size).toBe(1)
+    expect(warnings[0]?.msg).toContain('GET /pipelines')
+    world.api.misbehave = () => undefined
+    const next = world.lifecycle.create({ ...scenarios.nightly(new Random(4)), project: plan(project(302)).project })
+    await world.pass(2 * hour, minute)
+    expect(world.logged.at(-1)?.msg).toMatch(/answers again$/)
+    expect(own()).toBeGreaterThan(50)
+    expect([...lastStatus(await world.sent()).keys()]).toContain(next.id)
+  })
 
-  it('of an older platform without that list name the settings that do without it', async () => {
+  it('of an older platform without that list name the settings to use instead', async () => {
     await using world = await openPolledWorld({ poll: { ownPipelines: true, memberProjects: true } })
     world.api.misbehave = ({ path }) => (path === '/pipelines' ? restFaults.notFound('Not Found') : undefined)
     await world.pass(10 * minute, minute)
@@ -477,7 +474,7 @@ describe('bad answers', () => {
     expect(warnings[0]).toMatch(/PIPESPAN_POLL_PROJECTS.*PIPESPAN_POLL_GROUPS/)
   })
 
-  it.each(['401', 'scope'])('a group whose projects may not be listed (%s) stops no named project', async why => {
+  it.each(['401', 'scope'])("for a group's projects (%s) do not stop named projects", async why => {
     await using world = await openPolledWorld({
       poll: { projects: ['333'], groups: ['brightwater/shop', 'brightwater'] },
     })
@@ -488,7 +485,7 @@ describe('bad answers', () => {
     expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
   })
 
-  it('a token that is refused everywhere costs a few requests a round', async () => {
+  it('to every request cost a few requests per round', async () => {
     const projects = Array.from({ length: 50 }, (_, n) => String(n + 1))
     const groups = Array.from({ length: 50 }, (_, n) => `g${n}`)
     await using world = await openPolledWorld({ poll: { projects, groups, ownPipelines: true, memberProjects: true } })
@@ -501,7 +498,7 @@ describe('bad answers', () => {
     }
   })
 
-  it('a project that rests after failures is asked for at once if somebody asks for it, or for all', async () => {
+  it('delay a project, until an operator retries it or all projects', async () => {
     await using world = await openPolledWorld({ projects: [project(1), project(2)], poll: { projects: ['1', '2'] } })
     world.api.misbehave = () => restFaults.broken()
     await world.pass(20 * minute, minute)
@@ -517,7 +514,7 @@ describe('bad answers', () => {
     expect(await askedFor()).toEqual(['1', '2'])
   })
 
-  it('a project that vanished is reported once; the others are looked at as before; it recovers', async () => {
+  it('for a vanished project are logged once, do not affect others, and recover', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['320', '333'] } })
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/320') ? restFaults.notFound() : undefined)
     world.lifecycle.create(scenarios.nightly(new Random(3)))

@@ -55,7 +55,7 @@ async function open({ redelivers = true, publicUrl = 'https://pipespan.example.c
 }
 
 describe('redelivery', () => {
-  it('only looks where nothing is redelivered, and takes what failed once it is', async () => {
+  it('only reads hooks if redelivery is off, and reads failed deliveries once it is on', async () => {
     await using here = await open({ redelivers: false })
     for (const id of [1, 2, 3]) record(here.world, own, '503', delivery(id))
     await here.redelivery.round()
@@ -74,7 +74,7 @@ describe('redelivery', () => {
     expect((await here.world.store.repositories.hooks.all())[0]?.answers).toEqual({ 503: 3, 200: 1 })
   })
 
-  it('takes what was refused and what was never answered from its own hook, and nothing else', async () => {
+  it('reads refused and unanswered deliveries of its own hook, and no others', async () => {
     await using here = await open()
     record(here.world, own, '200', delivery(1))
     record(here.world, own, '503', delivery(2))
@@ -85,7 +85,7 @@ describe('redelivery', () => {
     expect(await here.inbox()).toEqual(['key-2', 'key-3', 'key-4'])
   })
 
-  it('takes what failed from its own hook also where parts of its URL are masked', async () => {
+  it('recognises its own hook if parts of the URL are masked', async () => {
     await using here = await open()
     const masked = { ...own, id: 77, url: 'https://pipespan.example.com/{path}', masked: ['path'] }
     const others = { ...own, id: 78, url: 'https://{host}/{path}', masked: ['host', 'path'] }
@@ -97,7 +97,7 @@ describe('redelivery', () => {
   })
 
   it.each(['https://pipespan.example.com//', 'HTTPS://Pipespan.Example.com', 'https://pipespan.example.com/webhooks/'])(
-    'knows its own hook by the public URL %s',
+    'recognises its own hook by the public URL %s',
     async publicUrl => {
       await using here = await open({ publicUrl })
       record(here.world, own, '503', delivery(1))
@@ -107,7 +107,7 @@ describe('redelivery', () => {
     },
   )
 
-  it('takes each once, over restarts and pages, and reads only what is new', async () => {
+  it('reads each delivery once, over restarts and pages', async () => {
     await using here = await open()
     for (let id = 1; id <= 250; id++) record(here.world, own, id % 2 === 0 ? '503' : '200', delivery(id))
     await here.redelivery.round()
@@ -120,7 +120,7 @@ describe('redelivery', () => {
     expect(await here.inbox()).toEqual(['key-999'])
   })
 
-  it('writes down no pipeline variable but a valid traceparent', async () => {
+  it('stores no pipeline variable except a valid traceparent', async () => {
     await using here = await open()
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const variables = [
@@ -151,7 +151,7 @@ describe('redelivery', () => {
     ])
   })
 
-  it('reports as metrics in which state each hook is and how long its deliveries took, each delivery once, over restarts', async () => {
+  it('exports the state of each hook and the duration of each delivery once, over restarts', async () => {
     await using here = await open()
     const settings = telemetrySettings({ profiles, gauges: hookMetrics })
     const shown = async () => {
@@ -199,7 +199,7 @@ describe('redelivery', () => {
     ])
   })
 
-  it('remembers of each hook when it last delivered, and how its deliveries were answered', async () => {
+  it('stores when each hook last delivered, and how its deliveries were answered', async () => {
     await using here = await open()
     const remembered = async () => here.world.store.repositories.hooks.all()
     for (const [id, status] of ['200', '200', '503', 'internal error'].entries()) {
@@ -223,7 +223,7 @@ describe('redelivery', () => {
     expect(await remembered()).toMatchObject([{ state: 'executable', lastDeliveryAt: last }])
   })
 
-  it('costs nothing for a delivery that arrived after all', async () => {
+  it('costs no request for a delivery that arrived after all', async () => {
     await using here = await open()
     const { inbox } = here.world.store
     const body = Buffer.from(delivery(1).body)
@@ -234,7 +234,7 @@ describe('redelivery', () => {
     expect(await here.inbox()).toEqual(['key-1'])
   })
 
-  it('has polled what was too large for the records', async () => {
+  it('polls pipelines whose delivery was too large to be recorded', async () => {
     await using here = await open()
     record(here.world, own, '503', delivery(1, JSON.stringify({ object_kind: 'pipeline', pad: 'x'.repeat(2e6) })))
     await here.redelivery.round()
@@ -242,7 +242,7 @@ describe('redelivery', () => {
     expect(await here.inbox()).toEqual([])
   })
 
-  it('goes on from where it was when the platform failed in between', async () => {
+  it('continues after a failure of the platform', async () => {
     await using here = await open()
     for (let id = 1; id <= 150; id++) record(here.world, own, '503', delivery(id))
     here.world.api.misbehave = ({ query }) => (query.get('page') === '2' ? restFaults.broken() : undefined)

@@ -10,7 +10,7 @@ import type { Clock } from '../../src/lib/clock.ts'
 const second = 1_000
 const minute = 60 * second
 
-it('are run as often as asked for, also where that is more often than the lease is renewed', async () => {
+it('rounds are run as often as configured, even if that is more often than the lease is renewed', async () => {
   const stopping = new AbortController()
   let now = Date.UTC(2026, 0, 1)
   const clock: Clock = {
@@ -35,7 +35,7 @@ it('are run as often as asked for, also where that is more often than the lease 
   expect(ran.slice(0, 4)).toEqual([0, 10_000, 20_000, 30_000])
 })
 
-it('are run by one of two replicas however long the pause between them, and by the other one as soon as that has stopped', async () => {
+it('rounds are run by one of two replicas, and by the other as soon as the first has stopped', async () => {
   let now = Date.UTC(2026, 0, 1)
   const asleep = new Set<{ readonly until: number; readonly wake: () => void }>()
   const clock: Clock = {

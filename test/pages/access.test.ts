@@ -58,7 +58,7 @@ describe('without an admin token', () => {
   afterAll(async () => house.close())
 
   it.each(['localhost', 'LOCALHOST:9', '127.0.0.1:8081', '127.1.2.3', '[::1]:8081'])(
-    'opens by the name %s',
+    'is open under the name %s',
     async host => {
       expect(await ask(house.url, { headers: { host } })).toMatchObject({ status: 200 })
     },
@@ -72,7 +72,7 @@ describe('without an admin token', () => {
     '128.0.0.1',
     '[::2]',
     'x@localhost',
-  ])('turns away who asks by the name %s, whatever it resolves to', async host => {
+  ])('rejects the name %s, whatever it resolves to', async host => {
     for (const path of ['/', '/pipelines', '/api/overview', '/live?page=/', '/metrics']) {
       const answer = await ask(`${house.url}${path}`, { headers: { host } })
       expect(answer.status, path).toBe(403)
@@ -87,18 +87,15 @@ describe('without an admin token', () => {
     { 'x-forwarded-host': 'pipespan.example.com' },
     { 'x-real-ip': '203.0.113.9' },
     { forwarded: 'for=203.0.113.9' },
-  ])(
-    'turns away who comes from elsewhere through a proxy of this machine: %o',
-    async (headers: Record<string, string>) => {
-      for (const path of ['/', '/api/overview', '/metrics']) {
-        expect(await ask(`${house.url}${path}`, { headers: { host: 'localhost', ...headers } })).toMatchObject({
-          status: 403,
-        })
-      }
-    },
-  )
+  ])('rejects non-local clients behind a local proxy: %o', async (headers: Record<string, string>) => {
+    for (const path of ['/', '/api/overview', '/metrics']) {
+      expect(await ask(`${house.url}${path}`, { headers: { host: 'localhost', ...headers } })).toMatchObject({
+        status: 403,
+      })
+    }
+  })
 
-  it('opens through a proxy of this machine for this machine', async () => {
+  it('is open to local clients behind a local proxy', async () => {
     const headers = {
       host: 'localhost',
       'x-forwarded-for': '::1, ::ffff:127.0.0.1, 127.0.0.1',
@@ -120,7 +117,7 @@ describe('without an admin token', () => {
     })
   })
 
-  it('takes an action from its own form only', async () => {
+  it('accepts an action only from its own form', async () => {
     const form = formToken(await ask(`${house.url}/exports/confirm?do=drop&which=all`))
     const act = { do: 'drop', which: 'all' }
     expect(form).not.toBe('')
@@ -134,13 +131,13 @@ describe('without an admin token', () => {
     expect(await post(`${house.url}/exports/do`, { ...act, form })).toMatchObject({ status: 303 })
   })
 
-  it('takes no action over the API from a page of somebody else', async () => {
+  it('rejects API actions from foreign pages', async () => {
     const body = JSON.stringify({ ids: 'all' })
     const headers = { 'content-type': 'application/json' }
     expect((await ask(`${house.url}/api/dead-letters/drop`, { method: 'POST', body, headers })).status).toBe(403)
   })
 
-  it('answers what is no address of a page with 404, and says so in words', async () => {
+  it('answers an unknown path with a 404 page', async () => {
     expect(await ask(`${house.url}/pipelines/3/99`)).toMatchObject({
       status: 404,
       body: expect.stringContaining('Not found') as string,
@@ -172,7 +169,7 @@ describe('with an admin token', () => {
     return { whole, cookie: whole.split(';')[0] ?? '' }
   }
 
-  it('leads whoever is unknown to the login, and back again', async () => {
+  it('redirects unknown clients to the login, and back afterwards', async () => {
     const answer = await ask(`${house.url}/pipelines?ref=main`)
     expect(answer).toMatchObject({ status: 303, headers: { location: '/spans/login?next=%2Fpipelines%3Fref%3Dmain' } })
     const page = await ask(`${house.url}/login?next=%2Fpipelines%3Fref%3Dmain`)
@@ -189,26 +186,26 @@ describe('with an admin token', () => {
       '/\ud800',
     ],
     ...['/\u0000', '/é', `/${'x'.repeat(3_000)}`, ''],
-  ])('leads to no other host, and writes no header that is none: %j', async next => {
+  ])('never redirects to another host, and writes no invalid header: %j', async next => {
     const answer = await post(`${house.url}/login`, { token, next })
     expect(answer).toMatchObject({ status: 303, headers: { location: '/spans/' } })
   })
 
-  it('takes several addresses to go on to for none', async () => {
+  it('ignores several redirect targets', async () => {
     const { cookie } = await login()
     expect((await ask(`${house.url}/login?next=/a&next=/b`)).body).toContain('name="next" value="/"')
     const live = await ask(`${house.url}/live?page=/nowhere&page=/b`, { headers: { cookie, accept: 'text/plain' } }, 1)
     expect(live.status).toBe(200)
   })
 
-  it('gives a cookie that scripts, other sites and plain connections do not see', async () => {
+  it('sets a cookie that scripts, other sites and plain connections cannot read', async () => {
     expect((await login()).whole).toMatch(
       /^pipespan_session=[\w.-]+; Path=\/spans; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     )
     expect((await login({ 'x-forwarded-proto': 'https' })).whole).toMatch(/; Secure$/)
   })
 
-  it('opens with the cookie by any name, and not with one that was touched', async () => {
+  it('accepts the cookie under any host name, but not a modified one', async () => {
     const { cookie } = await login()
     expect((await ask(`${house.url}/`, { headers: { cookie, host: 'pipespan.example.com' } })).status).toBe(200)
     for (const forged of [
@@ -220,7 +217,7 @@ describe('with an admin token', () => {
     }
   })
 
-  it('opens with a cookie no more once somebody has logged out with it, and goes on with those of others', async () => {
+  it('rejects a cookie after its logout, and still accepts others', async () => {
     const [{ cookie }, other] = [await login(), await login()]
     const form = formToken(await ask(`${house.url}/`, { headers: { cookie } }))
     expect((await post(`${house.url}/logout`, { form }, { cookie })).status).toBe(303)
@@ -233,7 +230,7 @@ describe('with an admin token', () => {
     expect((await ask(`${house.url}/`, { headers: { cookie: other.cookie } })).status).toBe(200)
   })
 
-  it('lets a session log out with its own form only', async () => {
+  it('lets a session log out only with its own form', async () => {
     const { cookie } = await login()
     const form = formToken(await ask(`${house.url}/`, { headers: { cookie } }))
     expect((await post(`${house.url}/logout`, {}, { cookie })).status).toBe(403)
@@ -244,7 +241,7 @@ describe('with an admin token', () => {
     expect(String(out.headers['set-cookie']?.[0])).toMatch(/^pipespan_session=; .*Max-Age=0/)
   })
 
-  it('takes the token as bearer from scripts, also for actions', async () => {
+  it('accepts the token as bearer from scripts, also for actions', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     expect((await ask(`${house.url}/api/overview`, { headers })).status).toBe(200)
     const answer = await ask(`${house.url}/api/dead-letters/retry`, { method: 'POST', headers, body: '{"ids":"all"}' })
@@ -256,7 +253,7 @@ describe('with an admin token', () => {
     expect((await ask(`${house.url}/live?page=/`)).status).toBe(401)
   })
 
-  it('shows the metrics to the token and to a session, and to nobody else, though this is loopback', async () => {
+  it('shows the metrics only to the token and to sessions, even on loopback', async () => {
     const metrics = `${house.url}/metrics`
     expect(await ask(metrics)).toMatchObject({
       status: 401,
@@ -274,7 +271,7 @@ describe('with an admin token', () => {
     (await ask(`${house.url}${path}`, { headers: { authorization: `Bearer wrong-${number}`, ...from(address) } }))
       .status
 
-  it('counts guesses wherever they are made, and takes the right token all the same', async () => {
+  it('counts wrong tokens on every route, and still accepts the right one', async () => {
     const address = '192.0.2.7'
     const statuses = [await guess(1, address), await guess(2, address, '/api/overview'), await guess(3, address, '/')]
     for (const wrong of ['one', 'two', 'three']) {
@@ -295,18 +292,18 @@ describe('with an admin token', () => {
     ])
   })
 
-  it('takes the same wrong token again for no guess', async () => {
+  it('does not count a repeated wrong token', async () => {
     for (let count = 0; count < 8; count += 1) expect(await guess(1, '192.0.2.8')).toBe(401)
     expect(await guess(2, '192.0.2.8')).toBe(401)
   })
 
-  it('counts by the address that the proxy saw, whatever the sender writes before it', async () => {
+  it('counts by the address that the proxy reports, whatever the client adds', async () => {
     const statuses: number[] = []
     for (let count = 0; count < 6; count += 1) statuses.push(await guess(count, `198.51.100.${count}, 192.0.2.9`))
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
   })
 
-  it('compares one guess of a connection at a time, once it has to wait', async () => {
+  it('compares one token of a connection at a time once it must wait', async () => {
     const address = '192.0.2.10'
     for (let count = 0; count < 5; count += 1) await guess(count, address)
     const asked = (bearer: string): string =>
@@ -324,7 +321,7 @@ describe('with an admin token', () => {
     expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['429', '429'])
   })
 
-  it('never shows the token', async () => {
+  it('never prints the token', async () => {
     const { cookie } = await login()
     for (const path of [
       '/',
@@ -343,7 +340,7 @@ describe('with an admin token', () => {
   })
 })
 
-it('shows the metrics to everybody where they are opened on purpose, and nothing else', async () => {
+it('shows only the metrics to everybody if that is configured', async () => {
   const open = { PIPESPAN_ADMIN_LISTEN: '0.0.0.0:0', PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_METRICS_OPEN: 'true' }
   const house = await openHouse(open)
   try {
@@ -356,8 +353,8 @@ it('shows the metrics to everybody where they are opened on purpose, and nothing
   }
 })
 
-describe('where a login goes on to', () => {
-  it('is an address of our own that a header can carry, whatever was asked for', () => {
+describe('the page after a login', () => {
+  it('is a local path that is valid in a header, whatever was requested', () => {
     fc.assert(
       fc.property(fc.oneof(binaryText(), fc.webUrl(), fc.webPath({ size: isFull ? 'large' : 'small' })), tail => {
         for (const next of [tail, `/${tail}`, `//${tail}`, `/\\${tail}`, `/x?y=${tail}`]) {
@@ -371,7 +368,7 @@ describe('where a login goes on to', () => {
     )
   })
 
-  it.each([undefined, null, ['/a', '/b'], { a: '/' }, 7])('is the overview where %j was asked for', next => {
+  it.each([undefined, null, ['/a', '/b'], { a: '/' }, 7])('is the overview if %j was requested', next => {
     expect(ownAddress(next)).toBe('/')
   })
 })

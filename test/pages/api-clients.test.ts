@@ -33,7 +33,7 @@ function reported(
 }
 
 describe('the page of sources', () => {
-  it('says of each hook whether it is enabled, when it last delivered, and how its deliveries were answered', () => {
+  it('shows for each hook whether it is enabled, when it last delivered, and the answers', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
     const text = reported(
       { redelivery: { found: 3, accepted: 2, oversize: 0 } },
@@ -52,12 +52,12 @@ describe('the page of sources', () => {
     expect(text).toContain('3 failed deliveries, 2 of them new')
   })
 
-  it('says how to look at hooks where nobody does, and nothing of them without a token', () => {
+  it('explains how to read hooks if that is off, and shows none without a token', () => {
     expect(reported({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
     expect(reported({}, {}, false)).not.toContain('s hooks')
   })
 
-  it('says what the poller found, how far it has come, and what is left of the budget', () => {
+  it("shows the poller's findings and progress, and the remaining budget", () => {
     const text = reported(
       { poller: { rounds: 41, requests: 304, discovered: 86 } },
       {

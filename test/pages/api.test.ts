@@ -51,39 +51,42 @@ const routes = apiRoutes({} as PagesParts, { adminToken: () => undefined }).filt
   ({ method, path }) => method === 'GET' && !/^\/audit$|\/log$|\/behind\//.test(path),
 )
 
-it.each(routes.map(route => [route.path, route] as const))('%s answers as it is described', async (path, route) => {
-  const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
-  expect(pipelines.length).toBeGreaterThan(4)
-  const [letter] = await house.daemon.store.outbox.deadLetters(1)
-  const addresses = path.includes(':')
-    ? pipelines.map(({ projectId, pipelineId, jobs: [job] }) =>
-        path
-          .replace(':projectId', String(projectId))
-          .replace(':pipelineId', String(pipelineId))
-          .replace(':jobId', String(job?.id))
-          .replace(':deadLetterId', String(letter?.id)),
-      )
-    : [
-        path,
-        ...(path === '/trends'
-          ? [
-              ...[
-                '/trends?span=24h',
-                '/trends?span=1y&jobs=p95&projects=rate',
-                '/trends?ref=main',
-                '/trends?branch=other&source=push',
-              ],
-              ...[`/trends?project=${pipelines[0]!.projectId}&job=build`, '/trends?runner=nobody'],
-            ]
-          : []),
-      ]
-  for (const address of addresses) {
-    const read = strict(route.answer).safeParse(await get(address))
-    expect(read.error?.issues ?? []).toEqual([])
-  }
-})
+it.each(routes.map(route => [route.path, route] as const))(
+  '%s answers as described by OpenAPI',
+  async (path, route) => {
+    const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
+    expect(pipelines.length).toBeGreaterThan(4)
+    const [letter] = await house.daemon.store.outbox.deadLetters(1)
+    const addresses = path.includes(':')
+      ? pipelines.map(({ projectId, pipelineId, jobs: [job] }) =>
+          path
+            .replace(':projectId', String(projectId))
+            .replace(':pipelineId', String(pipelineId))
+            .replace(':jobId', String(job?.id))
+            .replace(':deadLetterId', String(letter?.id)),
+        )
+      : [
+          path,
+          ...(path === '/trends'
+            ? [
+                ...[
+                  '/trends?span=24h',
+                  '/trends?span=1y&jobs=p95&projects=rate',
+                  '/trends?ref=main',
+                  '/trends?branch=other&source=push',
+                ],
+                ...[`/trends?project=${pipelines[0]!.projectId}&job=build`, '/trends?runner=nobody'],
+              ]
+            : []),
+        ]
+    for (const address of addresses) {
+      const read = strict(route.answer).safeParse(await get(address))
+      expect(read.error?.issues ?? []).toEqual([])
+    }
+  },
+)
 
-it('has what every page shows', () => {
+it('has the data of every page', () => {
   // The page that asks whether an action is meant shows nothing of its own.
   const pages = siteOf({} as PagesParts, { adminToken: () => undefined })
   const twins = pages
@@ -95,7 +98,7 @@ it('has what every page shows', () => {
   expect(twins.length).toBeGreaterThan(15)
 })
 
-it('has a dead letter with what was refused, and sorts dead letters and rotations as their pages do', async () => {
+it('has the content of a dead letter, and sorts dead letters and rotations like their pages', async () => {
   const { repositories, outbox } = house.daemon.store
   const [newest, oldest] = (await outbox.deadLetters(2)).map(({ id }) => id)
   const detail = (await get(`/exports/dead-letters/${oldest}`)) as {
@@ -139,7 +142,7 @@ it('has a dead letter with what was refused, and sorts dead letters and rotation
     expect((await fetch(`${house.url}/api${address}`)).status).toBe(400)
 })
 
-it('says what the daemon needs for what it does not show', async () => {
+it('names the setting for data that is not available', async () => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
   const { projectId, pipelineId, jobs } = pipelines[0]!
   for (const [address, needs] of [
@@ -194,7 +197,7 @@ it('finds the pipelines of a trace, and those with a job of a name', async () =>
   expect(page).toContain(`Look for a job called “${job} nowhere”`)
 })
 
-it('has one pipeline whole: its family, its spans with their attributes, its exports, its trace', async () => {
+it('has a complete pipeline: family, spans with attributes, exports, trace', async () => {
   const { pipelines } = (await get('/pipelines?limit=200')) as { pipelines: Card[] }
   const details = (await Promise.all(
     pipelines.map(async one => get(`/pipelines/${one.projectId}/${one.pipelineId}`)),
@@ -223,7 +226,7 @@ it('has one pipeline whole: its family, its spans with their attributes, its exp
   expect(root?.spans[0]?.attributes).toEqual(Object.fromEntries(asNumbers))
 })
 
-it('filters and pages', async () => {
+it('supports filters and pages', async () => {
   const first = (await get('/pipelines?limit=2')) as { pipelines: Card[]; next: string }
   const second = (await get(`/pipelines?limit=2&after=${first.next}`)) as { pipelines: Card[] }
   const ids = [...first.pipelines, ...second.pipelines].map(one => one.pipelineId)
@@ -232,7 +235,7 @@ it('filters and pages', async () => {
   expect(pipelines.map(one => one.status)).toEqual(['canceled'])
 })
 
-it('has one job whole: its sections, its usual, its last runs, its span', async () => {
+it('has a complete job: sections, usual figures, last runs, span', async () => {
   const [, , projectId, pipelineId, , jobId] = (await withSections(house.daemon.store, sampleSections)).split('/')
   const address = `/pipelines/${projectId}/${pipelineId}/jobs/${jobId}`
   const reported = (await get(address)) as {
@@ -255,7 +258,7 @@ it('has one job whole: its sections, its usual, its last runs, its span', async 
   expect((await fetch(`${house.url}/api/pipelines/${projectId}/${pipelineId}/jobs/1`)).status).toBe(404)
 })
 
-it('leaves out hidden projects, wherever they would show', async () => {
+it('leaves out hidden projects everywhere', async () => {
   for (const path of ['/pipelines?limit=200', '/overview', '/trends?span=90d', '/sources', '/exports']) {
     expect(JSON.stringify(await get(path)), path).not.toContain('brightwater/data')
   }
@@ -270,22 +273,22 @@ it.each([
   ['/pipelines?limit=0', 'query.limit'],
   ['/pipelines/x/1', 'params.project'],
   ['/trends?span=year', 'query.span'],
-])('%s says what does not fit', async (path, place) => {
+])('%s is refused with the reason', async (path, place) => {
   const answer = await fetch(`${house.url}/api${path}`)
   expect(answer.status).toBe(400)
   expect(((await answer.json()) as { message: string }).message).toContain(place)
 })
 
-it('describes itself', async () => {
+it('has an OpenAPI description', async () => {
   expect(await get('/openapi.json')).toMatchObject({ openapi: '3.1.0', paths: { '/api/overview': {} } })
 })
 
-it('takes in figures by itself', async () => {
+it('counts new figures by itself', async () => {
   await until(async () => ((await get('/trends?span=90d')) as { points: object[] }).points.length > 0)
 })
 
 it.each(['/pipelines?since=2026-13-01', '/pipelines?until=yesterday', '/pipelines?after=7'])(
-  '%s is refused, and not taken for no filter',
+  '%s is refused, not ignored',
   async path => {
     const answer = await fetch(`${house.url}/api${path}`)
     expect(answer.status).toBe(400)
@@ -293,17 +296,17 @@ it.each(['/pipelines?since=2026-13-01', '/pipelines?until=yesterday', '/pipeline
   },
 )
 
-it.each(['2026-06-01', '2026-06-01T12:00', '2025-02-29'])('takes %s as a time', async since => {
+it.each(['2026-06-01', '2026-06-01T12:00', '2025-02-29'])('accepts %s as a time', async since => {
   expect((await fetch(`${house.url}/api/pipelines?since=${since}`)).status).toBe(200)
 })
 
-it.each(['PUT', 'QUERY', 'PROPFIND'])('%s is answered with what is possible instead', async method => {
+it.each(['PUT', 'QUERY', 'PROPFIND'])('%s is answered with the possible values', async method => {
   const answer = await fetch(`${house.url}/api/trends`, { method })
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toBe('GET, HEAD')
 })
 
-it('refers to nothing that its description does not have', async () => {
+it('has no broken references in its description', async () => {
   const description = (await get('/openapi.json')) as { components: { schemas: Record<string, object> } }
   const named = [...JSON.stringify(description).matchAll(/"\$ref":"(.*?)"/g)].map(([, name = '']) => name)
   expect(named).toContain('#/components/schemas/FamilyMember')
@@ -311,7 +314,7 @@ it('refers to nothing that its description does not have', async () => {
   expect(named.filter(name => !known.includes(name))).toEqual([])
 })
 
-it('answers an unknown address with a page for people and with JSON for programs', async () => {
+it('answers an unknown path with a page for people and JSON for programs', async () => {
   const page = await fetch(`${house.url}/nope`, { headers: { accept: 'text/html' } })
   expect(page.status).toBe(404)
   expect(await page.text()).toContain('Not found.')

@@ -50,7 +50,7 @@ async function json(path: string): Promise<AuditView> {
   return (await (await fetch(`${house.url}/api${path}`, bearer)).json()) as AuditView
 }
 
-it('lists audit events, the newest first, a page at a time, with how far they were read', async () => {
+it('lists audit events in pages, the newest first, with how far they were read', async () => {
   z.strictObject(audit.shape).parse(await json('/audit'))
   const seen: unknown[] = []
   let next: string | undefined
@@ -64,7 +64,7 @@ it('lists audit events, the newest first, a page at a time, with how far they we
   expect(JSON.stringify(await json('/audit?limit=200'))).not.toMatch(/secret\/vault|@/)
 })
 
-it('is a page for those who are let in, and none where no admin token is set', async () => {
+it('is shown only with the admin token, and does not exist without one', async () => {
   const page = await fetch(`${house.url}/audit`, bearer)
   const text = await page.text()
   expect(page.status).toBe(200)
@@ -83,7 +83,7 @@ it('is a page for those who are let in, and none where no admin token is set', a
   await open.close()
 })
 
-it.skipIf(chromiumPath === undefined)('is readable to all, light and dark, wide and narrow', async () => {
+it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
   const browser = await launch()
   const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
   await expectReadableAt(page, `${house.url}/audit`, page.getByText('Newest first'))

@@ -54,7 +54,7 @@ async function ask(project: { readonly id: number }, environment = 'production')
 const requests = (): number => api.asked.filter(({ path }) => path.endsWith('/repository/commits')).length
 
 describe('how far an environment is behind', () => {
-  it('is asked of the platform when somebody wants to know, by one request', async () => {
+  it('is requested from the platform on demand, with one request', async () => {
     expect(ahead).toBeGreaterThan(0)
     const list = await (await fetch(`${house.url}/environments`)).text()
     expect(list).toContain(`/environments/behind/${projects.storefront.id}?environment=production`)
@@ -68,7 +68,7 @@ describe('how far an environment is behind', () => {
     expect(text).toContain(`href="${api.url}/${projects.storefront.path}/-/compare/`)
   })
 
-  it.skipIf(chromiumPath === undefined)('is a page that all can read, light and dark, wide and narrow', async () => {
+  it.skipIf(chromiumPath === undefined)('is an accessible page, light and dark, wide and narrow', async () => {
     const browser = await launch()
     const page = await (await openContext(browser)).newPage()
     const address = `${house.url}/environments/behind/${projects.storefront.id}?environment=production`
@@ -76,7 +76,7 @@ describe('how far an environment is behind', () => {
     await browser.close()
   })
 
-  it('is not asked of a hidden project, of what is not there, nor where the branch is not known', async () => {
+  it('is not requested for hidden projects, unknown environments or unknown branches', async () => {
     const before = requests()
     expect((await ask(projects.infra)).status).toBe(404)
     expect((await ask(projects.storefront, 'nowhere')).status).toBe(404)
@@ -84,7 +84,7 @@ describe('how far an environment is behind', () => {
     expect(requests()).toBe(before)
   })
 
-  it('has more commits than are counted where their list repeats itself', async () => {
+  it('reports more commits than counted if their list repeats itself', async () => {
     api.misbehave = ({ path, query }) => {
       const to = `${api.url}/api/v4${path}?${query.toString()}`
       return path.endsWith('/commits')
@@ -95,14 +95,14 @@ describe('how far an environment is behind', () => {
     api.misbehave = () => undefined
   })
 
-  it('says so in clear text where the platform does not say', async () => {
+  it('explains if the platform does not answer', async () => {
     api.misbehave = ({ path }) => (path.endsWith('/commits') ? restFaults.missingScope() : undefined)
     const page = await fetch(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
     expect([page.status, await page.text()]).toEqual([200, expect.stringMatching(/platform/)])
     expect(await (await ask(projects.storefront)).json()).toMatchObject({ answer: { as: 'refused' } })
   })
 
-  it('is asked no more often in a minute than leaves the budget to others', async () => {
+  it('is limited per minute, which leaves budget for other requests', async () => {
     const refusing = createCountBehind({
       ...{ maxPerMinute: 1, clock: { now: () => 0 } },
       client: {

@@ -102,7 +102,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   ]
 
   it.each(addresses.map(([name, path, shows], at) => ({ name, path, shows, at })))(
-    'shows $name: without a complaint, readable to all, light and dark, wide and narrow',
+    'shows $name without errors, accessible, light and dark, wide and narrow',
     async ({ path, shows, at }) => {
       complaints.length = 0
       for (const look of [wide, narrow]) {
@@ -121,7 +121,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     },
   )
 
-  it('draws the whole family, with the critical path and links to each pipeline', async () => {
+  it('draws the complete family, with the critical path and links to each pipeline', async () => {
     await open(pipeline)
     const waterfall = page.locator('.waterfall')
     expect(await waterfall.locator('.row.pipeline').count()).toBe(4)
@@ -154,7 +154,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect((await fetch(`${house.url}/api/exports?sort=nothing`)).status).toBe(400)
   })
 
-  it('keeps durations within their column and clear of the status, wide and narrow; attributes are stacked where it is narrow', async () => {
+  it('keeps durations in their column, wide and narrow, and stacks attributes on narrow pages', async () => {
     for (const look of [wide, narrow]) {
       await open('/', look)
       const outside = await page.evaluate<string[]>(`[...document.querySelectorAll('.run')].flatMap(run => {
@@ -172,7 +172,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.evaluate(`${table}.scrollWidth - ${table}.clientWidth`)).toBe(0)
   })
 
-  it('shows what was exported of a job', async () => {
+  it('shows the exported span of a job', async () => {
     await open(pipeline)
     await page.locator('#jobs td a').first().click()
     const span = page.locator('#attributes details').first()
@@ -191,7 +191,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await barriersOf(page)).toEqual([])
   })
 
-  it('shows the sections of a job, one within the other, and in which it failed', async () => {
+  it('shows the nested sections of a job, and the failed one', async () => {
     await open(job)
     const labels = await page.locator('.waterfall .row.section .label').allTextContents()
     expect(
@@ -210,7 +210,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.locator('#history tbody tr').count()).toBeGreaterThan(0)
   })
 
-  it('opens the sections of a job within the waterfall of its pipeline, without a script', async () => {
+  it('opens the sections of a job in the waterfall without JavaScript', async () => {
     const context = await openContext(browser, { javaScriptEnabled: false })
     const page = await context.newPage()
     await page.goto(house.url + job.replace(/\/jobs\/.*/, ''))
@@ -226,7 +226,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await context.close()
   })
 
-  it('follows a running pipeline without being loaded again', async () => {
+  it('updates a running pipeline without a reload', async () => {
     const { deliveries } = generatePipeline(5, 'release', { firstIds: { pipeline: 90_000_001, job: 900_000_001 } })
     const { daemon } = house
     const [running] = (await daemon.store.views.inStatus(['running'], 5)).filter(
@@ -242,7 +242,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.evaluate('window.unloaded')).toBe(false)
   })
 
-  it('finds by filters, and keeps them in the address', async () => {
+  it('filters the list, and keeps filters in the URL', async () => {
     await open('/pipelines')
     await page.getByLabel('Status').selectOption('canceled')
     await page.getByRole('button', { name: 'Filter' }).click()
@@ -254,7 +254,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByText('No pipeline matches these filters.').waitFor()
   })
 
-  it('says which filters say nothing, and how many there are in all', async () => {
+  it('names ignored filters, and shows the total', async () => {
     await open('/pipelines?since=yesterday&status=done&project=acme')
     const hints = await page.locator('.notice.hint').allInnerTexts()
     expect(hints.map(text => text.split(' ', 1)[0])).toEqual(['“yesterday”', '“done”', 'No'])
@@ -270,7 +270,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     }
   })
 
-  it('opens trends where the data is, sorts them by a column, and keeps that when they are filtered', async () => {
+  it('opens trends at the period with data, sorts by a column, and keeps the order when filtered', async () => {
     await open('/trends')
     await page.locator('.choice a[aria-current]', { hasText: '30 days' }).waitFor()
     await page.getByRole('link', { name: 'Total', exact: true }).first().click()
@@ -283,7 +283,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.locator('.tile').first().innerText()).toContain('Pipelines')
   })
 
-  it('sorts the jobs of a pipeline by a column, and the other way round', async () => {
+  it('sorts the jobs of a pipeline by a column in both directions', async () => {
     await open(pipeline)
     const names = async (): Promise<string[]> => page.locator('#jobs td .name a').allInnerTexts()
     await page.locator('#jobs').getByRole('link', { name: 'Job', exact: true }).click()
@@ -296,7 +296,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect((await names())[0]).toBe(up.at(-1))
   })
 
-  it('sends a dead letter again, after a question', async () => {
+  it('retries a dead letter after a confirmation', async () => {
     await open('/exports')
     const before = house.receiver.counts.requests
     const [letter] = await house.daemon.store.outbox.deadLetters(1)

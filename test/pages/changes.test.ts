@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => house.close())
 
 describe('changes', () => {
-  it('are shown with what they took, their page at the platform, and their pipelines', async () => {
+  it('are shown with their times, their page at the platform, and their pipelines', async () => {
     const page = await (await fetch(`${house.url}/changes`)).text()
     expect(page).toMatch(/href="https:\/\/git.example.com\/acme\/shop\/-\/merge_requests\/2"/)
     expect(page).toMatch(/href="\/pipelines\/3\/77"/)
@@ -44,7 +44,7 @@ describe('changes', () => {
     expect(page).not.toMatch(/vault|Brew 4/)
   })
 
-  it('have their times in the API, of one project or of all, by day, and nothing of a hidden project', async () => {
+  it('have their times in the API, for one project or all, by day, without hidden projects', async () => {
     const ask = async (query = ''): Promise<unknown> => (await fetch(`${house.url}/api/changes${query}`)).json()
     const times = { open: 1, merged: 2, timeToMerge: 3 * hour, timeToApproval: 2 * hour, timeToFirstPipeline: 60_000 }
     const all = (await ask('?span=7d')) as { changes: { iid: number }[]; days: { merged: number }[] }
@@ -65,7 +65,7 @@ describe('changes', () => {
     expect((await fetch(`${house.url}/api/changes?span=never`)).status).toBe(400)
   })
 
-  it('are said to be unknown where no event of one was received', async () => {
+  it('are shown as unknown if no event was received', async () => {
     expect(await (await fetch(`${house.url}/changes?project=acme/none`)).text()).toContain('No change is known')
   })
 })

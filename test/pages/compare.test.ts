@@ -99,19 +99,19 @@ const compared = async (id: number, other: string): Promise<Answer> =>
   JSON.parse(await read(`/api/pipelines/3/${id}/compare?with=${other}`)) as Answer
 
 describe('a pipeline is compared with', () => {
-  it('the one before of its branch, of the same name', async () => {
+  it('the previous one with the same branch and name', async () => {
     expect((await compared(105, 'before')).other?.pipelineId).toBe(102)
     expect((await compared(102, 'before')).other?.pipelineId).toBe(101)
     expect((await compared(103, 'before')).other).toBeUndefined()
   })
 
-  it('the last that passed on its branch, else on the default one', async () => {
+  it('the last successful one of its branch, or of the default branch', async () => {
     expect((await compared(105, 'green')).other?.pipelineId).toBe(101)
     expect((await compared(104, 'green')).other?.pipelineId).toBe(101)
     expect((await compared(101, 'green')).other).toBeUndefined()
   })
 
-  it('one by its number, and nothing that is not there', async () => {
+  it('one by its number, if it exists', async () => {
     expect((await compared(105, '104')).other?.pipelineId).toBe(104)
     expect((await compared(105, '999')).comparison).toBeUndefined()
     expect(await read('/pipelines/3/105/compare?with=999')).toContain('Its project has no pipeline #999')
@@ -120,7 +120,7 @@ describe('a pipeline is compared with', () => {
     expect((await fetch(`${house.url}/pipelines/3/999/compare`)).status).toBe(404)
   })
 
-  it('what is usual of it and of its jobs', async () => {
+  it('its usual figures and those of its jobs', async () => {
     const { comparison } = await compared(105, 'usual')
     const compile = comparison?.jobs.find(({ name }) => name === 'compile')
     expect(compile?.ranDeltaMs).toBeGreaterThan(50_000)
@@ -128,7 +128,7 @@ describe('a pipeline is compared with', () => {
   })
 })
 
-it('says which jobs are new, gone, fail or pass now, or were retried, and how much longer each took', async () => {
+it('shows which jobs are new, gone, fail, pass or were retried, and how much longer each took', async () => {
   const { comparison } = await compared(105, 'green')
   expect(comparison?.jobs.map(({ name, change, ranDeltaMs, here }) => [name, change, ranDeltaMs, here?.tries])).toEqual(
     expect.arrayContaining([
@@ -144,7 +144,7 @@ it('says which jobs are new, gone, fail or pass now, or were retried, and how mu
   )
 })
 
-it('explains all of the difference by the critical paths, the greatest part first', async () => {
+it('explains the whole difference by the critical paths, the greatest part first', async () => {
   const { comparison } = await compared(105, 'green')
   const { deltaMs, parts } = comparison!
   expect(deltaMs).toBe(120_000)
@@ -157,7 +157,7 @@ it('explains all of the difference by the critical paths, the greatest part firs
   ])
 })
 
-it('sorts tables by the column that is asked for, in both directions, by links without a script', async () => {
+it('sorts tables by any column in both directions without JavaScript', async () => {
   const cellsOf = async (path: string, card: string, column: number): Promise<string[]> => {
     const its = (await read(path)).split(`aria-label="${card}"`)[1]?.split('</table>')[0] ?? ''
     return [...its.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1).map(([, row = '']) => {
@@ -184,7 +184,7 @@ it('sorts tables by the column that is asked for, in both directions, by links w
   }
 })
 
-it('says over which stored pipelines exact branches and runners were counted, and where that was cut off', async () => {
+it('says which stored pipelines were counted for branches and runners, and if that was cut', async () => {
   const page = await read('/cost?span=7d')
   expect(page).toContain('Counted over 5 stored pipelines, with 100 % of the job time of this period.')
   expect(page).toMatch(/The oldest stored pipeline was created 20[-\d]+ [\d:]+ UTC/)
@@ -207,7 +207,7 @@ it('says over which stored pipelines exact branches and runners were counted, an
 })
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {
-  it('draws both on one time axis, from the page of a pipeline, and sorts by a column, with the keyboard', async () => {
+  it('draws both on one time axis, and sorts by a column with the keyboard', async () => {
     const browser = await launch()
     const page = await (await openContext(browser, { viewport: { width: 1_440, height: 900 } })).newPage()
     await page.goto(`${house.url}/pipelines/3/105`)

@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(async () => house.close())
 
 describe('environments', () => {
-  it('show what is deployed, since when, by whom, with the job that deployed it', async () => {
+  it('show the current deployment, its time, author and job', async () => {
     const page = await (await fetch(`${house.url}/environments`)).text()
     expect(page).toContain('33333333')
     expect(page).toMatch(/href="\/pipelines\/3\/7\/jobs\/30"/)
@@ -67,7 +67,7 @@ describe('environments', () => {
     expect(page).toContain('Lead time is the median')
   })
 
-  it('have their four keys in the API, of one project or of all, and nothing of a hidden project', async () => {
+  it('have their four keys in the API, for one project or all, without hidden projects', async () => {
     const answer = (await (await fetch(`${house.url}/api/environments?span=7d`)).json()) as {
       environments: { environment: string; current?: { deploymentId: number }; keys: object }[]
       deployments: { deploymentId: number }[]
@@ -84,7 +84,7 @@ describe('environments', () => {
     expect((await fetch(`${house.url}/api/environments?span=never`)).status).toBe(400)
   })
 
-  it('have the incidents of each project beside what was deployed to production, and none of a hidden project', async () => {
+  it('show the incidents of each project beside production deployments, without hidden projects', async () => {
     const answer = await (await fetch(`${house.url}/api/environments?span=7d`)).json()
     expect(answer).toMatchObject({
       incidents: [{ project: 'acme/shop', opened: 2, open: 1, restored: 3 * hour, perDeployment: 1 }],
@@ -94,7 +94,7 @@ describe('environments', () => {
     expect(page).toContain('change failure rate')
   })
 
-  it('say nothing of what is not known', () => {
+  it('show nothing for unknown facts', () => {
     expect(fourKeys([], 30)).toEqual({
       deployments: 0,
       failed: 0,

@@ -214,11 +214,11 @@ describe('a hidden project', () => {
     expect(text).not.toMatch(/vault/i)
   })
 
-  it.each(['/', '/sources', '/pipelines/3/5001'])('is not named by the news of %s', async path => {
+  it.each(['/', '/sources', '/pipelines/3/5001'])('is not named by live updates of %s', async path => {
     expect(await live(path)).not.toMatch(/vault/i)
   })
 
-  it('leaves what others say readable', async () => {
+  it('does not hide texts of other projects', async () => {
     const page = await read('/pipelines/3/5001')
     expect(page).toContain('See [hidden]!3, https:[hidden] and (https:[hidden]).')
     expect(await read('/exports')).toContain('too much of [hidden] at [hidden]')
@@ -235,7 +235,7 @@ describe('a hidden project', () => {
     expect((await fetch(`${house.url}${api}/pipelines/301/5002/jobs/50020`)).status).toBe(404)
   })
 
-  it('is not counted where the others are listed, and takes nobody’s place there', async () => {
+  it('is not counted in lists, and takes no place there', async () => {
     const overview = JSON.parse(await read('/api/overview')) as { active: number; running: { pipelineId: number }[] }
     expect(overview.active).toBe(1)
     expect(overview.running.map(({ pipelineId }) => pipelineId)).toEqual([5_030])
@@ -244,14 +244,14 @@ describe('a hidden project', () => {
     expect(retained).toMatchObject({ pipelines: 2, total: sum, branches: [{ project: 'acme/shop' }], runners: [sum] })
   })
 
-  it('has no regression in the list', async () => {
+  it('has no regression in the lists', async () => {
     const { regressions } = JSON.parse(await read('/api/trends/regressions')) as {
       regressions: { project: string; cause: string }[]
     }
     expect(regressions.map(({ project, cause }) => [project, cause])).toEqual([['acme/shop', 'See [hidden]']])
   })
 
-  it('has no dead letter that could be seen or acted on', async () => {
+  it('has no visible dead letter, and none that can be retried', async () => {
     expect(hiddenLetter).toBeGreaterThan(0)
     expect((await fetch(`${house.url}/exports/${hiddenLetter}`)).status).toBe(404)
     const form = /name="form" value="([^"]+)"/.exec(await read('/exports/confirm?do=drop&which=all'))?.[1] ?? ''
@@ -265,7 +265,7 @@ describe('a hidden project', () => {
   })
 })
 
-describe('a text names a hidden project', () => {
+describe('a text that names a hidden project', () => {
   const words = createHiddenWords(path => path === other || path.startsWith('secret/'))
 
   it.each([
@@ -279,7 +279,7 @@ describe('a text names a hidden project', () => {
     `git@git.example.com:${other}.git`,
     '/api/v4/projects/secret%2Fthing/pipelines',
     '/projects/acme%2fvault%2fkeys/hooks',
-  ])('in %s', text => {
+  ])('is detected in %s', text => {
     expect(words.names(text)).toBe(true)
     expect(JSON.stringify(words.without([{ text, [text]: new Map([[1, text]]) }]))).not.toMatch(/vault|secret/)
   })
@@ -292,7 +292,7 @@ describe('a text names a hidden project', () => {
     '50 %',
     '%E0%A4%A',
     'a/b/secret/c',
-  ])('not in %s', text => {
+  ])('is not detected in %s', text => {
     expect(words.names(text)).toBe(false)
     expect(words.without(text)).toBe(text)
   })

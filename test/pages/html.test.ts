@@ -5,7 +5,7 @@ import { html, safeUrl } from '../../src/pages/layout/html.ts'
 import { binaryText } from '../support/binary-text.ts'
 
 describe('a template', () => {
-  it('lets no text be markup, in content or in an attribute', () => {
+  it('escapes every text, in content and in attributes', () => {
     fc.assert(
       fc.property(binaryText(), text => {
         const inside = html`<p title="${text}">${text}</p>`.toString().slice('<p title="'.length, -'</p>'.length)
@@ -14,18 +14,18 @@ describe('a template', () => {
     )
   })
 
-  it('takes lists, numbers and other templates as they are, and leaves out what is nothing', () => {
+  it('accepts lists, numbers and templates, and omits undefined and false', () => {
     const list = html`<ul>
       ${[1, 2].map(one => html`<li>${one}</li>`)}${undefined}${false}${null}
     </ul>`
     expect(list.toString().replace(/\s/g, '')).toBe('<ul><li>1</li><li>2</li></ul>')
   })
 
-  it('shows control characters as such, and half a surrogate pair as no character', () => {
+  it('shows control characters visibly, and lone surrogates as a replacement', () => {
     expect(html`${'a\u0000b\ud800'}`.toString()).toBe('a\ufffdb\ufffd')
   })
 
-  it('shows a line in the order in which it was written', () => {
+  it('keeps the order of characters despite direction marks', () => {
     const turned = html`${'exit 0 \u202e1 txe\u202c \u2066x\u2069'}`
     expect(turned.toString()).toBe('exit 0 \ufffd1 txe\ufffd \ufffdx\ufffd')
     expect(html`${'שלום'}`.toString()).toBe('שלום')
@@ -46,11 +46,11 @@ it.each([
   [12_000_000, '3 h 20 m'],
   [187_200_000, '2 d 4 h'],
   [undefined, '–'],
-])('%s ms are written %s', (ms, text) => {
+])('formats %s ms as %s', (ms, text) => {
   expect(duration(ms)).toBe(text)
 })
 
-it('writes times in UTC and sizes in powers of two', () => {
+it('formats times in UTC and sizes in powers of two', () => {
   expect(utc(Date.UTC(2026, 5, 1, 12, 0, 5))).toBe('2026-06-01 12:00:05')
   expect([size(512), size(1_536), size(300 * 2 ** 20)]).toEqual(['512 B', '1.5 KiB', '300 MiB'])
 })

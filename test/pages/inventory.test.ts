@@ -20,7 +20,7 @@ function words(card: ReturnType<typeof inventoryCard>): string {
     .replace(/\s+/g, ' ')
 }
 
-it('It says what is answered and what is refused, with what that would take; nothing of hidden projects, asked by id or by path.', async () => {
+it('the page shows answered and refused items with a remedy, without hidden projects by id or path', async () => {
   await using world = await openInventoryWorld()
   world.api.misbehave = ({ path }) =>
     path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined

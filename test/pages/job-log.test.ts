@@ -81,7 +81,7 @@ const read = async (path: string): Promise<string> => (await ask(path)).text()
 const page = '/pipelines/3/7/jobs/70/log'
 
 describe('the log of a job', () => {
-  it('is fetched when somebody asks for it, escaped, in colours, redacted, with what failed opened', async () => {
+  it('is fetched on demand, escaped, coloured, redacted, with the failed section open', async () => {
     trace(log)
     expect(await read('/pipelines/3/7/jobs/70')).toContain(`href="${page}"`)
     const before = traces()
@@ -108,7 +108,7 @@ describe('the log of a job', () => {
     ['that is gone', () => trace('{}', 404), 'Open on the platform'],
     ['that is empty', () => trace(''), 'The log is empty.'],
     ['that shows variables', () => trace(`CI_DEBUG_TRACE="true"\n${log}`), 'The log is not shown'],
-  ])('%s is said in a sentence', async (_, say, description) => {
+  ])('explains %s', async (_, say, description) => {
     say()
     const answered = await ask(page)
     expect(answered.status).toBe(200)
@@ -117,7 +117,7 @@ describe('the log of a job', () => {
     expect(text).not.toContain('npm test')
   })
 
-  it('is nobody’s without the token, and never of a hidden project', async () => {
+  it('is not shown without the token, and never of a hidden project', async () => {
     trace(log)
     const before = traces()
     expect((await fetch(house.url + page, { redirect: 'manual' })).status).toBe(303)
@@ -157,7 +157,7 @@ describe('the log of a job', () => {
       expect(await asJson(`${json}?find=nowhere`)).toMatchObject({ found: 0, lines: [] })
     })
 
-    it('says which log is left out, and why', async () => {
+    it('names the omitted part and the reason', async () => {
       trace(`CI_DEBUG_TRACE="true"\n${log}`)
       expect(await asJson(json)).toEqual({ as: 'traced' })
       const asked = traces()
@@ -167,7 +167,7 @@ describe('the log of a job', () => {
       expect(await asJson(json)).toMatchObject({ as: 'refused' })
     })
 
-    it('is as bounded as the page', async () => {
+    it('has the same limits as the page', async () => {
       trace(`${'a line that goes on\n'.repeat(200_000)}${log}`)
       const { lines = [], missing } = await asJson(json)
       expect(JSON.stringify(lines).length).toBeLessThan(12 * 2 ** 20)
@@ -175,7 +175,7 @@ describe('the log of a job', () => {
       expect(await asJson(`${json}?find=goes+on`)).toMatchObject({ lines: { length: 1_000 } })
     })
 
-    it('is nobody’s without the token, never of a hidden project, and asked for as described', async () => {
+    it('is not available without the token or for a hidden project, and follows its description', async () => {
       const before = traces()
       expect((await fetch(house.url + json)).status).toBe(401)
       expect((await ask('/api/pipelines/301/8/jobs/80/log')).status).toBe(404)
@@ -186,14 +186,14 @@ describe('the log of a job', () => {
     })
   })
 
-  it('is not fetched anew by a page that stays open', async () => {
+  it('is not fetched again by an open page', async () => {
     const before = traces()
     await read(`/live?${new URLSearchParams({ page }).toString()}`)
     expect(traces()).toBe(before)
   })
 })
 
-it.skipIf(chromiumPath === undefined)('can be read in a browser, by the page of its job', async () => {
+it.skipIf(chromiumPath === undefined)('can be opened in a browser from the page of its job', async () => {
   trace(log)
   const browser = await launch()
   try {
@@ -221,7 +221,7 @@ it.skipIf(chromiumPath === undefined)('can be read in a browser, by the page of 
   }
 })
 
-it('is not shown unless the configuration says so', async () => {
+it('is not shown unless configured', async () => {
   const plain = await openHouse({ PIPESPAN_ADMIN_TOKEN: token })
   try {
     await plain.live(['retried'])

@@ -8,7 +8,7 @@ import type { JobInside, Section } from '../../src/model/inside.ts'
 
 const usual = { days: 30, branch: 'merge_request', runs: 143, failed: 9, p50: 60_000, p95: 100_000 } as const
 
-describe('a run against the usual of its job', () => {
+describe('a run compared with the usual figures of its job', () => {
   it.each([
     [
       62_000,
@@ -25,7 +25,7 @@ describe('a run against the usual of its job', () => {
     expect(againstUsual(usual, took, isOver)).toContain(description)
   })
 
-  it('says that few runs do not say what is usual', () => {
+  it('says if there are too few runs to compare with', () => {
     expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('Too few runs')
     expect(againstUsual(undefined, 180_000, true)).toContain('is not known')
   })
@@ -42,7 +42,7 @@ describe('the sections of a job', () => {
   })
   const place = { projectId: 3, pipelineId: 7, depth: 0 }
 
-  it('are those of its last run, each within the one around it', () => {
+  it('are those of its last run, nested', () => {
     const found = sectionsOf(
       [
         inside(1, [section(9)]),
@@ -63,13 +63,13 @@ describe('the sections of a job', () => {
     expect(sectionsOf([inside(2, [section(8)])], 1)).toBeUndefined()
   })
 
-  it('are all shown, whatever they say of each other', () => {
+  it('are all shown, even if their nesting is inconsistent', () => {
     const sections = [section(1, { parent: 1 }), section(2, { parent: 77 }), section(3, { parent: 4 }), section(4)]
     const rows = sectionRows({ jobId: 1, start: 0, end: 100, sections, left: 0 }, place)
     expect(rows.map(({ label }) => label).sort()).toEqual(['s1', 's2', 's3', 's4'])
   })
 
-  it('say what was left out and moved', () => {
+  it('show how many were left out or moved', () => {
     const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections, left: 1_200 })).toEqual([
       'At least 1,200 more sections are left out: at most 200 are kept for a job, and 170 of its scripts.',
@@ -105,7 +105,7 @@ describe('the page of a job', () => {
   const text = (showsLog: boolean): string =>
     jobPage(detail, { showsLog, legacyName: () => undefined }, reader).content.toString()
 
-  it('has its runner, its cost, this run against its usual, its last runs, and the platform’s own page', () => {
+  it('has runner, cost, comparison, last runs, and a link to the platform', () => {
     const page = text(false)
     for (const one of [
       'linux-1, instance runner',
@@ -120,7 +120,7 @@ describe('the page of a job', () => {
     }
   })
 
-  it('leads to its log where that can be read here', () => {
+  it('links to its log if that can be read here', () => {
     expect(text(true)).toContain('href="/pipelines/3/7/jobs/70/log"')
     expect(text(false)).not.toContain('/log"')
   })

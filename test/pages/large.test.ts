@@ -65,7 +65,7 @@ const namesIn = (page: string): Set<string> =>
   new Set([...page.matchAll(/>(job \d+)<\/a>/g)].map(([, name]) => name ?? ''))
 
 describe('a pipeline of 2,000 jobs', () => {
-  it('has all of them in the pages of its table', async () => {
+  it('lists all of them in the pages of its table', async () => {
     const pages: string[] = []
     // One after the other: a request that waits for seconds, while others are answered, is closed.
     for (const page of [1, 2, 3, 4]) pages.push(await text(`/pipelines/3/5001?jobs=${page}`))
@@ -74,7 +74,7 @@ describe('a pipeline of 2,000 jobs', () => {
     expect(namesIn(await text('/pipelines/3/5001?jobs=99'))).toEqual(namesIn(pages[3] ?? ''))
   })
 
-  it('says how many are not drawn, stage by stage and in all, and draws all that failed', async () => {
+  it('says how many are not drawn, by stage and in total, and draws all failed ones', async () => {
     const page = await text('/pipelines/3/5001')
     const drawn = [...page.matchAll(/class="row job[^"]*"/g)].length
     const left = [...page.matchAll(/>([\d,]+) more not drawn</g)].map(([, count]) => Number(count))
@@ -85,7 +85,7 @@ describe('a pipeline of 2,000 jobs', () => {
   })
 })
 
-it('leads from a job of a child to the page of that child', async () => {
+it("links a job of a child pipeline to the child's page", async () => {
   const page = await text('/pipelines/3/5002')
   expect(page).toContain('href="/pipelines/3/5003/jobs/50030000"')
   expect(page).toContain('href="/pipelines/3/5002/jobs/50020000"')
@@ -105,7 +105,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.goto(house.url + path)
   }
 
-  it.each([1_440, 1_024])('a long name of a job leaves every column in sight, %i pixels wide', async width => {
+  it.each([1_440, 1_024])('keeps every column visible beside a long job name, %i pixels wide', async width => {
     await open('/pipelines/3/5002', width)
     const hidden = await page.evaluate(
       `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#jobs .scroll'))`,
@@ -114,7 +114,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.locator('#jobs', { hasText: longName }).count()).toBe(1)
   })
 
-  it('every label of a chart is within its drawing', async () => {
+  it('keeps every label of a chart within its drawing', async () => {
     await open('/trends?span=24h', 1_440)
     const clipped = await page.evaluate<string[]>(`[...document.querySelectorAll('.chart svg')].flatMap(svg => {
       const frame = svg.getBoundingClientRect()
@@ -130,7 +130,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   it.each([
     [1_440, 'beside'],
     [400, 'above'],
-  ] as const)('labels of a waterfall stand where they cover no bar: %i pixels wide, %s them', async (width, where) => {
+  ] as const)('places labels of a waterfall beside bars: %i pixels wide, %s them', async (width, where) => {
     await open('/pipelines/3/5002', width)
     interface Box {
       readonly left: number
@@ -155,7 +155,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.evaluate(beyond)).toBe(0)
   })
 
-  it('folds the stages of a large pipeline of which nothing needs a look, and keeps the axis in sight', async () => {
+  it('folds the passed stages of a large pipeline, and keeps the axis visible', async () => {
     await open('/pipelines/3/5001', 1_440)
     const isOpen = await page.evaluate<boolean[]>(`[...document.querySelectorAll('.stage-rows')].map(one => one.open)`)
     expect(isOpen).toHaveLength(8)
@@ -166,7 +166,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect([y >= 0, y < 100]).toEqual([true, true])
   })
 
-  it('zooms and pans by keys, by buttons and by dragging; what is zoomed stays so when the page is brought up to date, in the middle of a drag, too', async () => {
+  it('zooms and pans by keys, buttons and dragging, and keeps the zoom during live updates', async () => {
     await open('/pipelines/3/5002', 1_440)
     const waterfall = page.locator('.waterfall').first()
     const bar = waterfall.locator('.row.job .bar').first()

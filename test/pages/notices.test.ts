@@ -31,7 +31,7 @@ const queue: ExportQueueStatus = {
 }
 const lastError = { message: 'token expired', status: 401, at: now }
 
-it('has nothing to say where all is well', () => {
+it('shows no notice if all is well', () => {
   expect(noticesOf(fine, now)).toEqual([])
 })
 
@@ -125,6 +125,6 @@ it.each<[string, Partial<Health>, string, string]>([
     'Nothing has arrived yet; the daemon started 10 min ago.',
     'Add a webhook for pipeline events and job events that points at https://pipespan.example.com/webhooks, with the same secret token as here.',
   ],
-])('says %s, and what to do', (_, change, what, remedy) => {
+])('shows %s, with a remedy', (_, change, what, remedy) => {
   expect(noticesOf({ ...fine, ...change }, now)).toMatchObject([{ what, remedy }])
 })

@@ -6,7 +6,7 @@ import { openHouse, until } from './house.ts'
 import type { ExportQueueStatus } from '../../src/pages/exports/queue-shape.ts'
 import type { Flow } from '../../src/pages/overview/flow.ts'
 
-it('says that all is refused where all is, and that nothing waits beside what is kept', async () => {
+it('says if everything is refused, and that nothing waits beside quarantined deliveries', async () => {
   const house = await openHouse()
   onTestFinished(async () => house.close())
   const post = async (token: string, event: string, body: string): Promise<number> => {
@@ -34,7 +34,7 @@ it('says that all is refused where all is, and that nothing waits beside what is
   expect(later).toMatch(/Backend 0 exports delivered since the start/)
 })
 
-it('counts what came in the last hour, to the minute, and no more than was counted since the start', async () => {
+it('counts the deliveries of the last hour, at most those since the start', async () => {
   const minute = 60_000
   const startedAt = 1_000_000 * minute
   let now = startedAt
@@ -56,7 +56,7 @@ it('counts what came in the last hour, to the minute, and no more than was count
   expect([now - hour.since, hour.received, hour.ignored, hour.delivered]).toEqual([60 * minute, 60, 0, 0])
 })
 
-it('leads from every count to what it counts, and keeps pipelines apart that have without events', async () => {
+it('links every count to its list, and separates pipelines from events', async () => {
   const house = await openHouse()
   onTestFinished(async () => house.close())
   const { deliveries } = generatePipeline(5, 'release')

@@ -31,7 +31,7 @@ async function open(): Promise<void> {
 
 const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
 
-it('says that the platform does not accept the token, until it does', async () => {
+it('says that the platform refuses the token until it accepts one', async () => {
   platform.misbehave = () => restFaults.wrongToken()
   await open()
   await expect.poll(overview).toContain('The platform does not accept the token')
@@ -39,7 +39,7 @@ it('says that the platform does not accept the token, until it does', async () =
   await expect.poll(overview).not.toContain('The platform does not accept the token')
 })
 
-it('says that the platform has switched off its hook', async () => {
+it('says that the platform has disabled the hook', async () => {
   const hook = {
     id: 17,
     url: `${publicUrl}/webhooks`,

@@ -81,7 +81,7 @@ interface Listed {
 }
 
 describe('a regression', () => {
-  it('is in the overview, in trends and in a list of its own, with its first bad run and what changed with it', async () => {
+  it('is shown in the overview, in trends and in its own list, with its first bad run and the likely cause', async () => {
     const { regressions } = await api<{ regressions: Listed[] }>('/trends/regressions')
     expect(regressions).toHaveLength(1)
     expect(regressions[0]).toMatchObject({ job: 'e2e', kind: 'slower', first: { pipelineId: 1_000 + 11 * perDay } })
@@ -116,7 +116,7 @@ describe('a regression', () => {
     expect(read).toEqual(await api('/trends/regressions'))
   })
 
-  it('is previewed by a rule of the reader, which changes nothing', async () => {
+  it('can be previewed with another rule, without changing anything', async () => {
     const preview = async (rule: string) =>
       api<{ found: Listed[]; pipelines: number }>(`/trends/regressions/preview/3${rule}`)
     expect((await preview('')).found.map(({ job }) => job)).toEqual(['e2e'])
@@ -132,7 +132,7 @@ describe('a regression', () => {
     expect(await house.daemon.store.repositories.regressions.all()).toHaveLength(1)
   })
 
-  it.skipIf(chromiumPath === undefined)('shows well, wide and narrow, light and dark, to all readers', async () => {
+  it.skipIf(chromiumPath === undefined)('is accessible, wide and narrow, light and dark', async () => {
     const browser = await launch()
     try {
       const shown = await (await openContext(browser)).newPage()

@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(async () => store.close())
 
 describe('a session', () => {
-  it('is known to every replica, and to none once it has ended on one', async () => {
+  it('is valid on every replica, and on none after its logout', async () => {
     const [one, two] = [replica(), replica()]
     const cookie = await one.begin(token)
     const found = await two.find(token, cookie)
@@ -30,7 +30,7 @@ describe('a session', () => {
     expect(await one.find(token, cookie)).toBeUndefined()
   })
 
-  it('is known and ends likewise on replicas that share a PostgreSQL database', async () => {
+  it('is valid and ends likewise on replicas with a PostgreSQL database', async () => {
     const url = await newDatabase()
     const stores = await Promise.all([1, 2].map(async () => openPostgres(url, { maxSize: 1e9 })))
     try {
@@ -46,7 +46,7 @@ describe('a session', () => {
     }
   })
 
-  it('ends with its time, and with the admin token', async () => {
+  it('ends when it expires, and when the admin token changes', async () => {
     const sessions = replica()
     const cookie = await sessions.begin(token)
     expect(await sessions.find(new Secret('another-admin-token'), cookie)).toBeUndefined()
@@ -56,14 +56,14 @@ describe('a session', () => {
     expect(await sessions.find(token, cookie)).toBeUndefined()
   })
 
-  it('lives no longer for having begun under a clock that was ahead', async () => {
+  it('does not last longer if it began while the clock was ahead', async () => {
     now += 90 * 24 * 3_600_000
     const cookie = await replica().begin(token)
     now -= 90 * 24 * 3_600_000
     expect(await replica().find(token, cookie)).toBeUndefined()
   })
 
-  it('leaves nothing in the store that would open a page', async () => {
+  it('stores nothing that would open a page', async () => {
     const cookie = await replica().begin(token)
     const stored = await store.repositories.sessions.all()
     expect(stored).toHaveLength(1)
@@ -71,7 +71,7 @@ describe('a session', () => {
     for (const { digest } of stored) expect(await replica().find(token, digest)).toBeUndefined()
   })
 
-  it('ends the oldest beyond the limit, and what has run out is forgotten', async () => {
+  it('replaces the oldest beyond the limit; expired ones are deleted', async () => {
     const sessions = replica()
     const first = await sessions.begin(token)
     now += 1
@@ -85,7 +85,7 @@ describe('a session', () => {
     expect(await store.repositories.sessions.all()).toHaveLength(1)
   })
 
-  it('begins and ends also while the store takes no writes', async () => {
+  it('begins and ends even if the store cannot write', async () => {
     let isFull = false
     const { sessions: stored } = store.repositories
     const write = <T>(work: () => Promise<T>): Promise<T> =>

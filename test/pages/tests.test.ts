@@ -37,7 +37,7 @@ const read = async (path: string): Promise<string> => (await fetch(house.url + p
 const ask = async (path: string): Promise<unknown> => (await fetch(`${house.url}/api${path}`)).json()
 
 describe('the tests of a job', () => {
-  it('that failed are on its page, with their messages and stack traces', async () => {
+  it('are shown on its page if they failed, with messages and stack traces', async () => {
     const page = await read(job)
     expect(page).toMatch(/<strong>12 tests<\/strong> in\s+42 s: 1 failed, 1 ended in an error, 1 skipped/)
     expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
@@ -64,7 +64,7 @@ describe('the tests of a job', () => {
     })
   })
 
-  it('are those of the last report that was read', () => {
+  it('are those of the last report', () => {
     const owner = { id: 1, kind: 'job', start: 0, end: 1 } as const
     const totals = { total: 1, passed: 1, failed: 0, errored: 0, skipped: 0, flaky: 0, seconds: 1 }
     const summary = (total: number) => ({
@@ -83,7 +83,7 @@ describe('the tests of a job', () => {
 })
 
 describe('tests that cost time', () => {
-  it('are on a page of flaky ones, with what they cost and the job that showed it', async () => {
+  it('are listed as flaky, with their cost and the job', async () => {
     const page = await read('/tests')
     expect(page).toMatch(/<strong>1 flaky test<\/strong>; the jobs\s+that\s+failed with them took <strong>1 m 30 s/)
     expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
@@ -94,13 +94,13 @@ describe('tests that cost time', () => {
     expect(await read('/tests?sort=-last')).not.toContain('Most time lost first')
   })
 
-  it('are on a page of failing and slow ones', async () => {
+  it('are listed as failing and slow', async () => {
     const page = await read('/tests/costly?span=7d')
     expect(page).toContain('walks all the way')
     expect(page).toMatch(/9\.0 s[^]*4\.5 s/)
   })
 
-  it('are those of one project where one is asked for', async () => {
+  it('can be filtered by project', async () => {
     expect(await read(`/tests?${new URLSearchParams({ project }).toString()}`)).toContain('1 flaky test')
     expect(await read('/tests?project=acme/none')).toContain('in acme/none')
     expect(await ask(`/tests?${new URLSearchParams({ project, span: '24h' }).toString()}`)).toMatchObject({
@@ -113,14 +113,14 @@ describe('tests that cost time', () => {
   })
 
   it.each(['/tests', '/tests/costly', '/tests?project=acme/vault/keys', '/tests/costly?project=acme/vault/keys'])(
-    'are nobody’s of a hidden project: %s',
+    'are not shown for a hidden project: %s',
     async path => {
       expect(await read(path)).not.toContain('opens the vault')
       expect(JSON.stringify(await ask(path))).not.toContain('opens the vault')
     },
   )
 
-  it('say how they come to be known where no report is read', async () => {
+  it('explain how to enable reports if none is read', async () => {
     const plain = await openHouse()
     try {
       for (const path of ['/tests', '/tests/costly']) {

@@ -87,7 +87,7 @@ async function json(query: string): Promise<Timeline> {
 }
 
 describe('the timeline', () => {
-  it('has what changed, the newest first, and no event that changed nothing', async () => {
+  it('lists changes, the newest first, without events that changed nothing', async () => {
     const answer = await json('span=24h&limit=200')
     z.strictObject(shape.shape).parse(answer)
     const dated = answer.items.filter(({ kind, at }) => kind !== 'audit' && at < began + 10 * minute)
@@ -105,7 +105,7 @@ describe('the timeline', () => {
     expect(answer.isCut).toBe(false)
   })
 
-  it('is filtered by kind and project, and says where older ones are left out', async () => {
+  it('can be filtered by kind and project, and says if older ones are left out', async () => {
     expect((await json('kind=flag&kind=release')).items.map(({ kind }) => kind).toSorted()).toEqual(['flag', 'release'])
     const one = await json('kind=incident&limit=1')
     expect(one).toMatchObject({ kinds: ['incident'], isCut: true, items: [{ title: 'Incident #8 closed' }] })
@@ -125,7 +125,7 @@ describe('the timeline', () => {
     expect((await fetch(`${house.url}/api/timeline?kind=nothing`, bearer)).status).toBe(400)
   })
 
-  it('says nothing of a hidden project, and shows audit events only where an admin token is set', async () => {
+  it('shows no hidden project, and audit events only if an admin token is set', async () => {
     expect(JSON.stringify(await json('limit=200'))).not.toContain('secret')
     expect(await json('project=brightwater/secret/vault')).toMatchObject({ items: [], pipelines: [] })
     const open = await openHouse()
@@ -135,7 +135,7 @@ describe('the timeline', () => {
     await open.close()
   })
 
-  it('leads to the job that deployed, from its page, the overview and the page of a project, and says what is kept', async () => {
+  it('links to the job that deployed, is linked from other pages, and states its retention', async () => {
     const page = await (await fetch(`${house.url}/timeline?kind=deployment`, bearer)).text()
     expect(page).toContain('href="/pipelines/71/7/jobs/20"')
     expect(page).toContain('PIPESPAN_RETENTION')
@@ -148,7 +148,7 @@ describe('the timeline', () => {
     expect(trends).toContain('What changed')
   })
 
-  it.skipIf(chromiumPath === undefined)('can be read and used by all, light and dark, wide and narrow', async () => {
+  it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
     const browser = await launch()
     const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()
     const looks = [

@@ -27,7 +27,7 @@ async function post(form: Record<string, string>, headers: Record<string, string
   return fetch(`${house.url}/exports/do`, { method: 'POST', body, headers, redirect: 'manual' })
 }
 
-it('offers nothing to try while all is well', async () => {
+it('offers no retry while all is well', async () => {
   expect(await read('/')).not.toContain('Try now')
   expect(await read('/exports')).not.toContain('Try now')
   const answer = await post({ do: 'now', form: formIn(await read('/exports/confirm?do=drop&which=1')) })
@@ -35,7 +35,7 @@ it('offers nothing to try while all is well', async () => {
   expect(await read(answer.headers.get('location')!)).toContain('Nothing waited')
 })
 
-it('sends at once what waits for a backend that is back', async () => {
+it('sends pending exports at once to a backend that is back', async () => {
   await goesDown(4, 92_000_001)
   const [overview, exports] = [await read('/'), await read('/exports')]
   for (const page of [overview, exports]) expect(page).toContain('Try now')
@@ -57,7 +57,7 @@ it('sends at once what waits for a backend that is back', async () => {
   expect(said).not.toContain('Try now</button>')
 })
 
-it('does so by the API too, for one destination, and trips again where the backend is still down', async () => {
+it('also works by the API for one destination, and trips again if the backend is still down', async () => {
   await goesDown(6, 93_000_001)
   const form = formIn(await read('/'))
   const ask = async (body: object, headers: Record<string, string>): Promise<Response> =>

@@ -20,8 +20,8 @@ function row(job: string, branch: BranchClass, runs: number, bin: number, pipeli
   return { instance: asked.instance, projectId: 3, project: 'acme/shop', job, branch, pipelineName, ...figures }
 }
 
-describe('what is usual', () => {
-  it('is that of the same class of branch, or of all classes where that one ran too seldom', async () => {
+describe('the usual duration', () => {
+  it('is that of the same class of branch, or of all classes if that has too few runs', async () => {
     const stored = [
       row('unit', 'merge_request', 40, 100),
       row('unit', 'default', 400, 140),
@@ -40,7 +40,7 @@ describe('what is usual', () => {
     expect(found.has('new')).toBe(false)
   })
 
-  it('is that of pipelines of the same name, where these are enough', async () => {
+  it('is that of pipelines of the same name if there are enough', async () => {
     const stored = [row('', 'merge_request', 30, 100, 'Checks'), row('', 'merge_request', 300, 140, 'Review app')]
     const usuals = createUsuals(
       () => ({ ofJobs: async () => stored }),
@@ -52,7 +52,7 @@ describe('what is usual', () => {
     expect(await of('Seldom')).toMatchObject({ runs: 330, branch: 'merge_request' })
   })
 
-  it('is asked for once in a while, not with every look at a page', async () => {
+  it('is queried from time to time, not with every view of a page', async () => {
     let now = 0
     const questions: (readonly string[])[] = []
     const usuals = createUsuals(
@@ -71,7 +71,7 @@ describe('what is usual', () => {
     expect(questions).toEqual([['', 'unit'], ['lint'], ['']])
   })
 
-  it('stands beside a duration, with how many times the median an unusual one took', () => {
+  it('is shown beside a duration, with the multiple of the median for an unusual one', () => {
     const usual: Usual = { days: 30, branch: 'default', runs: 50, failed: 0, p50: 60_000, p95: 90_000 }
     expect(beside(70_000, usual)?.toString()).not.toContain('class="long"')
     expect(beside(300_000, usual)?.toString()).toMatch(/class="long"[^>]*>5\.0×<.*usually\s+1 m 00 s.*p95 1 m 30 s/s)
@@ -80,7 +80,7 @@ describe('what is usual', () => {
   })
 })
 
-describe('a change against the period before', () => {
+describe('the change since the previous period', () => {
   it.each([
     [120, 100, 'less', 'percent', 'worse', '▲', '20 %'],
     [80, 100, 'less', 'percent', 'better', '▼', '20 %'],
@@ -94,7 +94,7 @@ describe('a change against the period before', () => {
     expect(shown).toContain(description)
   })
 
-  it('is not shown where there is nothing to compare with', () => {
+  it('is not shown without a previous period', () => {
     expect([delta(1, undefined, 'less'), delta(undefined, 1, 'less'), delta(1, 0, 'less')]).toEqual(['', '', ''])
   })
 })

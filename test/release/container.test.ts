@@ -33,7 +33,7 @@ const asContainer = `
 `
 
 it.skipIf(config === undefined)(
-  'the image serves as its own user on a read-only root: a webhook in, its trace out',
+  'the image runs as its own user on a read-only root, and exports the trace of a webhook',
   async () => {
     const { OCIv1 } = JSON.parse(readFileSync(config ?? '', 'utf8')) as { OCIv1: { config: ImageConfig } }
     const image = OCIv1.config

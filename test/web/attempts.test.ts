@@ -12,20 +12,20 @@ function world() {
   return { attempts, guess, move: (ms: number) => (now += ms) }
 }
 
-it('lets five different wrong tokens of an address by without a pause, then none', () => {
+it('delays an address after five different wrong tokens', () => {
   const { attempts, guess } = world()
   for (let count = 0; count < 5; count += 1) expect(guess('192.0.2.1', `wrong ${count}`)).toBe(0)
   expect(guess('192.0.2.1', 'wrong 5')).toBe(limits.least)
   expect(attempts.pause('192.0.2.2')).toBe(0)
 })
 
-it('lets nobody wait longer than the longest pause, however many guess at once', () => {
+it('never delays longer than the maximum, however many guess at once', () => {
   const { attempts, guess } = world()
   for (let count = 0; count < 5_000; count += 1) guess('192.0.2.1', `wrong ${count}`)
   expect(attempts.pause('192.0.2.1')).toBe(limits.longest)
 })
 
-it('makes who guesses one after the other wait each time, and forgets after a quarter of an hour', () => {
+it('delays every further guess, and forgets guesses after a quarter of an hour', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 20; count += 1) move(guess('192.0.2.1', `wrong ${count}`))
   expect(attempts.pause('192.0.2.1')).toBe(limits.least)
@@ -33,7 +33,7 @@ it('makes who guesses one after the other wait each time, and forgets after a qu
   expect(attempts.pause('192.0.2.1')).toBe(0)
 })
 
-it('slows all down when many addresses guess, and counts a network of IPv6 as one', () => {
+it('delays all addresses when many guess, and counts an IPv6 network as one', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 6; count += 1) guess(`2001:db8::${count}`, `wrong ${count}`)
   expect(attempts.pause('2001:db8:0:0:ffff::1')).toBeGreaterThan(0)
@@ -44,7 +44,7 @@ it('slows all down when many addresses guess, and counts a network of IPv6 as on
   expect(attempts.pause('203.0.113.1')).toBe(0)
 })
 
-it('waits for no clock that was ahead', () => {
+it('is not affected by a clock that was ahead', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 50; count += 1) guess('192.0.2.1', `wrong ${count}`)
   move(-365 * 24 * 3_600_000)

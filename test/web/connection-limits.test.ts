@@ -11,7 +11,7 @@ test.each([
   [1_024, { public: 576, admin: 192 }],
   [256, { public: 96, admin: 32 }],
   [8, { public: 3, admin: 1 }],
-])('with %j open files: %j', (openFiles, limits) => {
+])('the limits with %j open files are %j', (openFiles, limits) => {
   expect(connectionLimits(openFiles)).toEqual(limits)
 })
 
@@ -19,16 +19,16 @@ test.each([
   [512, { public: 2_048, admin: 2_048 }],
   [256, { public: 409, admin: 409 }],
   [128, { public: 128, admin: 128 }],
-])('within %i MiB: %j', (mebibytes, limits) => {
+])('the limits within %i MiB are %j', (mebibytes, limits) => {
   expect(connectionLimits(undefined, mebibytes * 1024 * 1024)).toEqual(limits)
 })
 
-test('fewer files than memory: the files decide, and the other way round', () => {
+test('the scarcer of files and memory decides', () => {
   expect(connectionLimits(1_024, 2 ** 30)).toEqual({ public: 576, admin: 192 })
   expect(connectionLimits(4_096, 2 ** 28)).toEqual({ public: 409, admin: 409 })
 })
 
-test.skipIf(process.platform !== 'linux')("the process's own limit is read", () => {
+test.skipIf(process.platform !== 'linux')('reads the limit of the process', () => {
   const file = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'connection-limits.ts')
   const script = `const { openFilesLimit } = await import(${JSON.stringify(file)}); console.log(openFilesLimit())`
   const args = ['-c', 'ulimit -n 333; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', script]

@@ -31,13 +31,13 @@ async function run(options: Partial<HealthOptions>): Promise<(path: string) => P
   }
 }
 
-test('alive and ready while the store takes writes', async () => {
+test('is alive and ready while the store accepts writes', async () => {
   const ask = await run({})
   expect(await ask('/healthz')).toEqual([200, { message: 'Alive.' }])
   expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
 })
 
-test('the store is asked at most every 5 s, and once for all who ask at the same time', async () => {
+test('checks the store at most every 5 s, and once for simultaneous requests', async () => {
   let now = 1_000_000
   let asked = 0
   const ask = await run({ now: () => now, proveWritable: async () => void (asked += 1) })
@@ -52,7 +52,7 @@ test('the store is asked at most every 5 s, and once for all who ask at the same
   expect(asked).toBe(2)
 })
 
-test('a store that takes no writes: not ready, but alive; its own words go to the log only; it may heal', async () => {
+test('is alive but not ready if the store cannot write, logs the error, and may recover', async () => {
   let now = 1_000_000
   let broken = true
   const lines: string[] = []
@@ -72,7 +72,7 @@ test('a store that takes no writes: not ready, but alive; its own words go to th
   expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
 })
 
-test('a daemon that stops: not ready at once, whatever the store said, but alive', async () => {
+test('is alive but not ready as soon as the daemon stops', async () => {
   let stopping = false
   const ask = await run({ stopping: () => stopping })
   expect((await ask('/readyz'))[0]).toBe(200)
@@ -81,14 +81,14 @@ test('a daemon that stops: not ready at once, whatever the store said, but alive
   expect((await ask('/healthz'))[0]).toBe(200)
 })
 
-test('a closed store is not ready', async () => {
+test('is not ready if the store is closed', async () => {
   const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   await store.close()
   const ask = await run({ proveWritable: () => store.proveWritable() })
   expect((await ask('/readyz'))[0]).toBe(503)
 })
 
-test('a store that does not give back what it took is not ready either, and the answer says which of the two it is', async () => {
+test('is not ready if the store cannot read accepted deliveries, with the reason in the answer', async () => {
   const ask = await run({ proveWritable: async () => Promise.reject(new UnreadableError('/secret/place', 'Look.')) })
   expect(await ask('/readyz')).toEqual([503, { message: 'Accepted deliveries cannot be read from the store.' }])
 })

@@ -50,7 +50,7 @@ const pem = (name: string) => ({
 
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${more}\r\n`
 
-describe('answers that no route gives', () => {
+describe('answers without a route', () => {
   const routes: Routes = async app => {
     app.get('/runs/:id', async () => ({ message: 'a run' }))
     app.delete('/runs/:id', async () => ({ message: 'gone' }))
@@ -86,7 +86,7 @@ describe('answers that no route gives', () => {
     expect(answer).toContain(`\r\nallow: ${allow}\r\n`)
   })
 
-  test('a huge body to nowhere is not read', async () => {
+  test('a huge body to an unknown path is not read', async () => {
     const { port } = await run()
     const connection = await openRaw(port)
     connection.socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 25000000\r\n\r\n')
@@ -94,7 +94,7 @@ describe('answers that no route gives', () => {
     await connection.closed()
   })
 
-  test('what is sent after a refusal is read to its end, for a limited number of connections, bytes and seconds', async () => {
+  test('the rest of a refused request is read for a limited number of connections, bytes and seconds', async () => {
     // Nobody's patience ends in this test, however slow the machine.
     const lingering = { known: 0, strangers: 1, bytes: 3_000_000, ms: 600_000, silentMs: 300_000 }
     const { port, listener } = await run({ lingering })
@@ -125,7 +125,7 @@ describe('answers that no route gives', () => {
     await Promise.all([listener.stop(300_000), third.closed()])
   })
 
-  test('a request that was refused before its body does nothing, also when its sender goes away at once', async () => {
+  test('a request that was refused before its body has no effect, even if its sender disconnects at once', async () => {
     let asked = 0
     let acted = 0
     let closed = 0
@@ -154,7 +154,7 @@ describe('answers that no route gives', () => {
     expect(acted).toBe(0)
   })
 
-  test('a route that throws: 500 without its words, which are in the log with the request id', async () => {
+  test('a route that throws: 500 without the error, which is logged with the request id', async () => {
     const lines: string[] = []
     const { url } = await run({ log: pino({ level: 'error' }, { write: line => lines.push(line) }) }, routes)
     const answer = await request(`${url}/boom`)
@@ -187,7 +187,7 @@ describe('answers that no route gives', () => {
     expect(answer).toMatch(/connection: close/i)
   })
 
-  test('a malformed request behind a good one closes the connection and adds nothing to the good answer', async () => {
+  test('a malformed request after a valid one closes the connection without changing the valid answer', async () => {
     const { port } = await run()
     const connection = await openRaw(port)
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -196,7 +196,7 @@ describe('answers that no route gives', () => {
     expect((await connection.closed()).match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  test('no answer says what it runs on', async () => {
+  test('no answer names the server software', async () => {
     const { port } = await run({}, routes)
     for (const text of [get('/healthz'), get('/nowhere'), get('/boom'), 'nonsense\r\n\r\n']) {
       expect(await exchange(port, text)).not.toMatch(/^(server|x-powered-by|via):|fastify|node|pipespan/im)
@@ -205,14 +205,14 @@ describe('answers that no route gives', () => {
 })
 
 describe('limits', () => {
-  test('headers that do not come in time: 408', async () => {
+  test('headers that are too slow: 408', async () => {
     const { port } = await run({ limits: { headers: 100, request: 5_000 } })
     const connection = await openRaw(port)
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost:')
     expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 [^]*\{"message":"The request timed out\."\}$/)
   })
 
-  test('a body that does not come in time: 408', async () => {
+  test('a body that is too slow: 408', async () => {
     const read: Routes = async app => {
       app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
       app.post('/read', async () => ({ message: 'read' }))
@@ -223,7 +223,7 @@ describe('limits', () => {
     expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  test('a connection on which nothing is ever sent is closed', async () => {
+  test('a connection without a request is closed', async () => {
     const { port } = await run({ limits: { headers: 100, request: 200 } })
     const connection = await openRaw(port)
     await connection.closed()
@@ -236,7 +236,7 @@ describe('limits', () => {
     expect(await connection.closed()).toContain('Alive')
   })
 
-  test('a connection that asks hundreds of times in one breath is closed after a few answers', async () => {
+  test('a connection that pipelines hundreds of requests is closed after a few answers', async () => {
     let asked = 0
     const { port } = await run({}, async app => {
       app.get('/count', async () => ({ message: `${(asked += 1)}` }))
@@ -248,7 +248,7 @@ describe('limits', () => {
     expect(await exchange(port, get('/count'))).toContain(`${asked}`)
   })
 
-  test('at the limit the oldest connection is closed for a new one, in the middle of a request or not', async () => {
+  test('at the limit a new connection replaces the oldest, even within a request', async () => {
     const { port } = await run({ limits: { connections: 2 } })
     const first = await openRaw(port)
     first.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -266,7 +266,7 @@ describe('limits', () => {
     third.socket.destroy()
   })
 
-  test('of the oldest the one is closed that has sent the least: a body on its way stays', async () => {
+  test('among the oldest the one with the least data is closed, so that bodies in transfer are kept', async () => {
     const limit = 16
     const { port } = await run({ limits: { connections: limit } })
     const sending = await openRaw(port)
@@ -281,7 +281,7 @@ describe('limits', () => {
   })
 
   test.each(['', 'first'])(
-    'a connection that has shown the secret is closed for nobody, and one from its address after all others (TLS: %j)',
+    'a connection that has shown the secret is never closed for others, and one from its address last (TLS: %j)',
     async tls => {
       const peers = createProvenPeers()
       const routes: Routes = async app => {
@@ -321,8 +321,8 @@ describe('limits', () => {
   )
 })
 
-describe('the end', () => {
-  test('a request in flight is finished; idle and unused connections are closed at once; nobody new gets in', async () => {
+describe('stopping', () => {
+  test('finishes requests in flight, closes idle connections at once, and accepts no new ones', async () => {
     let finish: (() => void) | undefined
     const slow: Routes = async app => {
       app.get('/slow', async () => {
@@ -348,7 +348,7 @@ describe('the end', () => {
     await stopped
   })
 
-  test('what does not finish in time is cut off', async () => {
+  test('closes connections that do not finish in time', async () => {
     let asked = false
     const never: Routes = async app => {
       app.get('/never', () => {
@@ -364,7 +364,7 @@ describe('the end', () => {
     expect(await connection.closed()).toBe('')
   })
 
-  test('a listener that never started stops as well', async () => {
+  test('is possible before the listener was started', async () => {
     const listener = createListener({
       name: 'test',
       host: '127.0.0.1',
@@ -378,7 +378,7 @@ describe('the end', () => {
 })
 
 describe('addresses', () => {
-  test('one that is taken is a configuration error that says so', async () => {
+  test('an address in use is a configuration error that says so', async () => {
     const { port } = await run()
     await expect(run({ port })).rejects.toThrow(
       new RegExp(`^The test listener cannot bind 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.* Use another address`),
@@ -386,7 +386,7 @@ describe('addresses', () => {
     await expect(run({ port })).rejects.toBeInstanceOf(ConfigError)
   })
 
-  test('one that this machine does not have is a configuration error', async () => {
+  test('an address that this machine does not have is a configuration error', async () => {
     await expect(run({ host: '203.0.113.7' })).rejects.toBeInstanceOf(ConfigError)
   })
 
@@ -428,7 +428,7 @@ describe('TLS', () => {
     return socket
   }
 
-  test('a request is answered, malformed ones too, and a renewed certificate is shown to the next', async () => {
+  test('requests are answered, also malformed ones, and a renewed certificate is used for the next connection', async () => {
     const { listener, port, url } = await run({ tls: pem('first') })
     expect(url).toBe(`https://127.0.0.1:${port}`)
     const socket = await dial(port)

@@ -27,7 +27,7 @@ async function shown(names: readonly string[]): Promise<string> {
   return (await app.inject('/metrics')).body
 }
 
-test('control characters of names and descriptions are shown as escapes, and distinct names stay distinct', async () => {
+test('escapes control characters in names and descriptions, and keeps distinct names distinct', async () => {
   const body = await shown([
     'a\rb',
     'a\u001b[31mb',

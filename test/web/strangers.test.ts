@@ -20,7 +20,7 @@ async function serve(handler: RequestListener): Promise<number> {
 
 const answer: RequestListener = (_request, response) => void response.end('Heard.')
 
-test('of what one connection sends in one breath, nothing is even parsed once it is closed', async () => {
+test('does not parse further requests of a closed connection', async () => {
   let parsed = 0
   const limited = onceAtATime()(answer)
   const port = await serve((request, response) => {
@@ -33,7 +33,7 @@ test('of what one connection sends in one breath, nothing is even parsed once it
   expect(parsed).toBe(9)
 })
 
-test('strangers are answered some at a time and each in turn; who has shown the secret waits for none of them', async () => {
+test('answers strangers in turn, a few at a time, without delaying senders that have shown the secret', async () => {
   const peers = createProvenPeers()
   const order: string[] = []
   const limited = strangersInTurn(peers)((request, response) => {
@@ -61,7 +61,7 @@ test('strangers are answered some at a time and each in turn; who has shown the 
   expect(new Set(order.slice(5, 9)).size).toBe(4)
 })
 
-test('a connection whose requests pile up while it waits is closed', async () => {
+test('closes a connection with too many waiting requests', async () => {
   let answered = 0
   const limited = strangersInTurn(createProvenPeers())((request, response) => {
     answered += 1
