@@ -146,21 +146,6 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.state()).toMatchObject({ waiting: 2, quarantined: 0 })
       })
 
-      it('retries once what an older version quarantined because the store failed', async () => {
-        await store.inbox.put([delivery('a'), delivery('b')])
-        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        // Word for word: it is in their stores.
-        const reasons = ['It cannot be taken in: terminating connection due to administrator command', 'no id']
-        for (const [index, { id }] of items.entries()) {
-          const why = { reason: reasons[index] ?? '', body: Buffer.from('{}'), version: '1.0.0' }
-          expect(await store.inbox.quarantine(token, id, why)).toBe(true)
-          expect(await store.inbox.quarantine(token, id, why)).toBe(false)
-        }
-        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(1)
-        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(0)
-        expect((await store.inbox.listQuarantined(10)).map(({ reason }) => reason)).toEqual(['no id'])
-      })
-
       it('recognises duplicates of waiting deliveries after a start', async () => {
         await store.inbox.put([delivery('a'), delivery('b')])
         await store.close()

@@ -1,102 +1,73 @@
-// A store that an earlier version made is brought to this version's schema with all that is in it.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// A later version's schema step upgrades a store in place; the version before may still open it, and no older one.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { expect, it, onTestFinished } from 'vitest'
-import { delivery } from './exercise.ts'
-import { event, rules, t0 } from '../flow/world.ts'
-import { mergeObservations } from '../../src/processing/merge-observations.ts'
+import { describe, expect, it } from 'vitest'
+import { migrate as migratePostgres } from '../../src/store/postgres/migrate.ts'
+import { migrate as migrateSqlite } from '../../src/store/sqlite/migrate.ts'
 import { newDatabase } from './new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { postgresMigrations } from '../../src/store/postgres/migrations.ts'
 import { sqliteMigrations } from '../../src/store/sqlite/migrations.ts'
-import type { Deployment } from '../../src/model/deployment.ts'
+import { temporaryFolder } from '../e2e/daemon.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const options = { maxSize: 2 ** 30 }
-const deployment: Deployment = {
-  instance: 'https://git.example.com',
-  project: { id: 1 },
-  deploymentId: 7,
-  reports: [],
-} as unknown as Deployment
-const insertDue = `
-  INSERT INTO deployments (instance, project_id, deployment_id, environment, happened_at, finished_at, content, due_at)
-  VALUES ('https://git.example.com', 1, 7, 'production', 1, 1, '${JSON.stringify(deployment)}', 1)`
+const options = { now: () => 1, maxSize: 2 ** 30 }
+const next = `ALTER TABLE counters ADD COLUMN note text; UPDATE counters SET note = 'kept'`
 
-/** The platform's ids of the deployments that are counted. */
-async function counted(store: Store): Promise<(number | undefined)[]> {
-  const ids: (number | undefined)[] = []
-  await store.deployments.countDue(10, due => {
-    ids.push(due.of.deploymentId)
-    return { counted: undefined, written: [], measures: [] }
+/** Opens a store of this version, and a function that upgrades it by steps of later versions. */
+const engines = [
+  {
+    name: 'SQLite',
+    make: () => {
+      const file = path.join(temporaryFolder(), 'pipespan.db')
+      const open = async (): Promise<Store> => Promise.resolve(openSqlite(file, options))
+      const upgrade = async (steps: readonly string[]): Promise<unknown[]> => {
+        const connection = new DatabaseSync(file)
+        migrateSqlite(connection, [...sqliteMigrations, ...steps])
+        const notes = connection.prepare('SELECT name, note FROM counters').all()
+        connection.close()
+        return Promise.resolve(notes)
+      }
+      return Promise.resolve({ open, upgrade })
+    },
+  },
+  {
+    name: 'PostgreSQL',
+    make: async () => {
+      const url = await newDatabase()
+      const open = async (): Promise<Store> => openPostgres(url, options)
+      const upgrade = async (steps: readonly string[]): Promise<unknown[]> => {
+        const pool = new pg.Pool({ connectionString: url })
+        await migratePostgres(pool, [...postgresMigrations, ...steps])
+        const { rows } = await pool.query<{ name: string; note: string }>('SELECT name, note FROM counters')
+        await pool.end()
+        return rows
+      }
+      return { open, upgrade }
+    },
+  },
+]
+
+describe.each(engines)('a store on $name', ({ make }) => {
+  it('is upgraded in place by the step of a later version, and still opens with this version', async () => {
+    const { open, upgrade } = await make()
+    const first = await open()
+    await first.counters.add('deliveries', 3)
+    await first.close()
+    expect(await upgrade([next])).toEqual([{ name: 'deliveries', note: 'kept' }])
+    const again = await open()
+    expect(Object.fromEntries(await again.counters.all())).toMatchObject({ deliveries: 3 })
+    await again.close()
   })
-  return ids
-}
 
-it('an SQLite file of the first schema: its deployments are counted', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-steps-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const file = path.join(folder, 'pipespan.db')
-  const first = new DatabaseSync(file)
-  first.exec(`${sqliteMigrations[0]} ${insertDue}; PRAGMA user_version = 1`)
-  first.close()
-  const store = openSqlite(file, { ...options, now: Date.now })
-  expect(await counted(store)).toEqual([7])
-  await store.close()
-})
-
-it('an SQLite file with runs that were still to be listed: they are listed', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-steps-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const file = path.join(folder, 'pipespan.db')
-  const open = (): Store => openSqlite(file, { ...options, now: () => t0 })
-  const store = open()
-  await store.runs.transact(mergeObservations([event('failed', { finishedAt: t0 }, [])], 'webhook', rules))
-  const search = async (by: Store): Promise<unknown> => by.views.search({ status: 'failed', text: 'main', limit: 10 })
-  const before = await search(store)
-  expect(before).toMatchObject({ runs: [{}] })
-  await store.close()
-  const old = new DatabaseSync(file)
-  old.exec(`DELETE FROM listed_runs; CREATE TABLE unlisted_runs (run_id INTEGER PRIMARY KEY, version INTEGER NOT NULL);
-    INSERT INTO unlisted_runs SELECT id, 1 FROM runs; PRAGMA user_version = 10`)
-  old.close()
-  const again = open()
-  expect(await search(again)).toEqual(before)
-  await again.close()
-})
-
-it('a PostgreSQL database of the first schema: its deployments are counted', async () => {
-  const url = await newDatabase()
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query(
-    `${postgresMigrations[0]} ${insertDue};
-     CREATE TABLE pipespan_schema (version integer NOT NULL); INSERT INTO pipespan_schema VALUES (1)`,
-  )
-  await client.end()
-  const store = await openPostgres(url, options)
-  expect(await counted(store)).toEqual([7])
-  await store.close()
-})
-
-it('an SQLite file with keys of deliveries in three tables: they are known', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-steps-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const file = path.join(folder, 'pipespan.db')
-  const before = new DatabaseSync(file)
-  const now = Date.now()
-  before.exec(`${sqliteMigrations.slice(0, 9).join('\n')} PRAGMA user_version = 9;
-    INSERT INTO delivery_keys (key, seen_at) VALUES ('a', ${now});
-    INSERT INTO gathered_delivery_keys (key, seen_at) VALUES ('b', ${now}), ('a', ${now - 1});
-    INSERT INTO recent_delivery_keys (seq, key, seen_at) VALUES (1, 'c', ${now})`)
-  before.close()
-  const store = openSqlite(file, { ...options, now: Date.now })
-  const put = async (key: string) => store.inbox.put([delivery(key)])
-  expect([await put('a'), await put('b'), await put('c')].flat()).toEqual(['duplicate', 'duplicate', 'duplicate'])
-  expect(await put('d')).toEqual(['accepted'])
-  await store.close()
+  it('is refused with a remedy if its schema is two versions newer', async () => {
+    const { open, upgrade } = await make()
+    await (await open()).close()
+    await upgrade([next, 'ALTER TABLE counters ADD COLUMN other text'])
+    await expect(open()).rejects.toThrow(
+      /has schema 3; this version supports schemas up to 2\. Run the Pipespan version/,
+    )
+  })
 })

@@ -9,9 +9,6 @@ export function endOfDay(time: number): number {
   return (Math.floor(time / oneDay) + 1) * oneDay
 }
 
-/** The prefix of reasons that earlier versions gave when the store had failed: these deliveries are tried once more. */
-export const blamedInHaste = 'It cannot be taken in: '
-
 /** One delivery from the ingress or redelivery: verified, not parsed. */
 export interface Delivery {
   /** The sender's idempotency key; undefined when it sent none. */
@@ -94,7 +91,7 @@ export interface Inbox {
   showQuarantined(id: number): Promise<{ delivery: QuarantinedDelivery; body: Uint8Array } | undefined>
   /** Puts quarantined deliveries back into the inbox: those named, or all. Returns how many. */
   retryQuarantined(ids: readonly number[] | 'all'): Promise<number>
-  /** Puts back what another version could not decode, each once per version, and what was `blamedInHaste`. Returns how many. */
+  /** Puts back deliveries that another version could not decode, each once per version. Returns how many. */
   retryQuarantinedOfOtherVersions(version: string): Promise<number>
   state(): Promise<InboxState>
 }

@@ -35,7 +35,7 @@ export const momentary: readonly string[] = [
   'heartbeat',
   'delivery_checkpoint',
   'unread_deliveries',
-  'pipespan_schema',
+  'pipespan_version',
 ]
 
 /** In the source of an unfinished copy. A daemon that serves the source deletes it, as the copy cannot be continued then. */

@@ -1,6 +1,6 @@
 // The inbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
-import { deliveryColumns, inboxReads, itemOf, ofOtherVersions } from '../sql/inbox.ts'
+import { deliveryColumns, inboxReads, itemOf } from '../sql/inbox.ts'
 import { number, text } from '../sql/columns.ts'
 import { placed } from './arrays.ts'
 import { postgresStatements } from './statements.ts'
@@ -54,7 +54,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       return rows.length === 1
     },
     retryQuarantined: async ids => (ids === 'all' ? requeue(db, 'true') : requeue(db, 'id = ANY (?1)', [ids])),
-    retryQuarantinedOfOtherVersions: async version => requeue(db, ...ofOtherVersions(version)),
+    retryQuarantinedOfOtherVersions: async version => requeue(db, 'version <> ?1', [version]),
     ...inboxReads(postgresStatements(db)),
   }
 }

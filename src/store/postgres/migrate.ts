@@ -1,7 +1,7 @@
 // Migrates a PostgreSQL database to this version's schema, even if many replicas start at the same moment. All locks and settings end with a
 // transaction, so that it works through a transaction pooler (PgBouncer).
 import { StoreError } from '../../lib/fault.ts'
-import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
+import { leaveOldSchema } from '../sql/schema.ts'
 import { postgresMigrations } from './migrations.ts'
 import type pg from 'pg'
 
@@ -10,12 +10,18 @@ const migrationLock = 7_462_736_101
 /** The timeout of a step, ms: large tables, or another replica that migrates, take long. */
 const timeoutMs = 24 * 3_600_000
 
-/** Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. */
-export async function migrate(pool: pg.Pool): Promise<void> {
-  while ((await migrateOnce(pool)) === 'more');
+/** The table of databases from before the first release. */
+const ofOldSchema = 'pipespan_schema'
+
+/**
+ * Each step is a transaction under the lock. Throws StoreError for a database that is more than one version newer. `steps`: other ones, for
+ * tests.
+ */
+export async function migrate(pool: pg.Pool, steps = postgresMigrations): Promise<void> {
+  while ((await migrateOnce(pool, steps)) === 'more');
 }
 
-async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
+async function migrateOnce(pool: pg.Pool, steps: readonly string[]): Promise<'more' | 'done'> {
   const client = await pool.connect()
   const ignore = (): void => undefined
   client.on('error', ignore)
@@ -26,16 +32,16 @@ async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
     await query('BEGIN')
     await query('SET LOCAL statement_timeout = 0')
     await query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
-    if ((await query(isOldSchema.postgres)).length > 0) {
+    if ((await query('SELECT WHERE to_regclass($1) IS NOT NULL', [ofOldSchema])).length > 0) {
       throw new StoreError(
         'The PostgreSQL store has a pre-release schema that this version cannot read.',
         leaveOldSchema('a new database'),
       )
     }
-    await query('CREATE TABLE IF NOT EXISTS pipespan_schema (version integer NOT NULL)')
-    const [row] = await query('SELECT version FROM pipespan_schema')
+    await query('CREATE TABLE IF NOT EXISTS pipespan_version (number integer NOT NULL)')
+    const [row] = await query('SELECT number AS version FROM pipespan_version')
     const version = row?.version ?? 0
-    const newest = postgresMigrations.length
+    const newest = steps.length
     if (version > newest + 1) {
       throw new StoreError(
         `The PostgreSQL store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
@@ -43,9 +49,9 @@ async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
       )
     }
     if (version < newest) {
-      await query(postgresMigrations[version] ?? '')
-      await query('DELETE FROM pipespan_schema')
-      await query('INSERT INTO pipespan_schema VALUES ($1)', [version + 1])
+      await query(steps[version] ?? '')
+      await query('DELETE FROM pipespan_version')
+      await query('INSERT INTO pipespan_version VALUES ($1)', [version + 1])
     }
     await query('COMMIT')
     return version + 1 < newest ? 'more' : 'done'

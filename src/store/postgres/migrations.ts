@@ -1,11 +1,4 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited.
-import {
-  comparedByIndex,
-  comparedByRecent,
-  countedTogether,
-  listedAtOnce,
-  listedLater,
-} from '../sql/deployment-schema.ts'
 import { schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
@@ -19,18 +12,15 @@ const tables = schemaOf({
 export const postgresMigrations: readonly string[] = [
   // 1: the tables that both databases have.
   `${tables}
-  -- A body is stored for a moment only: compressing it costs more than writing it.
+  -- A body is stored only for a moment: compressing it costs more than writing it.
   ALTER TABLE inbox ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE INDEX inbox_waiting ON inbox (id, leased_until);
+
+  -- Idempotency keys of deliveries, remembered for a week.
+  CREATE TABLE delivery_keys (
+    key     text PRIMARY KEY,
+    seen_at bigint NOT NULL
+  );
+  CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
   `,
-  // 2: deployments are counted together, but for those that wait for their commits.
-  countedTogether,
-  // 3: what a deployment is compared with is found by indexes.
-  comparedByIndex,
-  // 4: the large indexes of deployments may be written later, for many at once.
-  listedLater,
-  // 5: the small index of deployments has all that is compared. Here it is empty, as each deployment is listed at once.
-  comparedByRecent,
-  // 6: large indexes of deployments are written at once; changes are counted without a lease.
-  listedAtOnce,
 ]

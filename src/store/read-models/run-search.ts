@@ -4,7 +4,7 @@
 // searched, the newest first, some at a time.
 import { day, trendJob } from '../ports/trends.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { namedText, textsOfJob } from '../sql/chunk-text.ts'
+import { textOfJob } from '../sql/chunk-text.ts'
 import { number, text, type Row } from '../sql/columns.ts'
 import type { Value } from '../sql/statements.ts'
 import type { Ask } from './ask.ts'
@@ -104,10 +104,9 @@ async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery):
 /** A run's chunks have a job of this name, or its job rows do while it has no snapshot. */
 function jobConditions(job: string, projects: readonly number[] | undefined, place: Place): string[] {
   const like = (column: string, part: string): string => `${column} LIKE ${place(`%${escaped(part)}%`)} ESCAPE '\\'`
-  const inContent = textsOfJob(job).map(part => like('c.content', part))
   // Subqueries with LIMIT 1: for an EXISTS PostgreSQL may read the whole table, to answer it for all runs at once.
-  const inChunks = `(SELECT 1 FROM chunks c WHERE c.run_id = walked.run_id AND c.inside IS NULL AND (${inContent.join(' OR ')}) LIMIT 1)`
-  const inJobs = `(SELECT 1 FROM jobs j WHERE j.run_id = walked.run_id AND ${like('j.record', namedText(job))} LIMIT 1)`
+  const inChunks = `(SELECT 1 FROM chunks c WHERE c.run_id = walked.run_id AND c.inside IS NULL AND ${like('c.content', textOfJob(job))} LIMIT 1)`
+  const inJobs = `(SELECT 1 FROM jobs j WHERE j.run_id = walked.run_id AND ${like('j.record', `"name":${JSON.stringify(job)}`)} LIMIT 1)`
   const ofProjects = projects === undefined ? [] : [`project_id IN (${projects.map(place).join(', ')})`]
   return [...ofProjects, `coalesce(${inChunks}, ${inJobs}) = 1`]
 }

@@ -10,13 +10,12 @@ export function changeSchema({ id }: Dialect): string {
     project_id  bigint NOT NULL,
     iid         bigint NOT NULL,
     project     text,
-    -- Null as long as only its pipelines are known.
+    -- Null while only its pipelines are known.
     state       text,
     happened_at bigint NOT NULL,
     known_at    bigint NOT NULL,
     content     text   NOT NULL,
     due_at      bigint,
-    leased      integer NOT NULL DEFAULT 0,
     counted     text,
     UNIQUE (instance, project_id, iid)
   );

@@ -21,7 +21,7 @@ const runnerPlaces: Readonly<Record<keyof Runner, number>> = {
 const jobFields = fieldsOf(jobPlaces)
 const runnerFields = fieldsOf(runnerPlaces)
 
-/** Undefined and, once stored, null: the object has no such field. */
+/** Undefined, or null once it is stored: the object has no such field. */
 type StoredRow = unknown[]
 
 interface StoredJobs {
@@ -55,15 +55,10 @@ function storedJobs(jobs: readonly JobSnapshot[]): StoredJobs {
   return { rows, people: people.all, runners: rowsOfRunners, tags: tags.all }
 }
 
-/** What is in the text of every chunk that has a job of this name, in one of its forms. It may be in others, too. */
-export function textsOfJob(name: string): readonly string[] {
+/** A part of the text of every chunk that has a job of this name. Other chunks may have it, too. */
+export function textOfJob(name: string): string {
   // In a row, the name follows the status.
-  return [`,${JSON.stringify(name)}`, namedText(name)]
-}
-
-/** The same of a job that is stored with the names of its fields. */
-export function namedText(name: string): string {
-  return `"name":${JSON.stringify(name)}`
+  return `,${JSON.stringify(name)}`
 }
 
 /** The jobs of a stored chunk; undefined if they are damaged. Those with equal runners and people share them. */
@@ -80,7 +75,7 @@ export function jobsOfText(stored: unknown): JobSnapshot[] | undefined {
   })
 }
 
-/** Of each job of a stored chunk what is remembered when its run is pruned; undefined if they are damaged. */
+/** The tombstone data of each job of a stored chunk; undefined if they are damaged. */
 export function outlinesOfText(stored: unknown): SnapshotOutline[] | undefined {
   const { rows } = (stored ?? {}) as Partial<StoredJobs>
   if (!isListOfRows(rows)) return undefined

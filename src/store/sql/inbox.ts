@@ -1,6 +1,6 @@
 // Rows of deliveries, and the reads of the inbox that both databases share.
 import { bytes, number, optional, record, text, word, type Row } from './columns.ts'
-import { blamedInHaste, type Inbox, type InboxItem, type InboxState, type QuarantinedDelivery } from '../ports/inbox.ts'
+import { type Inbox, type InboxItem, type InboxState, type QuarantinedDelivery } from '../ports/inbox.ts'
 import type { Statements, Value } from './statements.ts'
 
 const sources = ['webhook', 'redelivery'] as const
@@ -60,12 +60,6 @@ export function inboxReads(sql: Statements): Pick<Inbox, 'listQuarantined' | 'sh
       return stateOf(row)
     },
   }
-}
-
-/** The condition of `retryQuarantinedOfOtherVersions`, with its values. */
-export function ofOtherVersions(version: string): readonly [string, Value[]] {
-  const which = 'version <> ?1 OR substr(reason, 1, length(CAST(?2 AS text))) = ?2'
-  return [which, [version, blamedInHaste]]
 }
 
 /** A delivery's columns in both tables: `deliveryValues`, then its body. */

@@ -1,4 +1,4 @@
-// The tables of both databases. Times are Unix time in ms. JSON is stored as text, as it is never queried.
+// The tables of both databases. Times are Unix time in ms. JSON is stored as text, because it is never queried.
 import { changeSchema } from './change-schema.ts'
 import { deploymentSchema } from './deployment-schema.ts'
 import { incidentSchema } from './incident-schema.ts'
@@ -6,12 +6,6 @@ import { figureSchema } from './figure-schema.ts'
 import { testSchema } from './test-schema.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import type { Dialect } from './dialect.ts'
-
-/** A schema from before the first release, which no version can read: it is refused. */
-export const isOldSchema = {
-  sqlite: `SELECT 1 FROM sqlite_schema WHERE name = 'kept_deliveries'`,
-  postgres: `SELECT 1 FROM pg_class WHERE relname = 'kept_deliveries' AND relnamespace = current_schema()::regnamespace`,
-} as const
 
 /** How a statement fails in a schema that no released version has: SQLite's message, PostgreSQL's code. */
 export const isOfTheSchema = {
@@ -51,13 +45,6 @@ export function schemaOf(dialect: Dialect): string {
     -- How many processes died while they had it leased, see postgres/inbox.ts.
     tries        smallint NOT NULL DEFAULT 0
   );
-
-  -- Idempotency keys of deliveries, remembered for a week.
-  CREATE TABLE delivery_keys (
-    key     text PRIMARY KEY,
-    seen_at bigint NOT NULL
-  ) ${byKey};
-  CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
 
   -- Deliveries that could not be decoded.
   CREATE TABLE quarantined_deliveries (

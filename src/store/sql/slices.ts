@@ -4,7 +4,7 @@ import { each, forRows, type Steps } from './steps.ts'
 
 /** A larger run is a slice by itself. */
 const jobsAtOnce = 20_000
-/** Bytes of a job in a chunk's content. One with the names of its fields (`chunk-text.ts`) counts as two. */
+/** Bytes of a job in a chunk's content (`chunk-text.ts`). */
 const bytesOfJob = 300
 
 /** In the order of `items`. `runOf`: the run if all of its jobs are wanted, else undefined. */

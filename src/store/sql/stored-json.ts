@@ -90,10 +90,10 @@ export function storedOutline(text: unknown): ChunkOutline {
 
 export type ChunkOutline = Pick<Chunk, 'attempt'> & { readonly jobs: readonly SnapshotOutline[] }
 
-/** A chunk with its jobs: objects if an older daemon stored it, otherwise read from their rows. */
+/** A chunk with its jobs, read from their rows. */
 function withJobs(text: unknown, ofRows: (stored: unknown) => SnapshotOutline[] | undefined): ChunkOutline {
   const chunk = storedJson<Partial<Chunk> | null>(text)
-  const jobs = Array.isArray(chunk?.jobs) ? chunk.jobs : ofRows(chunk?.jobs)
+  const jobs = ofRows(chunk?.jobs)
   const { key, project, trace, pipeline, attempt } = chunk ?? {}
   const hasNumbers = typeof project?.id === 'number' && typeof attempt === 'number'
   const isWhole = [key, trace, pipeline?.facts].every(isObject) && hasNumbers

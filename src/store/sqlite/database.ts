@@ -1,18 +1,17 @@
-// A connection to a SQLite file: pragmas, migrations, transactions.
+// A connection to an SQLite file: pragmas, statements, transactions.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder } from './folder.ts'
 import { makePrivateFile } from './private-place.ts'
 import { openFault, schemaFault } from './faults.ts'
-import { StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
-import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
 import { followedClock } from '../sql/followed-clock.ts'
 import { createTransactions, setBusyTimeout, type Transactions } from './transactions.ts'
 import { sqliteMigrations } from './migrations.ts'
+import { migrate, refuseUnknownSchema, versionOf } from './migrate.ts'
 
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 
@@ -227,40 +226,3 @@ const ofConnection = `
   PRAGMA wal_autocheckpoint = 2048;
   PRAGMA journal_size_limit = 67108864;
 `
-
-function versionOf(connection: DatabaseSync): number {
-  return Number(connection.prepare('PRAGMA user_version').get()?.user_version)
-}
-
-function refuseUnknownSchema(connection: DatabaseSync): void {
-  if (connection.prepare(isOldSchema.sqlite).get() !== undefined) {
-    throw new StoreError(
-      'The store has a pre-release schema that this version cannot read.',
-      leaveOldSchema('a new file in another folder, because the old deliveries stay beside the old file'),
-    )
-  }
-  const version = versionOf(connection)
-  const newest = sqliteMigrations.length
-  if (version <= newest + 1) return
-  throw new StoreError(
-    `The store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
-    'Run the Pipespan version that wrote it, or a newer one.',
-  )
-}
-
-function migrate(connection: DatabaseSync): void {
-  const newest = sqliteMigrations.length
-  refuseUnknownSchema(connection)
-  if (versionOf(connection) === newest) return
-  connection.exec('BEGIN IMMEDIATE')
-  try {
-    for (let step = versionOf(connection); step < newest; step += 1) {
-      connection.exec(sqliteMigrations[step] ?? '')
-      connection.exec(`PRAGMA user_version = ${step + 1}`)
-    }
-    connection.exec('COMMIT')
-  } catch (error) {
-    connection.exec('ROLLBACK')
-    throw error
-  }
-}

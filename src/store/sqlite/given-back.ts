@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 
 /** The parameter: the store's time, ms. */
 const givenBack: readonly string[] = [
-  // In a file that an earlier version served, or that was copied from PostgreSQL.
+  // In a file that was copied from PostgreSQL.
   `UPDATE outbox SET due_at = ?1, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`,
   ...queueTables.map(table => `UPDATE ${table} SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL`),
   // Polling, flushing metrics, maintenance and the like. The permanent lease that marks an unfinished copy stays.

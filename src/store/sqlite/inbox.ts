@@ -2,7 +2,7 @@
 // in a table. Ids of the table are negated, so that both kinds have distinct ids: 5 is the fifth delivery of the ingress, -5 the row 5.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { deliveryColumns, deliveryValues, inboxReads, ofOtherVersions } from '../sql/inbox.ts'
+import { deliveryColumns, deliveryValues, inboxReads } from '../sql/inbox.ts'
 import { insertDelivery, rowOf, waitingRows } from './inbox-rows.ts'
 import { sqliteStatements } from './statements.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
@@ -95,7 +95,7 @@ export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions)
       db.transaction(() =>
         ids === 'all' ? requeue(db, 'true') : ids.reduce((sum, id) => sum + requeue(db, 'id = ?1', [id]), 0),
       ),
-    retryQuarantinedOfOtherVersions: async version => db.transaction(() => requeue(db, ...ofOtherVersions(version))),
+    retryQuarantinedOfOtherVersions: async version => db.transaction(() => requeue(db, 'version <> ?1', [version])),
     state: async () => {
       const table = await reads.state()
       const accepted = options.accepted()

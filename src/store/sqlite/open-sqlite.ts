@@ -146,7 +146,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnFiles): Store {
     reclaim: async () => {
       db.transaction(() => {
         giveBackLeases(db)
-        // For a file that an earlier version pruned, or that was copied.
+        // A copied file may number its chunks from the beginning again.
         db.prepare(takeInSql.moveBack).run()
       })
     },
