@@ -1,5 +1,6 @@
-// Publishes a release: the package, the image and the chart. `node scripts/release.js [--dry-run] --image NAME --charts OCI-URL`, as
-// docs/releasing.md has it. Everything is checked before anything is published; with --dry-run nothing is.
+// Publishes a release: the package, the image, the chart, and the files for machines without npm (`artifacts.js`), all signed.
+// `node scripts/release.js [--dry-run] --image NAME --charts OCI-URL [--out FOLDER]`, as docs/releasing.md has it. Everything is checked
+// before anything is published; with --dry-run nothing is, and only the files for this machine's processor are built.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,9 +11,10 @@ const options = {
   'dry-run': { type: 'boolean', default: false },
   image: { type: 'string' },
   charts: { type: 'string' },
+  out: { type: 'string', default: 'release' },
 }
 const { values } = parseArgs({ options })
-const { 'dry-run': isDry, image, charts } = values
+const { 'dry-run': isDry, image, charts, out } = values
 if (image === undefined || charts?.startsWith('oci://') !== true) {
   console.error('Give --image NAME and --charts oci://….')
   process.exit(2)
@@ -45,42 +47,52 @@ if (problems.length > 0 && !isDry) process.exit(1)
 
 const charted = mkdtempSync(path.join(tmpdir(), 'pipespan-chart-'))
 process.on('exit', () => rmSync(charted, { recursive: true, force: true }))
-const platforms = 'linux/amd64,linux/arm64'
+const [metadata, sums] = [path.join(charted, 'image.json'), path.join(out, 'SHA256SUMS')]
 const steps = [
   ['npm', 'run', '-s', 'build'],
-  ['npm', 'publish', '--provenance', '--access', 'public', '--ignore-scripts'],
-  [
-    'docker',
-    'buildx',
-    'build',
-    '--platform',
-    platforms,
-    '--provenance=mode=max',
-    '--sbom=true',
-    '--tag',
-    `${image}:${version}`,
-    '--push',
-    '.',
-  ],
+  ['node', 'scripts/artifacts.js', '--out', out],
+  ['npm', 'publish', '--provenance', '--access', 'public'],
+  // prettier-ignore
+  ['docker', 'buildx', 'build', '--platform', 'linux/amd64,linux/arm64', '--provenance=mode=max', '--sbom=true',
+    '--metadata-file', metadata, '--tag', `${image}:${version}`, '--push', '.'],
   ['helm', 'package', 'deploy/helm/pipespan', '--destination', charted],
   ['helm', 'push', path.join(charted, `pipespan-${version}.tgz`), charts],
+  // A signature is over a digest: a tag could be moved.
+  ['cosign', 'sign', '--yes', `${image}@DIGEST`],
+  ['cosign', 'sign', '--yes', `${charts.slice('oci://'.length)}/pipespan@DIGEST`],
+  ['cosign', 'sign-blob', '--yes', '--bundle', `${sums}.sigstore.json`, sums],
 ]
-/** What a dry run does too: it changes nothing. */
-const harmless = { 'npm publish': ['--dry-run'], 'helm package': [] }
-for (const step of steps) {
-  const [program, ...args] = step
-  const more = harmless[`${program} ${args[0]}`]
+/** The digests of the image and the chart, once they are published. */
+const digests = {}
+/** Steps that a dry run runs too, with these options: they change nothing elsewhere. */
+const harmless = {
+  'npm publish': ['--dry-run'],
+  'helm package': [],
+  'node scripts/artifacts.js': ['--arch', process.arch],
+}
+for (const [program, ...args] of steps) {
+  const name = `${program} ${args[0]}`
+  const more = harmless[name]
   if (isDry && (more === undefined || spawnSync(program, ['--help'], { stdio: 'ignore' }).error !== undefined)) {
-    console.log(`would run: ${step.join(' ')}`)
+    console.log(`would run: ${program} ${args.join(' ')}`)
     continue
   }
-  const whole = isDry ? [...args, ...more] : args
+  const whole = [
+    ...args.map(arg => arg.replace(/^(.*)@DIGEST$/, (_, of) => `${of}@${digests[of]}`)),
+    ...(isDry ? more : []),
+  ]
   console.log(`${program} ${whole.join(' ')}`)
-  const { status } = spawnSync(program, whole, { stdio: ['ignore', 'inherit', 'inherit'] })
+  // Helm prints the digest among its messages.
+  const messages = name === 'helm push' ? 'pipe' : 'inherit'
+  const { status, stderr } = spawnSync(program, whole, { stdio: ['ignore', 'inherit', messages], encoding: 'utf8' })
+  process.stderr.write(stderr ?? '')
   if (status !== 0) {
     console.error(`${program} ended with ${status}: nothing after it was done.`)
     process.exit(1)
   }
+  if (name === 'docker buildx') digests[image] = JSON.parse(readFileSync(metadata, 'utf8'))['containerimage.digest']
+  if (name === 'helm push')
+    digests[`${charts.slice('oci://'.length)}/pipespan`] = /sha256:[0-9a-f]{64}/.exec(stderr)?.[0]
 }
 
 function said(program, ...args) {

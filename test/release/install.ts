@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -29,24 +30,40 @@ export function emptyFolder(): Folder {
 
 /** Runs a program with this very Node first on the path; throws with its words when it fails. */
 export function run(cwd: string, program: string, ...args: string[]): string {
-  const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}`
-  const { status, stdout, stderr } = spawnSync(program, args, {
-    cwd,
-    encoding: 'utf8',
-    env: { ...foreign, PATH },
-  })
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: ours() })
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`)
   return stdout
 }
 
-/** `npm pack`, and the package installed into a folder that has nothing else. */
-export function installPacked(folder: string): void {
+function ours(): NodeJS.ProcessEnv {
+  return { ...foreign, PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}` }
+}
+
+/** `npm pack`, and the package installed into a folder that has nothing else. Returns what npm has warned about. */
+export function installPacked(folder: string): string {
   needDist()
-  const [packed] = JSON.parse(
-    run(repository, 'npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', folder),
-  ) as [{ filename: string }]
+  // A copy, because packing changes the manifest for a moment, which other tests read.
+  const clone = subfolder(folder, 'clone')
+  for (const name of ['package.json', 'scripts', 'dist', 'config', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md'])
+    cpSync(path.join(repository, name), path.join(clone, name), { recursive: true })
+  subfolder(clone, 'node_modules')
+  const manifest = readFileSync(path.join(clone, 'package.json'))
+  const [packed] = JSON.parse(run(clone, 'npm', 'pack', '--json', '--pack-destination', folder)) as [
+    { filename: string },
+  ]
+  if (!readFileSync(path.join(clone, 'package.json')).equals(manifest))
+    throw new Error('npm pack has changed package.json.')
+  rmSync(clone, { recursive: true })
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true }')
-  run(folder, 'npm', 'install', ...quietly, path.join(folder, packed.filename))
+  const { status, stderr } = spawnSync(
+    'npm',
+    ['install', ...quietly, '--loglevel=warn', path.join(folder, packed.filename)],
+    {
+      ...{ cwd: folder, encoding: 'utf8', env: ours() },
+    },
+  )
+  if (status !== 0) throw new Error(`npm install ended with ${status}: ${stderr}`)
+  return stderr
 }
 
 /** What the Dockerfile copies: nothing is installed, as the bundle holds all that it needs. */

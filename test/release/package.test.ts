@@ -9,14 +9,19 @@ const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'
 
 describe.runIf(isFull)('the package', () => {
   let folder: Folder
+  let warnings: string
   beforeAll(() => {
     folder = emptyFolder()
-    installPacked(folder.path)
+    warnings = installPacked(folder.path)
   }, 180_000)
   afterAll(() => folder[Symbol.dispose](), 180_000)
 
   it('prints its version', () => {
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', '--version')).toBe(`${version}\n`)
+  })
+
+  it('is installed without a warning about its scripts or engine', () => {
+    expect(warnings).not.toMatch(/pipespan|EBADENGINE|install-scripts/)
   })
 
   it('comes alone: nothing else is installed with it', () => {
