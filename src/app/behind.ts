@@ -1,4 +1,4 @@
-// How many commits environments are behind, for the pages: asked of the platform's API.
+// How many commits environments are behind, for the pages: requested from the platform's API.
 import { createCountBehind } from '../enrichment/count-behind.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'

@@ -45,7 +45,7 @@ export interface Daemon {
 /** How long a stop may spend on sending what is pending, ms. */
 export const flushDeadline = 20_000
 
-/** Throws a Fault with a remedy when anything that it needs cannot be had; what was built by then is stopped again. */
+/** Throws a Fault with a remedy if anything that it needs is not available; parts that were started by then are stopped. */
 export async function startDaemon({ config, log, clock = systemClock, early }: DaemonOptions): Promise<Daemon> {
   const { ingress, events, steps, ...begun } = early ?? (await startEarly({ config, log, clock }))
   const acceptNothingMore = { why: 'stop accepting connections', stop: async () => ingress.stop(drainDeadline) }

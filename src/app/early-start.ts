@@ -28,7 +28,7 @@ export interface EarlyStart {
   readonly steps: Steps
 }
 
-/** Throws a Fault with a remedy when the store cannot be had; what was built by then is stopped again. */
+/** Throws a Fault with a remedy if the store cannot be opened; parts that were started by then are stopped. */
 export async function startEarly({ config, log, clock = systemClock }: EarlyStartOptions): Promise<EarlyStart> {
   const steps = createSteps(clock, log)
   const events = createEvents()

@@ -1,4 +1,4 @@
-// Events by which one part of the daemon wakes another. An event that nobody listens to yet does no harm: every loop looks into the store when it
+// Events by which one part of the daemon wakes another. An event without a listener is harmless: every loop queries the store when it
 // starts, and from time to time.
 
 export type DaemonEvents = ReturnType<typeof createEvents>

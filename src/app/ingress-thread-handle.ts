@@ -1,5 +1,5 @@
-// The main thread's handle of the ingress thread: begins it, hands it orders, listens to its news and stops it. It ends the daemon should the
-// thread ever end by itself: a daemon that receives nothing must not look alive.
+// The main thread's handle of the ingress thread: starts it, sends it orders, receives its messages and stops it. It ends the daemon if the
+// thread dies: a daemon that receives nothing must not look alive.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

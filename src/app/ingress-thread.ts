@@ -1,4 +1,4 @@
-// The ingress on a thread of its own: whatever the rest of the daemon is busy with, a sender waits for nothing but its commit. The main
+// The ingress on its own thread: a sender waits only for its commit, whatever the rest of the daemon does. The main
 // thread sends it an `IngressOrder`, and it sends back `IngressNews` (`ingress-thread-handle.ts`).
 import { parentPort, type MessagePort } from 'node:worker_threads'
 import { pino } from 'pino'
@@ -31,7 +31,7 @@ export interface IngressSettings {
   readonly listen: Pick<ListenerOptions, 'host' | 'port' | 'basePath' | 'trustProxy'>
   readonly tls?: TlsFiles | undefined
   readonly profile: VendorName
-  /** The words of the events that are taken. */
+  /** The names of the accepted events. */
   readonly events: readonly string[]
   readonly requireSignature: boolean
   readonly secrets: SecretTexts

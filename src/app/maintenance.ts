@@ -7,7 +7,7 @@ import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
 import { startLoop, type Started } from './steps.ts'
 
-/** Prunes. `queues`: those that are configured; what is pending for a queue that no longer exists is given up in the end. */
+/** Prunes. `queues`: the configured ones; entries for other queues are dropped in the end. */
 export function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
   const { retention, remember } = config
   const loop = createMaintenance({

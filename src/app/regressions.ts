@@ -16,7 +16,7 @@ function ruleOf({ regressions }: Pick<Config, 'regressions'>): Rule {
   return { slower: slower / 100, slowerBy, failing: failing / 100 }
 }
 
-/** Of some jobs nobody knows what is usual. */
+/** Some jobs have no usual duration. */
 export function judgesSections({ job }: Pick<Config, 'job'>): boolean {
   return job.sections.includes('all')
 }

@@ -7,7 +7,7 @@ import type { Loop } from '../lib/loop.ts'
 /** A part of the daemon that runs, and how it ends. */
 export interface Started<Part> {
   readonly part: Part
-  /** Why it can be stopped now that all that was started after it has stopped. */
+  /** Why it can be stopped once all later parts have stopped. */
   readonly why: string
   /** `left`: how many ms may still be spent on sending. */
   readonly stop: (left: () => number) => Promise<void>

@@ -67,7 +67,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
   function progress(): AuditBackfillProgress {
     const { since, until, done, reading } = state
-    // Progress is counted in whole stretches, as the newest event of a stretch comes first.
+    // Progress is counted in whole windows, because the newest event of a window comes first.
     const begun = reading === undefined ? 0 : (reading.since - since) / Math.max(1, until - since)
     const share = sources.length === 0 ? 1 : Math.min(1, (done.length + begun) / sources.length)
     const counts = { done: done.length, all: sources.length }
@@ -103,7 +103,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
         window = done
         continue
       }
-      // Both ends of a stretch are inclusive, so the next one begins where this one ended.
+      // Both ends of a window are inclusive, so the next one begins where this one ended.
       const reached: number = done.until ?? end
       window = { since: reached, recent: lastMinutes(done.recent, reached) }
       if (!(await save({ ...state, reading: window }))) return false

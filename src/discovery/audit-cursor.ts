@@ -3,21 +3,21 @@ import { lastMinutes, maxWindow, newestOf, overlap } from './audit-window.ts'
 import type { AuditCursor, AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { Millis } from '../model/instant.ts'
 
-/** While nothing happens, the cursor follows the platform's clock at this distance, so that the next stretch stays short, ms. */
+/** While nothing happens, the cursor follows the platform's clock at this distance, so that the next window stays short, ms. */
 const idle = 3_600_000
 
 export function firstCursor(instance: string, source: string, since: Millis): AuditCursor {
   return { instance, source, since, at: since, id: 0, recent: [] }
 }
 
-/** The next stretch to read: up to now, or 30 days if there is more. */
+/** The next window to read: up to now, or 30 days at most. */
 export function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
   const from = Math.max(since, at - overlap)
   return { since: from, ...(now - from > maxWindow && { until: from + maxWindow }), recent: [] }
 }
 
 /**
- * The cursor after a stretch was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
+ * The cursor after a window was read to its end. All times are the platform's. An event dated in the future does not move the cursor into the
  * future. `lookback`: how much is read once more where that clock was set back, ms.
  */
 export function afterWindow(

@@ -1,4 +1,4 @@
-// Reads the audit events of a stretch of time, page by page. Progress is saved after each page, once its events are in the store, so that a killed
+// Reads the audit events of a time window, page by page. Progress is saved after each page, once its events are in the store, so that a killed
 // reader continues there and misses nothing. Pages may overlap: events that were read are known.
 import { maxPages } from './list-limits.ts'
 import { PlatformError, type AuditEvent } from '../platform/port.ts'
@@ -6,11 +6,11 @@ import { sourceOf, type AuditReading } from './audit-reading.ts'
 import type { AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
 import type { Millis } from '../model/instant.ts'
 
-/** The longest stretch to ask for at once, ms: the platform's limit is 30 days; the rest is for rounding to whole seconds. */
+/** The maximum window of one request, ms: the platform's limit is 30 days, less a margin for rounding to whole seconds. */
 export const maxWindow = 30 * 24 * 3_600_000 - 2_000
 /** How late an event may appear in the list, ms. */
 export const overlap = 300_000
-/** Most ids of the last minutes' events that are remembered. Others are recognised by their keys in the store, for a week. */
+/** The maximum of remembered ids of the last minutes' events. Others are recognised by their keys in the store, for a week. */
 const maxRecent = 5_000
 export interface WindowProgress {
   /** Whether the event with this id was read before. */

@@ -23,9 +23,9 @@ export interface DiscoveredRun {
 
 /** If webhooks reported this pipeline before, one of its end is probably on its way: wait this long for it, ms. */
 const webhookGrace = 5_000
-/** What ended within this time is no history, ms. */
+/** A pipeline that ended within this time is not history, ms. */
 const recent = 5 * 60_000
-/** Webhooks round the end down to whole seconds and lack `updated_at`, which is a moment later: differences up to this are no news, s. */
+/** Webhooks round the end down to whole seconds and lack `updated_at`, which is a moment later: differences up to this, in s, are ignored. */
 const slack = 1
 
 /**
@@ -63,7 +63,7 @@ export function discover(
   }
 }
 
-/** True for a pipeline that ended long ago and that no webhook reported: it must not delay what runs, or has just ended. `now`: the platform's time. */
+/** True for a pipeline that ended long ago and that no webhook reported: it must not delay active or recent ones. `now`: the platform's time. */
 export function isHistory(
   { status, updatedAt = 0 }: ListedPipeline,
   known: StoredRun | undefined,
@@ -82,7 +82,7 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedP
   const { pipeline } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
-  // `endedAt`: it was asked about in vain, and is asked about again a day later.
+  // `endedAt`: a request failed, and is repeated a day later.
   if (pipeline === undefined && last === undefined) return (ended || isBlocked(status)) && timing.endedAt === undefined
   const knownUpTo: Millis = Math.max(
     pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version),

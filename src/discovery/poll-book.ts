@@ -1,4 +1,4 @@
-// What the poller remembers of each project that ran anything lately: how far it has read, and which pipelines are under way.
+// The poller's state of each recently active project: how far it has read, and which pipelines are active.
 import type { Millis } from '../model/instant.ts'
 import type { ListedPipeline } from '../platform/port.ts'
 import type { PolledProject } from '../store/ports/discovery-documents.ts'
@@ -16,9 +16,9 @@ export interface PollBook {
 }
 
 const day = 24 * 3_600_000
-/** A pipeline under way that has not changed for so long no longer makes its project urgent, ms. */
+/** An active pipeline that has not changed for this time no longer makes its project urgent, ms. */
 const maxActiveAge = 3 * day
-/** Most pipelines under way that are remembered, the latest. */
+/** The maximum of active pipelines that are remembered, the latest. */
 const maxActive = 500
 
 /** Reads what an earlier process or another replica has stored. */

@@ -1,4 +1,4 @@
-// Which projects a round of polling is to read: the urgent ones, and those whose turn has come again.
+// The projects that a round of polling reads: the urgent ones, and those that are due again.
 import { newEntry, type BookEntry, type PollBook } from './poll-book.ts'
 import type { PollContext } from './poll-context.ts'
 import type { PollHints } from './poll-hints.ts'
@@ -27,9 +27,9 @@ export interface DueProject {
 }
 
 export interface Due {
-  /** Projects that are named in the configuration, had activity lately, were hinted at, or have pipelines under way. */
+  /** Projects that are named in the configuration, were recently active, were hinted at, or have active pipelines. */
   urgent(book: PollBook): Promise<DueProject[]>
-  /** Those that ran anything lately and have not been asked for in the last few rounds. */
+  /** Recently active projects that were not read in the last few rounds. */
   ranLately(book: PollBook): DueProject[]
   /** Forgets projects that have not run anything for long, unless the configuration names them. */
   forgetIdle(book: PollBook): Promise<void>

@@ -1,4 +1,4 @@
-// Projects to poll because a webhook, another project's pipeline or a missed end names them. Their activity on the platform may not show it.
+// Projects to poll because a webhook, another project's pipeline or a lost end names them. Their activity on the platform may not show it.
 
 export interface PollHints {
   /** To be read in the next round, known or not. */

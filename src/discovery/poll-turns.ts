@@ -1,4 +1,4 @@
-// When each project was last asked for, in rounds, and whether it is due again.
+// When each project was last read, in rounds, and whether it is due again.
 import type { BookEntry } from './poll-book.ts'
 
 type Project = BookEntry['project']
@@ -20,7 +20,7 @@ export interface PollTurns {
   failed(project: Project): void
   /** The round in which it was last asked for; 0: never. */
   lastRound(project: Project): number
-  /** As if they had never been asked for. */
+  /** As if they had never been read. */
   forget(which: (project: Project) => boolean): void
 }
 

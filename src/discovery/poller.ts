@@ -1,11 +1,11 @@
 // Finds pipelines without webhooks, in rounds that stay within a share of the API budget, the most urgent first:
 //
-//   every round       pipelines that the token's user started; projects the operator named; those with pipelines under way; those with a user's
-//                     activity of late, in the groups named or, where nothing is named, of which the token's user is a member
-//   every few rounds  projects that ran anything in the last two weeks: schedules and retries move no activity
+//   every round       pipelines that the token's user started; projects the operator named; those with active pipelines; those with a user's
+//                     recent activity, in the named groups or, without names, of which the token's user is a member
+//   every few rounds  projects with a pipeline in the last two weeks: schedules and retries do not change the activity
 //   once a day        every project of these lists, a few in each round (`poll-sweep.ts`)
 //
-// One replica polls at a time, by a lease. All it knows is in the store, so a restart continues.
+// One replica, which holds a lease, polls at a time. Its state is in the store, so a restart continues.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPollHints } from './poll-hints.ts'
 import { createPollContext, type PollContext } from './poll-context.ts'
@@ -81,7 +81,7 @@ export function createPoller(options: PollerOptions): Poller {
   const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
   let book: PollBook | undefined
-  /** Whether the round under way must end. */
+  /** Whether the current round must end. */
   const end: { now: boolean } = { now: false }
   const isEnding = (): boolean => end.now || closing.signal.aborted
 
@@ -113,7 +113,7 @@ export function createPoller(options: PollerOptions): Poller {
     return (await outcomeOf(subject, work)) !== 'refused'
   }
 
-  /** `refused`: the token, or its scope, was. Where no request would be answered, the round ends. */
+  /** `refused`: the token, or its scope, was refused. If no request would be answered, the round ends. */
   async function outcomeOf(subject: string, work: () => Promise<void>): Promise<'answered' | 'failed' | 'refused'> {
     if (isEnding() || !(await lease.isMine())) {
       end.now = true
@@ -161,7 +161,7 @@ export function createPoller(options: PollerOptions): Poller {
 
   const due = createDue({ ...options, lists, context, turns, hints, trying, tryingList })
 
-  /** A few projects at once, the longest unasked first, as long as the round's share lasts. */
+  /** A few projects at once, the longest unread first, while the round's share lasts. */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
     const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
     const queue = projects.toSorted((a, b) => roundOf(a) - roundOf(b))

@@ -1,4 +1,4 @@
-// A loop of rounds of requests to the platform, run by one replica at a time, by a lease. When the daemon stops, the round under way is cut short.
+// A loop of rounds of requests to the platform, run by the replica that holds a lease. When the daemon stops, the current round is cut short.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSingleton } from './singleton.ts'
 import { PlatformError, type ErrorThrottle } from '../platform/port.ts'
@@ -6,7 +6,7 @@ import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
 
-/** Between two rounds the lease is renewed, so that the next one is this replica's too: each replica would otherwise run rounds of its own, ms. */
+/** Between two rounds the lease is renewed, ms, so that this replica also runs the next one: otherwise each replica would run its own rounds. */
 const renewEvery = 30_000
 
 export interface RoundsOptions {

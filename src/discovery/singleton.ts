@@ -1,4 +1,4 @@
-// A lease for what only one replica may do at a time, renewed as long as it is asked for.
+// A lease for work that only one replica may do at a time, renewed while it is used.
 import { randomUUID } from 'node:crypto'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
@@ -9,7 +9,7 @@ export interface Singleton {
   release(): Promise<void>
 }
 
-/** Long enough for a slow step; short enough that another replica soon takes over from a dead one, ms. */
+/** Long enough for a slow step; short enough that another replica soon takes over after a crash, ms. */
 const leaseMs = 90_000
 const renewMs = 20_000
 

@@ -13,10 +13,10 @@ import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 
-/** The pause before a child's parent is searched for again, and before a running job is asked about again, ms. */
+/** The pause before a child's parent is searched for again, and before an active job is requested again, ms. */
 const soon = 5_000
 const hour = 3_600_000
-/** After so long without an answer the platform is not asked any more, ms. */
+/** After this time without an answer no more requests are sent, ms. */
 const longest = 24 * hour
 
 export interface FetchedRun extends Fetched {
@@ -43,7 +43,7 @@ export function applyAnswer(
       const searching =
         !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
       const waits = searching || failure?.passing === true
-      // What is missing must be known at the snapshot. Refused details are asked for again with the parent, but not 50,000 jobs, which show it.
+      // Missing details must be known at the snapshot. Refused details are requested again with the parent, but not 50,000 jobs, whose number shows the cut.
       const isCut = run.jobs.size >= maxItems
       const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
@@ -86,7 +86,7 @@ export function giveUp(
     decide: (known, now) => {
       if (known === undefined) return undefined
       const { timing } = known
-      // Only a list shows it: asked again a day later, not in every round of the poller (`isNew`).
+      // Only a list shows it: it is requested again a day later, not in every round of the poller (`isNew`).
       const isOnlyListed = known.run.pipeline === undefined && (why === 'gone' || why === 'refused')
       const ended = why === 'gone' || isOnlyListed ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
@@ -170,7 +170,7 @@ function enrichmentAfter(
     // It is not silent any more.
     return later(whole, 'details', priority === 'silent' ? 'fresh' : priority, now)
   }
-  // The webhook of its end may get lost, so the platform is asked for as long as the run is open, at growing intervals.
+  // The webhook of its end may get lost, so the run is looked up while it is open, at growing intervals.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
   return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
 }

@@ -21,7 +21,7 @@ export interface Asked {
 }
 
 export interface Capabilities {
-  /** Whether it is worth asking. */
+  /** Whether a request is worth trying. */
   mayAsk(asked: Asked): Promise<boolean>
   answered(asked: Asked): Promise<void>
   /** `isOfAll`: the caller knows that it is refused whatever the project. */

@@ -1,4 +1,4 @@
-// Counts what is due, many at a time, each with what it adds to totals and sends, in one transaction. If they fail together, they are counted one by one.
+// Counts due things, many at a time, each with its increments and exports, in one transaction. If they fail together, they are counted one by one.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { eventVersion, type AnyChunk, type EventChunk } from '../model/event.ts'
 import { isOfTheData } from '../lib/fault.ts'
@@ -13,7 +13,7 @@ import type { ReceivedEvent } from '../store/ports/events.ts'
 /** How many are counted in one transaction. On SQLite nothing else is done meanwhile. */
 const maxTogether = 32
 const idleMs = 1_000
-/** One that fails alone is due again so much later, ms. */
+/** The delay before one that fails alone is due again, ms. */
 const retryMs = 90_000
 
 export interface CounterOptions<Of, State, Around, Measure extends string> {
@@ -21,7 +21,7 @@ export interface CounterOptions<Of, State, Around, Measure extends string> {
   readonly name: string
   readonly store: Countable<Of, State, Around>
   readonly decide: Decide<Of, State, Around>
-  /** All that a decision may name. */
+  /** The possible counters of a decision. */
   readonly measures: readonly Measure[]
   /** Called after something was put into the outbox. */
   readonly onCounted: () => void
@@ -38,7 +38,7 @@ export interface Counter<Measure extends string> extends Loop {
   readonly counters: Record<Measure, number>
 }
 
-/** `add`: to the counters, what was decided elsewhere. */
+/** `add`: adds decisions of other code to the counters. */
 export function createCounter<Of, State, Around, Measure extends string>({
   name,
   store,

@@ -1,5 +1,5 @@
-// Counts each finished deployment once: compares it with those before it in its environment, and asks which commits it brought. Those of which nothing is
-// asked are counted many together.
+// Counts each finished deployment once: compares it with earlier ones of its environment, and requests the commits that it brought. Those that need no request
+// are counted together.
 import { backoff } from '../lib/backoff.ts'
 import {
   commitRange,
@@ -21,7 +21,7 @@ import type { Log } from '../lib/log.ts'
 
 export interface DeploymentCounterOptions extends FigureOutlets {
   readonly deployments: Deployments
-  /** Whom to ask for commits; undefined: the platform's API is not configured. */
+  /** The client for commits; undefined: the platform's API is not configured. */
   readonly platform: { readonly instance: string; readonly commits: CommitsReading } | undefined
   readonly errors: ErrorThrottle
   /** Called after something was put into the outbox. */

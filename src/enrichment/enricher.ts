@@ -1,5 +1,5 @@
-// Completes what webhooks leave out: asks the platform about the runs that are due in the enrichment queue, what webhooks reported and what has just
-// ended before history. No run waits longer than its deadline. The platform is also asked about runs that are silent for too long (`silence.ts`), as
+// Adds what webhooks leave out: requests the runs that are due in the enrichment queue, those that webhooks reported or that have just
+// ended before history. No run waits longer than its deadline. Runs that are silent for too long are looked up, too (`silence.ts`), because
 // the webhook of their end may be lost. Only the deadlines of history and of silent runs are extended while the API budget is used up.
 import { fetchRun } from './fetch-run.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
@@ -76,7 +76,7 @@ const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
   silent: 'poll',
   backfill: 'backfill',
 }
-/** The longest that an export waits for the API budget, from when the pipeline's end was observed, ms. */
+/** The maximum wait of an export for the API budget, from when the pipeline's end was observed, ms. */
 const maxWait = 15 * 60_000
 /** How much deadlines are extended at a time, ms. */
 const extendEvery = { least: 500, most: 5_000 }
@@ -185,7 +185,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return scope
   }
 
-  /** Extends the deadlines of what no webhook has just reported by as long as the API budget had nothing for its class. */
+  /** Extends the deadlines of history and silent runs by as long as the API budget had nothing for their class. */
   async function extendDeadlines(now: number): Promise<void> {
     const passed = Math.min(extendEvery.most, now - lastTurn)
     if (passed < extendEvery.least) return

@@ -1,4 +1,4 @@
-// Fetches what is missing of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
+// Fetches the missing parts of one run, with as few requests as possible: jobs and bridges if a webhook reported the pipeline's end, and also the
 // pipeline if it was found in a list. The answer is an observation. A pipeline whose details are refused, or fail, is answered without them.
 import {
   PlatformError,
@@ -107,7 +107,7 @@ async function askDetails(
   }
 
   const missing = await list('jobs')
-  // What failed for the jobs would fail for the bridges too.
+  // An error for the jobs would occur for the bridges, too.
   if (bridgesAreListed || missing instanceof PlatformError) return missing
   return (await list('bridges')) ?? missing
 }

@@ -54,12 +54,12 @@ export interface JobReader extends LeasedWork {
 
 /** Read at the same time. */
 const places = 4
-/** So that logs that trickle do not keep others waiting. Together they are fewer than the requests of one priority: others get through. */
+/** So that slow logs do not delay others. Together they are fewer than the requests of one priority, so that others get through. */
 const slow = { afterMs: 5_000, extra: 3 }
 /** Failed tries of one log or report; with growing pauses they take about five hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
-/** What has waited longer is dropped: the API budget is too small for what is configured. */
+/** An entry that has waited longer is dropped: the API budget is too small for the configuration. */
 const maxWait = 24 * 3_600_000
 
 export function createJobReader(options: JobReaderOptions): JobReader {
@@ -120,7 +120,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     }
   }
 
-  /** An unexpected error, ours or the store's, counts as a try: otherwise one odd report would be read for ever. */
+  /** An unexpected error, ours or the store's, counts as a try: otherwise one odd report would be read forever. */
   async function stumble(error: unknown, read: JobRead): Promise<void> {
     const { jobId: job, what } = read
     log.error({ err: error, job, what }, 'a job log or report could not be read')

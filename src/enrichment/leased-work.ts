@@ -1,4 +1,4 @@
-// Works off a queue of leased items: several at a time, with leases that are renewed during the work and given back when the daemon stops. While the
+// Processes a queue of leased items: several at a time, with leases that are renewed during the work and released when the daemon stops. While the
 // platform does not answer, no item is begun.
 import { backoff } from '../lib/backoff.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
@@ -19,9 +19,9 @@ export interface LeasedQueue<Item> {
 export interface LeasedWorkOptions<Item> {
   /** Of the loop, in the log. */
   readonly name: string
-  /** What one queue has leased is begun before the next one is asked. */
+  /** The items of one queue are begun before the next queue is read. */
   readonly queues: readonly LeasedQueue<Item>[]
-  /** An item that becomes due again, and is leased again, during its work: its lease ends with the work, and what the work left of it is due. */
+  /** If an item is leased again while it is in progress, it is released at the end of the work and stays due. */
   readonly nameOf: (item: Item) => string
   /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
   readonly work: (item: Item, signal: AbortSignal) => Promise<void>
@@ -37,7 +37,7 @@ export interface LeasedWorkOptions<Item> {
 }
 
 export interface LeasedWork extends Loop {
-  /** Works off all that is due now. */
+  /** Processes everything that is due now. */
   drain(): Promise<void>
 }
 
@@ -146,7 +146,7 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
     ...loop,
     drain: async () => {
       while ((await beginDue()) > 0 || inFlight.size > 0) {
-        // All may be done by now, and a race of no promises would never end.
+        // All may have ended by now, and a race of no promises would never resolve.
         if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
       }
     },

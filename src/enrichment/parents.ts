@@ -26,7 +26,7 @@ export interface ParentsOptions {
 export interface Found {
   /** False: the parent may be found later. */
   readonly known: boolean
-  /** What triggered the run, if its own observations do not say it. */
+  /** The pipeline that triggered the run, if its own observations do not name it. */
   readonly parent?: Trigger | undefined
 }
 

@@ -1,5 +1,5 @@
 // Limits the names of metrics in the reports of a project, first come, first served: a name that contains a commit hash would be a new metric in
-// every pipeline, and totals are kept for good.
+// every pipeline, and totals are stored permanently.
 import type { ReportedMetric } from '../model/job-reports.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 

@@ -29,7 +29,7 @@ export interface BatchContext {
   readonly batchBytes: number
   /** Pauses of a suspect. */
   readonly pauses: BackoffOptions
-  /** The longest that a send may take, ms. */
+  /** The maximum duration of a send, ms. */
   readonly maxSend: number
   /** Called when the store fails to settle: the queue leases nothing until the returned function is called. */
   readonly pauseLeasing: () => () => void
@@ -49,14 +49,14 @@ export interface LeasedBatch {
   readonly isProbe: boolean
 }
 
-/** After so many tries an entry is a suspect. */
+/** After this many tries an entry is a suspect. */
 const suspectAfter = 5
-/** If so many suspects in a row fail, the backend is to blame rather than the suspects. */
+/** If this many suspects in a row fail, the backend is to blame rather than the suspects. */
 const maxFailedSuspects = 3
 /** The reason of a dead letter that no backend has seen. */
 const damage = 'the stored data is damaged: nothing can be sent'
 
-/** Least tries of a settlement, even if the lease expires meanwhile. */
+/** The minimum of tries of a settlement, even if the lease expires meanwhile. */
 const minTries = 3
 
 export class BatchSender {
@@ -123,7 +123,7 @@ export class BatchSender {
       case 'delivered':
         breaker.accepted(began)
         this.#failedSuspects = 0
-        // One that is alone is the body itself, which a socket may still have: a backend may answer before it has read all.
+        // A single item is the body itself, which a socket may still use: a backend may answer before it has read everything.
         if (items.length > 1) for (const { bytes } of items) giveBack(bytes)
         await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
         return true
@@ -209,7 +209,7 @@ export class BatchSender {
 
   async #reject(entry: OutboxEntry, status: number, error: string): Promise<void> {
     const lost = await this.#settle([{ id: entry.id, as: 'rejected', status, error }])
-    // Said once it is so: whoever reads this finds it in the list.
+    // Logged after it is stored, so that a reader of the log finds it in the list.
     if (lost > 0) return
     this.#context.log.error(
       { export: entry.id, ...entry.chunk.key, status, reason: error },
@@ -222,7 +222,7 @@ export class BatchSender {
   }
 
   /**
-   * Retries while the lease lasts, and as long as the store does not answer: what was delivered but is not settled would be sent twice. All
+   * Retries while the lease lasts, and while the store does not answer: a delivered entry that is not settled would be sent twice. All
    * settlements are of one kind. Returns how many another replica has taken over.
    */
   async #settle(settlements: readonly Settlement[]): Promise<number> {

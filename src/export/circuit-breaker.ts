@@ -12,7 +12,7 @@
 // answer. Nothing becomes a dead letter for what trips the breaker: all of it stays in the outbox.
 //
 // The breaker has one circuit for the credentials, which belong to the destination, and one for each export queue, since each
-// signal has an endpoint of its own. A queue sends where both allow it. What trips a circuit:
+// signal has its own endpoint. A queue sends if both allow it. What trips a circuit:
 //
 //   answer                                       cause         circuit      pause
 //   401, 403, after the token was read again     unauthorized  credentials  back-off up to 60 s; ends when the token changes
@@ -20,8 +20,8 @@
 //     batch, and nothing accepted since start
 //   no connection, time-out, 3xx, 404, 429, 5xx  unavailable   queue        Retry-After, else back-off up to 5 min
 //
-// A request that began before its circuit tripped says nothing new: when ten requests fail together, that is one failure, and
-// one of them that succeeds does not end the pause. Only its Retry-After is heeded.
+// The answer to a request that began before its circuit tripped is not news: ten requests that fail together are one failure, and
+// one of them that succeeds does not end the pause. Only its Retry-After counts.
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { sameSecret, tick } from './sender.ts'
 import { sentenceOf, type Later, type Unacceptable, type Unauthorized } from './verdict.ts'
@@ -54,9 +54,9 @@ export interface QueueBreaker {
   readonly hasAccepted: boolean
   /** True when several batches may be under way at a time: it is closed, and this endpoint has accepted something. */
   readonly isProven: boolean
-  /** Called before every lease. Whoever gets `probe` must call `probed` in the end. */
+  /** Called before every lease. A caller that gets `probe` must call `probed` in the end. */
   admit(): Promise<Admission>
-  /** The probe is over, whatever came of it. */
+  /** The probe has ended, with any outcome. */
   probed(): void
   /** Ends its pause and that of the credentials, so that a probe comes next. False if there was none. */
   tryNow(): boolean
@@ -106,7 +106,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
   /** The circuit of the queue whose batch probes the credentials. */
   let prober: Circuit | undefined
 
-  /** Another token than the refused one ends the pause. */
+  /** A token that differs from the refused one ends the pause. */
   async function lookForToken(): Promise<void> {
     if (bearer === undefined) return
     if (elapsed(clock) - tokenReadAt >= lookAgain) {

@@ -1,5 +1,5 @@
-// Encodes the entries of a batch and notes them before, so that the next process knows which entries the process was encoding when it died. An entry
-// that killed several processes in a row is not tried again.
+// Notes the entries of a batch, then encodes them, so that after a crash the next process knows which entries were being encoded. An entry
+// that crashed several processes in a row is not tried again.
 import PQueue from 'p-queue'
 import { encodedItem, type Encode, type EncodedItem, type EncodeError } from './encoded-item.ts'
 import { maxDeaths, type UnderWayNote } from '../store/ports/under-way.ts'
@@ -14,7 +14,7 @@ export type EncodeNoted = (
 /** How long encoding may block the event loop, ms. */
 const maxTurn = 10
 
-/** Shared by all queues: only one batch is encoded at a time, so that the note shows which one killed the process. */
+/** Shared by all queues: only one batch is encoded at a time, so that the note shows which one crashed the process. */
 export function createEncodeNoted(note: UnderWayNote): EncodeNoted {
   const oneByOne = new PQueue({ concurrency: 1 })
 

@@ -1,7 +1,7 @@
-// One export queue: what is pending for one destination and one signal. Its loop leases batches, which are sent and settled.
+// One export queue: the pending entries of one destination and one signal. Its loop leases batches, which are sent and settled.
 //
-// A turn of the loop: is there room in flight? does the destination's circuit breaker (`circuit-breaker.ts`) allow it? Then a batch is leased and
-// sent (`batch-sender.ts`) while the next turn comes at once. If nothing is due, the loop rests until an entry is due, a snapshot is taken, a batch
+// Each turn of the loop checks the limit of requests in flight and the destination's circuit breaker (`circuit-breaker.ts`). Then a batch is leased and
+// sent (`batch-sender.ts`), and the next turn begins at once. If nothing is due, the loop rests until an entry is due, a snapshot is taken, a batch
 // ends or the breaker closes. Queues only share the breaker of their destination, so one that is down delays no other.
 import { createExportStats, type ExportMeters, type ExportCounters, type LastError } from './export-stats.ts'
 import { createLoop } from '../lib/loop.ts'
@@ -65,7 +65,7 @@ export interface RunningQueue {
   start(): void
   /** Something new is pending, or the circuit breaker closed. */
   wake(): void
-  /** Ends the pause of its circuit breaker, and makes entries due that were put off. `asked`: when, by the store's clock. */
+  /** Ends the pause of its circuit breaker, and makes delayed entries due. `asked`: when, by the store's clock. */
   tryNow(asked?: Millis): Promise<{ readonly due: number; readonly wasOpen: boolean }>
   /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
   rest(): Promise<void>
@@ -74,7 +74,7 @@ export interface RunningQueue {
   view(): QueueView
 }
 
-/** The store is asked at least this often, ms, as leases expire and other processes add entries (`dead-letters retry`). */
+/** The store is queried at least this often, ms, because leases expire and other processes add entries (`dead-letters retry`). */
 const maxRest = 1_000
 /** And at most this often. */
 const minRest = 100
@@ -109,7 +109,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     clock,
     log,
     turn: async () => {
-      // An entry may have been added after this turn's lease and before a call of `rest`: only the next turn resolves it.
+      // An entry may have been added after this turn's lease and before a call of `rest`, which therefore resolves only after the next turn.
       const waiting = resting
       resting = []
       const rest = await turn().catch((error: unknown) => {
@@ -122,7 +122,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     },
   })
 
-  /** Leases one batch and begins to send it, if it may; answers how long there is nothing to do, ms. */
+  /** Leases one batch and begins to send it, if allowed; returns how long there is nothing to do, ms. */
   async function turn(): Promise<number> {
     if (unsettled > 0) return minRest
     if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return maxRest

@@ -1,4 +1,4 @@
-// What an export queue counts and remembers for the pages and the metrics.
+// The counters and recent events of an export queue, for the pages and the metrics.
 import { sentenceOf } from './verdict.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ExportQueue } from '../store/ports/outbox.ts'
@@ -14,7 +14,7 @@ export interface ExportCounters {
   repeated: number
   /** Dead letters. */
   rejected: number
-  /** Put off, once for each time. */
+  /** Delayed, once for each time. */
   later: number
   /** Refused as parts of accepted requests. */
   partiallyRejected: number

@@ -19,7 +19,7 @@ import { noteTry, watchTries, type TryRequests } from './try-requests.ts'
 export interface ExporterOptions {
   readonly destinations: readonly Destination[]
   readonly outbox: Outbox
-  /** How replicas that share the store learn that somebody asked one of them to try now. Undefined: there are no others. */
+  /** How replicas that share the store learn of a request to try now. Undefined: there are no other replicas. */
   readonly tries?: TryRequests | undefined
   /** By signal: for each that any destination takes. */
   readonly encode: Readonly<Partial<Record<Signal, Encode>>>
@@ -72,7 +72,7 @@ export interface TriedNow {
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // In memory a lease takes three times as much, its request three times as much again, and each queue may have several in flight. Some forty chunks
+  // In memory a lease takes three times its stored size, its request three times as much again, and each queue may have several in flight. Some forty chunks
   // of twenty jobs fit: with a hundred, a request costs a pipeline no less.
   leaseBytes: 256 * 1024,
   inFlight: 4,

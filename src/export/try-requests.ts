@@ -1,4 +1,4 @@
-// "Try now" among replicas: who is asked notes it in the store, and whoever has an open circuit breaker looks there, so that the
+// "Try now" among replicas: the replica that gets the request notes it in the store, and replicas with an open circuit breaker read it, so that the
 // pauses of all replicas end.
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Millis } from '../model/instant.ts'

@@ -1,4 +1,4 @@
-// What a backend's answer means for what was sent: the one table of verdicts. Pure.
+// What a backend's answer means for a request: the one table of verdicts. Pure.
 import {
   JsonLogsSerializer,
   JsonMetricsSerializer,
@@ -16,7 +16,7 @@ import type { Signal } from '../store/ports/runs.ts'
 // nothing else takes 58 MiB with it and 44 without.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
-/** What came of one POST. */
+/** The outcome of one POST. */
 export type Answer =
   | {
       readonly kind: 'answered'

@@ -1,11 +1,11 @@
 // Limits the bytes that request bodies in flight hold together, so that many large deliveries cannot exhaust a small container.
 //
 // Received bytes count, not announced ones. A signature can only be verified once the body is whole, so unverified bodies share a fraction of the
-// budget. A body that needs room there takes it from those that count for less: from unknown senders before known ones, from both before those that
-// show the right token, and among equals from the slowest. To push out an honest body, an attacker would have to fill the whole fraction faster than
-// that body arrives. Verified bodies are never pushed out. Small bodies in their turn claim nothing, as only a few have one (`read-body.ts`).
+// budget. A body that needs room there evicts bodies of lower rank: those of unknown senders before known ones, both before those that
+// show the right token, and among equals the slowest. To evict an honest body, an attacker would have to fill the whole fraction faster than
+// that body arrives. Verified bodies are never evicted. Small bodies claim nothing in their turn, because only a few have one (`read-body.ts`).
 //
-// While there is room, a body may be as slow as it likes.
+// While there is room, a body may be slow.
 
 /**
  * `known`: the secret was right before, on this connection or from this address, which may be a proxy's. `with token`: this delivery shows the right
@@ -19,12 +19,12 @@ export interface BodyClaim {
   grow(bytes: number, received: number): boolean
   /** The body is whole and verified: it keeps `bytes` until it releases them. False if there is no room for them. */
   prove(bytes: number): boolean
-  /** Gives all of it back; may be called twice. */
+  /** Releases all of it; may be called twice. */
   release(): void
 }
 
 export interface BodyBudget {
-  /** `onTaken` is called when another body takes the room; the whole claim is released then. */
+  /** `onTaken` is called when another body evicts it; the whole claim is released then. */
   readonly claim: (standing: Standing, onTaken: () => void) => BodyClaim
   /** Bytes claimed at this moment. */
   readonly inFlight: () => number
@@ -85,7 +85,7 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
       .map(one => ({ one, rank: ranks[one.standing], rate: rate(one) }))
       .filter(({ one, ...its }) => one !== claimed && isLess(its, { rank: ranks[claimed.standing], rate: own }))
       .sort((a, b) => a.rank - b.rank || a.rate - b.rate)
-    // Nobody loses its room in vain.
+    // No body is evicted if that would not make enough room.
     if (less.reduce((sum, { one }) => sum + one.bytes, 0) < lacking()) return false
     for (const { one } of less) {
       if (lacking() <= 0) break

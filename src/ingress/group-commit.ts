@@ -4,7 +4,7 @@ import { after, type Timer } from '../lib/timer.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { Delivery, Inbox, InboxWriter, PutOutcome } from '../store/ports/inbox.ts'
 
-/** `concurrency`: how many puts may be under way at a time; 1 by default. */
+/** `concurrency`: how many puts may run at a time; 1 by default. */
 export type PutBatchInbox = Pick<Inbox, 'put'> & Partial<Pick<InboxWriter, 'concurrency'>>
 
 export interface PutBatchOptions {
@@ -20,7 +20,7 @@ export interface PutBatchOptions {
 
 export interface PutBatch {
   /**
-   * Resolves once the delivery is durable, or refused. Rejects with the store's error, or before the sender would give up waiting. It may still
+   * Resolves once the delivery is durable, or refused. Rejects with the store's error, or before the sender's timeout. The delivery may still
    * become durable then: a retry is answered as a duplicate.
    */
   put(delivery: Delivery): Promise<PutOutcome>
@@ -39,9 +39,9 @@ const quietTurns = 3
 const maxGathering = 5
 /** The platform gives up after 10 s, some of which the request took, ms. */
 const defaultTimeoutMs = 7_000
-/** How often waiting deliveries are checked for their patience, ms. */
+/** How often the timeouts of waiting deliveries are checked, ms. */
 const lookEvery = 250
-/** A transaction that takes longer does not hold up the next one, if several may be under way, ms. */
+/** A transaction that takes longer does not delay the next one if several may run at a time, ms. */
 const slow = 500
 
 /** Deliveries that arrive in quick succession, or while a transaction is under way, share one. */

@@ -21,7 +21,7 @@ const firstRoom = 16_384
 const largeRoom = 262_144
 
 /**
- * Asks for a turn to read once the first bytes are there, so that a sender who sends nothing keeps nobody waiting. Claims at most twice the bytes
+ * Requests a turn to read once the first bytes have arrived, so that a sender that sends nothing delays nobody. Claims at most twice the bytes
  * received, and never more than declared. The last piece needs no claim, as the body is judged at once; nor does a small body during its turn, as only
  * a few have one. The rest of a refused body stays unread.
  */
@@ -34,7 +34,7 @@ export function readBody(
 ): BodyReading {
   const declared = lengthOf(message)
   const most = Math.min(declared ?? limit, limit)
-  // Its first bytes say nothing of its rate: among large bodies that pour it would be refused for them. Proven bodies have no turns.
+  // Its first bytes do not show its rate: among fast large bodies it would be refused. Proven bodies have no turns.
   const claimsInTurn = standing === 'proven' || declared === undefined || declared > largeRoom
   // One growing buffer, not a list of chunks: chunks of one byte would cost a hundred times their size.
   let room: Buffer = Buffer.alloc(0)

@@ -13,7 +13,7 @@ import type { Standing } from './body-budget.ts'
 export interface Reader {
   /** It may read from now on. */
   readonly begin: () => void
-  /** Others wait and little has arrived: it must stop, and ask again when there is more. */
+  /** Others wait and little has arrived: it must stop, and request another turn when there is more. */
   readonly pause: () => void
 }
 
@@ -35,7 +35,7 @@ const sizes = [
   { bytes: 1024 * 1024, concurrency: 2 },
   { bytes: Infinity, concurrency: 1 },
 ]
-/** A body of which nothing arrives for so many turns of the event loop is interrupted. */
+/** A body is interrupted if nothing arrives for this many turns of the event loop. */
 const idle = 2
 /** A body is interrupted if less than `bytes` arrive within so many turns and ms. */
 const enough = { turns: 4, ms: 10, bytes: 16_384 }

@@ -1,4 +1,4 @@
-// Asks the platform from time to time what it has: each configured thing at its own interval, one after the other, by one replica, with the lowest
+// Requests the configured inventory from the platform: each item at its own interval, one after the other, by one replica, with the lowest
 // priority. The results are stored and exported with the other metrics.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { goodFor, isLasting, pauseAfter } from './next-round.ts'
@@ -29,7 +29,7 @@ export interface InventoryOptions {
 /** Between two looks at what is due, ms. */
 const maxRest = 30_000
 const minRest = 1_000
-/** If so many projects are refused permanently, the others are asked the next day too. */
+/** If this many projects are refused permanently, the others are also delayed until the next day. */
 const maxRefused = 5
 /** A later next time was written under a clock that was ahead, ms. */
 const furthest = 2 * knownFor

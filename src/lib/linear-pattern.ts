@@ -1,5 +1,5 @@
-// An operator's regular expression, which is applied to texts of strangers. It runs in RE2 (re2js), which never backtracks: the time is in proportion to
-// the text, whoever wrote either of them. RE2 has therefore neither backreferences nor look-around.
+// An operator's regular expression, which is applied to foreign texts. It runs in RE2 (re2js), which never backtracks: the time is proportional to
+// the text's length for any pattern and text. Therefore RE2 has neither backreferences nor look-around.
 import { RE2JS } from 're2js'
 
 /** Instructions of RE2: together with the length of a text, they bound how long it takes. */

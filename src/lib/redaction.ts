@@ -10,7 +10,7 @@ const maxSecrets = 1_000
 /** What is searched for, by the secret's value; the least recently used first. */
 const known = new Map<string, readonly string[]>()
 
-/** In place of a text that contains a secret in an encoding: where it begins and ends there is not worth working out. */
+/** Replaces a text that contains an encoded secret: its exact place in the encoding is not computed. */
 const withheld = '(left out as a whole, because it contains an encoded [secret])'
 
 /** From now on `redact` removes this value. */

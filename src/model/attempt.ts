@@ -9,8 +9,8 @@
 //                 │                                        │
 //                 └── manual or scheduled, nothing active for `blockedAfter`; silent for `staleAfter`: snapshot, incomplete
 //
-// OPEN: there is work that no snapshot has yet. SNAPSHOT: nothing is to be done until something new is observed. F is the finish of
-// the last attempt that has a snapshot. All comparisons are at whole seconds, as webhooks truncate their times.
+// OPEN: there is work that no snapshot has yet. SNAPSHOT: nothing happens until something new is observed. F is the finish of
+// the last attempt that has a snapshot. All comparisons are at whole seconds, because webhooks truncate their times.
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
@@ -18,7 +18,7 @@ import { isActive, isTerminal } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
-/** The jobs that belong to its attempts: none of an external CI system's pipeline. What is listed there are the commit statuses of that system. */
+/** The jobs of its attempts. A pipeline of an external CI system has none: its listed jobs are commit statuses of that system. */
 export function jobsOf({ pipeline, jobs }: Run): Iterable<Job> {
   return pipeline?.record.facts.source === 'external' ? [] : jobs.values()
 }
@@ -47,7 +47,7 @@ export function isAtEnd(run: Run): boolean {
   return record.facts.status === 'skipped' && newestSecondOf(record.version) > last.newestSecond
 }
 
-/** F of the open attempt, if its snapshot were taken now; `now` where nothing has a time. Never earlier than the F before. */
+/** F of the open attempt, if its snapshot were taken now; `now` if nothing has a time. Never earlier than the previous F. */
 export function finishOf(run: Run, now: Millis): Millis {
   const last = lastAttempt(run)
   const times = run.pipeline?.times
@@ -76,7 +76,7 @@ export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean 
   })
 }
 
-/** Jobs to be exported by themselves: they are done, their work lies before F, and no snapshot has it. */
+/** Jobs to export as supplements: they have ended, their work lies before F, and no snapshot has it. */
 export function supplementsOf(run: Run): Job[] {
   const last = lastAttempt(run)
   if (last === undefined) return []
@@ -123,7 +123,7 @@ function isAfter(job: Job, finish: Millis): boolean {
   return second(job.times.createdAt) > second(finish) || second(job.times.startedAt) > second(finish)
 }
 
-/** It will not change by itself any more. */
+/** The job will not change without an action of a person. */
 function isDone(job: Job): boolean {
   const { status } = job.record.facts
   return isTerminal(status) || status === 'manual'

@@ -1,4 +1,4 @@
-// The kind of ref a pipeline ran for. Trends are kept for each, as durations and failures differ between merge requests and the
+// The kind of ref that a pipeline ran for. Each has separate trends, because durations and failures differ between merge requests and the
 // default branch. Pure.
 import type { PipelineFacts, ProjectFacts } from './observation.ts'
 

@@ -26,7 +26,7 @@ export interface Change {
   readonly iid: number
   readonly event?: Versioned<ChangeFacts> | undefined
   readonly createdAt?: Millis | undefined
-  /** Its opening was reported, so nothing of it can have been missed. */
+  /** Its opening was reported, so no earlier event can have been missed. */
   readonly isWhole?: true | undefined
   /** When it was last opened, closed, reopened or merged. */
   readonly stateAt?: Millis | undefined
@@ -88,7 +88,7 @@ export function observedChange(facts: ChangeFacts, at: Millis): Versioned<Change
   return versioned(versionOf(second(at), ranks[facts.state], Math.round(at)), facts)
 }
 
-/** What a run reports of its change; undefined for a pipeline that belongs to no merge request. */
+/** The report of a run about its change; undefined for a pipeline without a merge request. */
 export function changeOfRun({
   key,
   project: { facts: project },

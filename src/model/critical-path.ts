@@ -60,8 +60,8 @@ function whatEachWaitedFor(byStart: readonly Ran[], byRelease: readonly Ran[]): 
 }
 
 /**
- * Backwards in time. A job may end no later than the pipeline did. And no later than any job that began after it allows: the end of what
- * that job waited for, plus that job's own slack.
+ * Goes backwards in time. A job may end no later than the pipeline, and no later than any job that began after it allows: the end of the job
+ * that the later one waited for, plus the later one's slack.
  */
 function slackOfEach(
   byStart: readonly Ran[],

@@ -78,7 +78,7 @@ export interface DeploymentView {
 
 const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success: 'succeeded', failed: 'failed' }
 
-/** Undefined where no event is known and the job did not succeed: it may have failed before it began to deploy. */
+/** Undefined if no event is known and the job did not succeed: it may have failed before it began to deploy. */
 export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
   const event = reported?.facts
   const hasDeployed = job?.status === 'success'

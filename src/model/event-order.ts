@@ -13,7 +13,7 @@ export interface ReportedState {
 export const sameWithin = 600_000
 
 /**
- * What a delivery is, given its neighbours in the order of arrival. `again`: a repetition of one of them. `event`: a new event. `between`:
+ * Classifies a delivery by its neighbours in the order of arrival. `again`: a repetition of one of them. `event`: a new event. `between`:
  * a new event that separates two equal neighbours, so that the later one, until now taken for a repetition, is an event too.
  */
 export function placeBetween(

@@ -1,4 +1,4 @@
-// A webhook event that is about no pipeline: what is exported of it, and what identifies it. Pure.
+// A webhook event that is not about a pipeline: its exported content, and its identity. Pure.
 import type { Chunk } from './chunk.ts'
 import type { ChangeFigures } from './change-figures.ts'
 import type { DeploymentFigures } from './deployment-figures.ts'

@@ -4,7 +4,7 @@ import type { Job } from './job.ts'
 import type { SourcePipeline } from './observation.ts'
 import type { LinkedPipeline, ParentSpan, RunHead, TraceContext } from './run.ts'
 
-/** What the store knows of one ancestor. */
+/** The stored facts of one ancestor. */
 export interface Ancestor {
   readonly head: RunHead
   /** Its job that triggered the next pipeline of the chain, if it is known. */
@@ -34,7 +34,7 @@ export function isTriggered(head: RunHead): boolean {
   return source === 'parent_pipeline' || source === 'pipeline' || parentOf(head) !== undefined
 }
 
-/** The run with what was found out about the pipeline that triggered it. What its own sources reported of it takes precedence. */
+/** The run with the facts that were found about the pipeline that triggered it. Facts of its own sources take precedence. */
 export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R {
   const { pipeline } = run
   if (pipeline === undefined) return run

@@ -87,16 +87,16 @@ export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt 
   return { state, changedAt: at, ...knownOf({ severity, openedAt, closedAt: end }) }
 }
 
-/** What happened longer than this before the first report, ms, is not counted: the daemon was not there yet. */
+/** Times longer than this before the first report, ms, are not counted: the daemon was not running yet. */
 export const incidentLookback = 7 * 24 * 3_600_000
 
-/** What of it was counted, or found to be too old for that. */
+/** The parts that were counted, or are too old to be counted. */
 export interface CountedIncident {
   readonly opening: boolean
   readonly closing: boolean
 }
 
-/** What is to be counted now; undefined: nothing. */
+/** The parts to count now; undefined: none. */
 export function incidentFigures(
   { severity, openedAt, closedAt }: IncidentView,
   counted: CountedIncident,

@@ -1,4 +1,4 @@
-// What is collected of the platform for the inventory: points and events, whose they are, and how many requests that costs.
+// The collected inventory of the platform: points and events, their owners, and the number of requests.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -53,7 +53,7 @@ export interface AskedAbout {
 /** How long an owner is known before it is looked up again, ms. */
 export const knownFor = 24 * hour
 
-/** The least number of requests an hour, averaged over a day. What is found may need more. */
+/** The minimum of requests an hour, averaged over a day. Large answers may need more. */
 export function requestsAnHour(asked: readonly AskedAbout[]): number {
   const rounds = asked.reduce((sum, { every, atLeast }) => sum + (atLeast * hour) / every, 0)
   const owners = new Set(

@@ -1,8 +1,8 @@
 // Equal runners and people as one object. Jobs of all pipelines name the same few over and over, and a chunk stays in memory until it is sent and
-// counted: what it shares with others is neither copied by the garbage collector nor takes memory again.
+// counted: shared objects are neither copied by the garbage collector nor take memory twice.
 import type { Person, Runner } from './observation.ts'
 
-/** More are forgotten and known anew. */
+/** Beyond this limit all are forgotten and collected again. */
 const most = 512
 
 /** The runner itself, or one that equals it in every field. */

@@ -25,7 +25,7 @@ export function restoreMark({ status, startedAt, finishedAt }: JobSnapshot, atte
   return knownOf({ attempt, spans: 1, status, startedAt, finishedAt })
 }
 
-/** For a snapshot of which `restorableOf` says `job`. */
+/** For a snapshot for which `restorableOf` returns `job`. */
 export function restoreJob(snapshot: JobSnapshot, attempt: number): Job {
   const { id, createdAt, startedAt, finishedAt, start, end, retried, critical, slack, ...others } = snapshot
   const { rate, cost, salt, deploymentId, ...facts } = others

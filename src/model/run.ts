@@ -1,11 +1,11 @@
-// The run: what is known of one pipeline. Merging is pure and commutative; `settle.ts` decides when its snapshot is taken.
+// The run: everything known about one pipeline. Merging is pure and commutative; `settle.ts` decides when its snapshot is taken.
 import { observedJob, mergeJob, type Job } from './job.ts'
 import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
 import type { MergeRequest, Observation, ProjectFacts, RunKey } from './observation.ts'
 
-/** What is remembered of an attempt after its snapshot: enough to tell new work from old, and to link to it. */
+/** The stored facts of an attempt after its snapshot: enough to distinguish new work from old, and to link to it. */
 export interface Attempt {
   readonly attempt: number
   readonly status: string
@@ -16,7 +16,7 @@ export interface Attempt {
   readonly incomplete: boolean
   /** Number of its chunks so far, supplements included. */
   readonly chunks: number
-  /** What its ids are derived from, for every later send of this attempt and its supplements. */
+  /** The source of its ids, for every later export of this attempt and its supplements. */
   readonly trace: TraceContext
 }
 
@@ -84,7 +84,7 @@ export function observedRun(observation: Observation): Run {
 }
 
 /**
- * Merges what was observed into what is known of one run: `merge(known, observed) → known'`. Commutative in everything observed; the
+ * Merges observations into the known run: `merge(known, observed) → known'`. Commutative in everything observed; the
  * attempts are those of `known`. Returns `known` itself when nothing is new.
  */
 export function mergeRun(known: Run, observed: Run): Run {

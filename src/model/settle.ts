@@ -20,9 +20,9 @@ export interface RunClock {
   readonly now: Millis
   /** The last change. */
   readonly changedAt: Millis
-  /** When the open attempt was first seen at its end; undefined while it is not. */
+  /** When the open attempt was first observed as ended; undefined while it has not ended. */
   readonly endedAt?: Millis | undefined
-  /** Enrichment is under way, and may delay the snapshot until then. Undefined: done or off. One that has passed: without all details. */
+  /** Enrichment may delay the snapshot until then. Undefined: it is done or off. A time in the past: details are missing. */
   readonly enrichingUntil?: Millis | undefined
 }
 

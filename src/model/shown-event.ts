@@ -1,4 +1,4 @@
-// Which events the timeline shows: the few that people look for when something has changed. Most are only exported. Pure.
+// The events that the timeline shows: the few that people look for after a change. Most are only exported. Pure.
 import type { PlatformEvent } from './event.ts'
 
 /** The timeline also shows deployments, from their own table. */

@@ -51,7 +51,7 @@ export function rankOf(status: Status): number {
   return isKnownStatus(status) ? ranks[status] : unknownRank
 }
 
-/** A pipeline that will not change any more unless somebody retries it. */
+/** A pipeline that will not change any more unless it is retried. */
 export function isTerminal(status: Status): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
 }
@@ -80,7 +80,7 @@ export function isActive(status: Status): boolean {
   }
 }
 
-/** It goes on by itself: it has not ended, and waits for no person and no schedule. */
+/** It continues by itself: it has not ended, and waits for neither a person nor a schedule. */
 export function isUnderWay(status: Status): boolean {
   return !isTerminal(status) && !isBlocked(status)
 }

@@ -1,7 +1,7 @@
 // Which canceled pipelines were superseded by a newer one of their ref. Pure.
 import type { Run, RunHead } from './run.ts'
 
-/** True if it needs to be found out: a canceled job awaits its snapshot. */
+/** True if it must be determined: a canceled job awaits its snapshot. */
 export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
   if (pipeline?.record.facts.ref === undefined) return false
   for (const { record, snapshot } of jobs.values()) {

@@ -61,7 +61,7 @@ function ownTimes({ startedAt, seconds = 0 }: TestSuite, job: Window): Window | 
   return { start, end: Math.min(Math.max(endedAt, start), job.end) }
 }
 
-/** One after another. What does not fit any more must have run in parallel, and begins again at the start. */
+/** One after another. Suites that do not fit must have run in parallel, and begin again at the start. */
 function placing(within: Window): (seconds: number) => Window {
   let at = within.start
   return seconds => {

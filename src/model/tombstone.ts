@@ -1,4 +1,4 @@
-// What is remembered of a run after it was pruned: enough to tell new work from old when it is observed again. Pure.
+// The tombstone of a pruned run: enough to distinguish new work from old when the run is observed again. Pure.
 //
 // A run is pruned only when everything that was observed of it has been exported. So all of it counts as part of the last snapshot.
 import { observedJob, type Job } from './job.ts'
@@ -46,7 +46,7 @@ export function rememberedJob({ id, record: { facts }, times, snapshot }: Job): 
   return { id, kind: facts.kind, status: facts.status, attempt, spans, startedAt, finishedAt }
 }
 
-/** What is remembered of a job that can be restored from this snapshot as a whole (`restore.ts`), without restoring it. */
+/** The tombstone of a job that can be restored completely from this snapshot (`restore.ts`), without restoring it. */
 export function rememberedSnapshot(snapshot: SnapshotOutline, attempt: number): RememberedJob {
   const { id, kind, status, startedAt, finishedAt } = snapshot
   return { id, kind, status, attempt, spans: 1, startedAt, finishedAt }

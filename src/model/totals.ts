@@ -1,4 +1,4 @@
-// Running totals of a project's metrics: what one attempt adds, and how it is added. It knows no metric by name.
+// Running totals of a project's metrics: the increments of one attempt, and how they are added. It knows no metric by name.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -67,7 +67,7 @@ export interface ProjectTotals {
   readonly series: readonly SeriesTotal[]
 }
 
-/** Number of runs under way with one pipeline name and status. */
+/** Number of active runs with one pipeline name and status. */
 export interface ActiveRuns {
   readonly key: ProjectKey
   readonly project: ProjectFacts

@@ -1,4 +1,4 @@
-// Leases deliveries from the inbox, has them decoded, and merges what they report into the runs.
+// Leases deliveries from the inbox, decodes them, and merges their observations into the runs.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPostponed } from './postponed.ts'
 import {
@@ -33,8 +33,8 @@ export interface Intake extends Loop {
 }
 
 /**
- * The lease lasts many times longer than processing takes. A process that dies delays its deliveries by no more than this. Its bytes are those of one
- * transaction: what is decoded for a later one outlives collections of the young generation.
+ * The lease lasts many times longer than processing takes. A crash delays deliveries by at most this time. Its bytes are those of one
+ * transaction: deliveries that are decoded earlier survive a collection of the young generation and are promoted.
  */
 const batch = { deliveries: 256, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
@@ -75,7 +75,7 @@ export function createIntake(options: IntakeOptions): Intake {
     log: options.log,
     turn: async () => {
       if (!retriedOthers) {
-        // What another version could not decode is tried once by this one.
+        // This version tries once to decode what another version could not.
         const back = await options.inbox.retryQuarantinedOfOtherVersions(options.version)
         if (back > 0)
           options.log.info({ deliveries: back }, 'retrying deliveries that another version could not decode')

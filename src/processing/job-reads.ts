@@ -29,7 +29,7 @@ export interface JobReadRules {
 /** What to read about the jobs of a new chunk. */
 export type JobReadsOfChunk = (chunk: Chunk) => readonly JobReadWish[]
 
-/** What else to read about a job of which more became known after its snapshot. `path`: of its project. */
+/** Further reads about a job that changed after its snapshot. `path`: of its project. */
 export type LateJobReads = (before: Job, after: Job, path: string | undefined) => readonly LateJobRead[]
 
 /** Undefined if nothing is ever read. */

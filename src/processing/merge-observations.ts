@@ -1,4 +1,4 @@
-// Merges observations into a run and decides when the run is due, and what to ask the platform. Pure; the store calls it while it holds the run's
+// Merges observations into a run, and decides when the run is due and what to request from the platform. Pure; the store calls it while it holds the run's
 // lock.
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { changeOfRun, type Change } from '../model/change.ts'
@@ -18,11 +18,11 @@ export interface MergeRules {
   readonly settle: number
   readonly blockedAfter: number
   readonly staleAfter: number
-  /** How long a run under way may be silent at least before the platform is asked about it; 2 minutes by default. */
+  /** The minimum time without observations before an active run is looked up; 2 minutes by default. */
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run; undefined: enrichment is off. */
   readonly enrichDeadline?: number | undefined
-  /** What else to read about jobs of which more becomes known after their snapshots; undefined: nothing. */
+  /** Further reads about jobs that change after their snapshots; undefined: none. */
   readonly lateReads?: LateJobReads | undefined
   /** How long after its report a change's first pipeline is counted; undefined: changes are not counted. */
   readonly changeCountIn?: number | undefined
@@ -68,7 +68,7 @@ export function mergeIntoRun(
     const job = run.jobs.get(id)
     if (job !== undefined && job !== known?.run.jobs.get(id)) jobs.push(job)
   }
-  // Without a pipeline, `endedAt` only says that it was asked about in vain.
+  // Without a pipeline, `endedAt` only records a failed lookup.
   const before = known?.run.pipeline === undefined ? undefined : known.timing
   return {
     run,
@@ -94,8 +94,8 @@ function lateReadsOf(
 }
 
 /**
- * When the run is due next. A finished run, or one with news after its last attempt, is due after the settle delay; `settle.ts` then decides with all
- * its jobs. A running one is only due when it was silent for too long and the platform did not answer either.
+ * When the run is due next. A finished run, or one with changes after its last attempt, is due after the settle delay; `settle.ts` then decides with all
+ * its jobs. An active one is only due if it was silent for too long and the platform did not answer.
  */
 function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
   if (run.pipeline === undefined) return { changedAt: now }
@@ -111,7 +111,7 @@ function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules
 }
 
 /**
- * What to ask the platform: the details when the run has ended; the pipeline if only jobs were observed; the state of a run that goes silent after
+ * What to request from the platform: the details when the run has ended; the pipeline if only jobs were observed; the state of a run that goes silent after
  * its start; and the artifacts of a job that only a webhook reported.
  */
 function enrichmentAfter(

@@ -1,5 +1,5 @@
 // Deliveries that the store failed to process while it processed others (a damaged page, a row that another connection has locked), and runs that
-// cannot be settled. Each is tried again with growing pauses and holds up no other.
+// cannot be settled. Each is retried with growing pauses and delays no other.
 
 export interface Postponed<Id> {
   /** True when it was postponed before. */
@@ -10,9 +10,9 @@ export interface Postponed<Id> {
   forget(id: Id): void
 }
 
-/** The most leases to skip before another try, which is a few minutes. */
+/** The maximum of leases to skip before another try, which is a few minutes. */
 const maxWait = 16
-/** If there are more, all are forgotten and tried as usual. */
+/** Beyond this number all are forgotten and tried as usual. */
 const most = 10_000
 
 export function createPostponed<Id>(): Postponed<Id> {

@@ -1,4 +1,4 @@
-// Writes what decoded deliveries report into the store, as runs or events: many in one transaction, and one by one if that fails, to find the one to
+// Writes the observations and events of decoded deliveries into the store: many in one transaction, and one by one if that fails, to find the one to
 // blame.
 import { mergeObservations, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../model/event-reports.ts'
@@ -24,7 +24,7 @@ export interface ProcessOptions {
   readonly rules: MergeRules
   /** For runs that are due as soon as they are observed. */
   readonly snapshotter: Snapshotter
-  /** Removes what must not be stored of a body that could not be decoded. */
+  /** Removes secrets from a body that could not be decoded. */
   readonly redact: (body: Uint8Array, onlyBeginning: boolean) => Uint8Array
   readonly version: string
   /** How events that are about no run are stored; undefined: not at all. */
@@ -47,7 +47,7 @@ export interface EventRules {
 /** Counted since start, after each commit. */
 export interface IntakeCounters {
   processed: number
-  /** Those of `processed` that are events about no pipeline and no job. */
+  /** The part of `processed` that are events not about a pipeline or job. */
   events: number
   /** Those of `events` that were not stored, because no destination takes log records. */
   unclaimedEvents: number
@@ -64,7 +64,7 @@ export interface IntakeCounters {
   lost: number
 }
 
-/** A lease of deliveries, and all that it takes to process them. */
+/** A lease of deliveries, and everything needed to process them. */
 export interface LeasedBatch extends ProcessOptions {
   readonly lease: InboxLease
   /** When the lease expires, by `performance.now()`. */
@@ -92,14 +92,14 @@ export async function processAll(batch: LeasedBatch, deliveries: readonly Decode
   const errors: unknown[] = []
   while (rest.length > 0) {
     const share = shareOf(rest, runsPerTransaction)
-    // A single delivery is not left over: only beside others can it show whether it or the store is to blame.
+    // Never leaves a single delivery: only beside others can a failure show whether it or the store is to blame.
     const some = rest.splice(0, rest.length === share + 1 ? rest.length : share)
     try {
       await processTogether(batch, some)
     } catch {
       errors.push(...(await processOneByOne(batch, some)))
     }
-    // The settle loop and the export queues get their turns, so that all continue under a flood: what was written is sent while it is in memory.
+    // Lets the settle loop and the export queues run, so that exports continue under a flood while their chunks are in memory.
     if (rest.length > 0) await requestsGoFirst()
   }
   // Postponed deliveries come last, one by one, so that none waits for them.
@@ -114,7 +114,7 @@ export async function processAll(batch: LeasedBatch, deliveries: readonly Decode
   if (errors.length > 0) throw errors[0]
 }
 
-/** Most deliveries of a transaction for each run that it may change. */
+/** The maximum of deliveries of a transaction for each run that it may change. */
 const perRun = 4
 /** A transaction takes more deliveries than runs while they are smaller than this, bytes. */
 const defaultSize = 24 * 1024
@@ -193,8 +193,8 @@ function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEve
 }
 
 /**
- * Quarantines each delivery that is itself to blame. Others that fail stay in the inbox and are tried again later; answers their errors. Throws if
- * none can be processed, or a single one is not to blame: then it is the store that fails.
+ * Quarantines each delivery that is itself to blame. Others that fail stay in the inbox and are retried later; returns their errors. Throws if
+ * none can be processed, or if a single one is not to blame: then the store has failed.
  */
 async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[]): Promise<unknown[]> {
   const { postponed } = batch
@@ -227,7 +227,7 @@ async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[
 /** Moves a delivery out of the inbox, with its reason and what may be stored of its body. */
 export async function quarantine(batch: LeasedBatch, item: InboxItem, reason: string): Promise<void> {
   const { counters, inbox, lease, log, redact, version } = batch
-  // Redacting may be what kills the process: after the fourth death only the first bytes are kept.
+  // Redacting may crash the process: after the fourth crash only the first bytes are kept.
   const body = redact(item.body, (item.deaths ?? 0) > 3)
   if (!(await inbox.quarantine(lease.token, item.id, { reason, body, version }))) return
   counters.unparseable += 1

@@ -1,5 +1,5 @@
 // Settles runs that are due, in batches, and one by one if that fails. A run that cannot be settled, for example because its stored rows are damaged,
-// is tried again with growing pauses and holds up no other. One during which the process died repeatedly is set aside.
+// is retried with growing pauses and delays no other. A run that crashed the process repeatedly is set aside.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPostponed } from './postponed.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
@@ -36,7 +36,7 @@ export interface SettleLoop extends Loop {
 /** Many times longer than settling takes, ms. */
 const leaseMs = 15_000
 const remedy = 'Give the daemon more memory or upgrade it; it is retried then.'
-/** The longest pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
+/** The maximum pause, so that a clock that jumps, or a run that another process wrote, is noticed in time, ms. */
 const maxPause = 1_000
 
 interface Failure {
@@ -50,7 +50,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
   const waiting = createPostponed<string>()
   const setAside = new Set<string>()
 
-  /** Settles all or none of them; runs during which a process died before are settled one by one. */
+  /** Settles all or none of them; runs that were in progress during an earlier crash are settled one by one. */
   async function settle(keys: readonly RunKey[]): Promise<void> {
     const suspects = new Set(await note.begin(keys.map(nameOf)))
     try {
@@ -82,7 +82,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     log.error({ ...key, reason }, 'a run is skipped until the daemon has changed')
   }
 
-  /** Answers the runs that cannot be settled. Throws if no single run is to blame: then all are tried again. */
+  /** Returns the runs that cannot be settled. Throws if no single run is to blame: then all are retried. */
   async function settleEach(keys: readonly RunKey[], until: number): Promise<readonly Failure[]> {
     const failed: Failure[] = []
     let tried = 0

@@ -20,7 +20,7 @@ export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotte
   if (rest.length > 0) await decideAll(rest, runs, snapshotter)
 }
 
-/** Most jobs of one transaction, as they are held in memory; a larger run goes alone. */
+/** The maximum of jobs of one transaction, because they are in memory; a larger run is settled alone. */
 const maxJobs = 5_000
 
 async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapshotter): Promise<void> {

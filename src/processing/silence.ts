@@ -1,4 +1,4 @@
-// How long a run under way may be silent before the platform is asked about it: as long as 95 % of its project's pipelines take. A run that is silent
+// How long an active run may be silent before it is looked up: as long as 95 % of its project's pipelines take. A run that is silent
 // for longer has probably ended, and its webhook was lost.
 import { isBlocked } from '../model/status.ts'
 import { percentileOf, plusBins, type Bins } from '../lib/log-bins.ts'
@@ -8,7 +8,7 @@ import type { TrendViews } from '../store/ports/trends.ts'
 
 export interface SilenceOptions {
   readonly trends: Pick<TrendViews, 'series'>
-  /** The least time, which a webhook that is only late does not exceed, ms. */
+  /** The minimum time, which a late webhook does not exceed, ms. */
   readonly silentAfter?: number | undefined
   /** The time for manual and scheduled pipelines, which are silent by nature, ms. */
   readonly staleAfter: number

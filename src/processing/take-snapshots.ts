@@ -1,4 +1,4 @@
-// Takes all snapshots of a run that are due, and answers what to write. Pure, except for its counters. Called by the settle loop, and by the intake
+// Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. Called by the settle loop, and by the intake
 // for runs that are due as soon as they are merged.
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
@@ -68,11 +68,11 @@ export interface Snapshotter {
   /** `others`: undefined until they are read. */
   decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
-   * Extends the work by the run's snapshot, if it is due at once and all its jobs are at hand. So a settle delay of 0 needs only one transaction.
+   * Extends the work by the run's snapshot if it is due at once and all its jobs are loaded. So a settle delay of 0 needs only one transaction.
    * Each call of the work refills `did`.
    */
   atOnce(work: RunWork, did: SnapshotStep[]): RunWork
-  /** What was decided is committed. */
+  /** The decision was committed. */
   committed(did: readonly SnapshotStep[]): void
 }
 
@@ -114,7 +114,7 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
   }
 }
 
-/** Takes snapshots until nothing more is due now; answers what to write, always with the time at which the run is due next. */
+/** Takes snapshots until no more are due; returns what to write, always with the time at which the run is due next. */
 function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, options: SnapshotterOptions): Decision {
   const { rules, selection, to, measure, reads } = options
   let { run } = known

@@ -1,4 +1,4 @@
-// Measures operations of other rooms by wrapping their ports: durations, and a span for each slow one. The rooms do not know.
+// Measures operations of other rooms by wrapping their ports: durations, and a span for each slow one. The rooms need no change for it.
 import { SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../lib/fault.ts'
 import type { Budget } from '../platform/port/budget.ts'
