@@ -1,4 +1,4 @@
-// The longest turn of the event loop while what a job or the platform wrote is read: in each turn nothing else runs.
+// The longest turn of the event loop while a webhook, a job's report or an answer of the platform is read: in each turn nothing else runs.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createLogReading } from '../src/enrichment/read-log.ts'
@@ -11,6 +11,8 @@ import { readCoverage } from '../src/platform/reports/coverage.ts'
 import { readFindings } from '../src/platform/reports/findings.ts'
 import { readJunit } from '../src/platform/reports/junit.ts'
 import { readMetrics } from '../src/platform/reports/open-metrics.ts'
+import { parseInTurns } from '../src/platform/webhook/parse-delivery.ts'
+import { profiles } from '../src/app/profile.ts'
 import { readTestReport, testReport } from '../src/platform/reports/test-report-json.ts'
 import { restJob } from '../src/platform/rest/schemas.ts'
 import { silentLog } from '../src/lib/log.ts'
@@ -27,7 +29,7 @@ const kept = { maxText: 66_000, keptCases: 1_000 }
 
 export const holds: Question = {
   id: 'holds',
-  name: 'longest turn of the event loop while the slowest report, log or answer of the platform is read',
+  name: 'longest turn of the event loop while the slowest webhook, report, log or answer of the platform is read',
   against: 'what is asked of it',
   asked: { atMost: 1 },
   unit: 'ms',
@@ -83,7 +85,14 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
   const span = packed(requestOf(`{"attributes":[{"key":"a","value":{"arrayValue":{"values":[${items}0]}}}]},`))
   const report = Buffer.from(`{"test_suites":[{"name":"a","test_cases":[${results}0]}]}`)
   const page = Buffer.from(`[${jobs}0]`)
+  const builds = list(quick ? 4_000 : 38_000, n => JSON.stringify({ ...webhookJob, id: n + 1, name: `job ${n}` }) + ',')
+  const webhook = Buffer.from(`${webhookHead},"builds":[${builds.slice(0, -1)}]}`)
+  const hostile = Buffer.from(`${webhookHead},"unknown":[${filled('[],', upTo(24 * MiB))}0]}`)
+  const parse = async (body: Buffer) =>
+    parseInTurns({ event: 'Pipeline Hook', body }, { profile: profiles.generic, traceparent: true })
   return {
+    webhook: async () => parse(webhook),
+    'lists in a webhook': async () => parse(hostile),
     log: async () => readLog(log),
     tests: async () => readJunit(suite(), kept),
     'elements of tests': async () => readJunit(elements(), kept),
@@ -123,6 +132,30 @@ function packed(text: string): () => AsyncIterable<Uint8Array> {
   return async function* () {
     yield bytes
   }
+}
+
+const webhookHead =
+  '{"object_kind":"pipeline","object_attributes":{"id":1,"status":"success"},"project":{"id":1,"web_url":"https://git.example.com/a/b"}'
+const webhookJob = {
+  ...{ stage: 'test', status: 'success', when: 'on_success', manual: false, allow_failure: false },
+  ...{
+    created_at: '2026-01-01 10:00:00 UTC',
+    started_at: '2026-01-01 10:00:10 UTC',
+    duration: 60.1,
+    queued_duration: 2.5,
+  },
+  ...{
+    finished_at: '2026-01-01 10:01:10 UTC',
+    user: { id: 1, name: 'Ada', username: 'ada', avatar_url: '', email: '' },
+  },
+  runner: {
+    id: 3,
+    description: 'runner',
+    runner_type: 'instance_type',
+    active: true,
+    is_shared: true,
+    tags: ['a', 'b'],
+  },
 }
 
 const job: JobSnapshot = {

@@ -7,11 +7,12 @@ import { chooser, createSelection, type Selection } from '../processing/selectio
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
 import { normalizeInstance } from '../model/instance.ts'
-import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
+import { parseInTurns } from '../platform/webhook/parse-delivery.ts'
 import { profiles } from './profile.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { version } from '../lib/version.ts'
+import { inTurns } from '../platform/webhook/turns.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
@@ -121,8 +122,8 @@ export function startIntake(
   }
   const intake = createIntake({
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
-    parse: delivery => parseDelivery(delivery, parseOptions),
-    redact: withoutVariables,
+    parse: delivery => parseInTurns(delivery, parseOptions),
+    redact: async (body, onlyBeginning) => inTurns(withoutVariables(body, onlyBeginning)),
     events: eventRulesOf({ config, events }, queues),
     onChange: () => events.processed.emit(),
   })

@@ -41,7 +41,7 @@ export interface WebhookIngress {
   readonly counts: WebhookCounts
 }
 
-/** The platform sends 25 MB at most. Parsing that takes the main thread 320 ms at most, once; this thread accepts others meanwhile. */
+/** The platform sends 25 MB at most. */
 const defaultMaxBody = 25 * 1024 * 1024
 /** Written within milliseconds, so that senders do not notice the wait for their group. */
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024 }

@@ -21,8 +21,8 @@ export type { IntakeCounters } from './process-deliveries.ts'
 
 export interface IntakeOptions extends ProcessOptions {
   readonly selection: Selection
-  /** Never throws. */
-  readonly parse: (delivery: InboxItem) => Parsed
+  /** Never throws. A promise for a large body, which is parsed in turns of the event loop, within a second or two: far less than the lease. */
+  readonly parse: (delivery: InboxItem) => Parsed | Promise<Parsed>
   readonly clock: Clock
 }
 
@@ -115,7 +115,8 @@ async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions):
       )
       continue
     }
-    const parsed = parse(item)
+    const answer = parse(item)
+    const parsed = answer instanceof Promise ? await answer : answer
     if (parsed.outcome === 'unparseable') {
       await quarantine(leased, item, parsed.reason)
     } else if (parsed.outcome === 'ignored') {

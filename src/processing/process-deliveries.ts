@@ -25,7 +25,7 @@ export interface ProcessOptions {
   /** For runs that are due as soon as they are observed. */
   readonly snapshotter: Snapshotter
   /** Removes secrets from a body that could not be decoded. */
-  readonly redact: (body: Uint8Array, onlyBeginning: boolean) => Uint8Array
+  readonly redact: (body: Uint8Array, onlyBeginning: boolean) => Uint8Array | Promise<Uint8Array>
   readonly version: string
   /** How events that are about no run are stored; undefined: not at all. */
   readonly events?: EventRules | undefined
@@ -228,7 +228,7 @@ async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[
 export async function quarantine(batch: LeasedBatch, item: InboxItem, reason: string): Promise<void> {
   const { counters, inbox, lease, log, redact, version } = batch
   // Redacting may crash the process: after the fourth crash only the first bytes are kept.
-  const body = redact(item.body, (item.deaths ?? 0) > 3)
+  const body = await redact(item.body, (item.deaths ?? 0) > 3)
   if (!(await inbox.quarantine(lease.token, item.id, { reason, body, version }))) return
   counters.unparseable += 1
   // Logged after it is stored, so that `pipespan inbox show` finds it.

@@ -1,5 +1,6 @@
 // What is read of a pipeline's variables, and all that is refused in its place.
 import { describe, expect, it } from 'vitest'
+import { atOnce } from '../../src/platform/webhook/turns.ts'
 import { isDebugTraced } from '../../src/platform/debug-variable.ts'
 import { traceparentOf } from '../../src/platform/traceparent.ts'
 import { validTraceparent } from '../../src/model/traceparent.ts'
@@ -65,7 +66,7 @@ describe('the variables of a pipeline event', () => {
     [{ TRACEPARENT: good }, undefined],
     [undefined, undefined],
   ])('have the traceparent for %j: %s', (variables, reported) => {
-    expect(traceparentOf({ object_attributes: { variables } })).toBe(reported)
+    expect(atOnce(traceparentOf({ object_attributes: { variables } }))).toBe(reported)
   })
 
   it.each([
@@ -78,10 +79,10 @@ describe('the variables of a pipeline event', () => {
     [{ CI_DEBUG_TRACE: 'true' }, false],
     [undefined, false],
   ])('enable a debug trace for %j: %s', (variables, isOn) => {
-    expect(isDebugTraced(variables)).toBe(isOn)
+    expect(atOnce(isDebugTraced(variables))).toBe(isOn)
   })
 
   it.each([null, 7, 'text', [], {}, { object_attributes: null }])('are missing in a body like %j', body => {
-    expect(traceparentOf(body)).toBeUndefined()
+    expect(atOnce(traceparentOf(body))).toBeUndefined()
   })
 })

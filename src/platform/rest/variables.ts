@@ -1,5 +1,6 @@
 // A pipeline's variables. They may be secrets, so only the traceparent is read, and whether a debug trace is on.
 import { z } from 'zod'
+import { atOnce } from '../webhook/turns.ts'
 import { debugVariable, isDebugTraced } from '../debug-variable.ts'
 import { validTraceparent } from '../../model/traceparent.ts'
 
@@ -11,7 +12,7 @@ export function readVariablesAlone(key: string, value: unknown): unknown {
   const traceparent = Array.isArray(value) ? traceparentIn(value) : undefined
   return [
     ...(traceparent === undefined ? [] : [{ key: 'TRACEPARENT', value: traceparent }]),
-    ...(isDebugTraced(value) ? [{ key: debugVariable, value: 'true' }] : []),
+    ...(atOnce(isDebugTraced(value)) ? [{ key: debugVariable, value: 'true' }] : []),
   ]
 }
 

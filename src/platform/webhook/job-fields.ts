@@ -14,6 +14,7 @@ import {
 } from '../wire-read.ts'
 import { anyOf, fieldsOf, record } from './wire-record.ts'
 import { objectShape, shaped, shapeOf } from './wire-shape.ts'
+import { itemsBetweenPauses, type Turns } from './turns.ts'
 import type { WireItems } from './wire-items.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
@@ -104,12 +105,15 @@ const reportedIsoTimes = fieldsOf<JobTimes>({
 export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, listedFacts, listedTimes)
 
 /** Jobs or bridges of a pipeline event, of this `kind` unless an item is marked as a bridge. `dropped`: those without a usable id or status. */
-export function readListedJobs(
+export function* readListedJobs(
   items: WireItems,
   kind: JobFacts['kind'],
-): { readonly jobs: ObservedJob[]; readonly dropped: number } {
+): Turns<{ readonly jobs: ObservedJob[]; readonly dropped: number }> {
   const jobs: ObservedJob[] = []
+  let read = 0
   for (const item of items) {
+    read += 1
+    if (read % itemsBetweenPauses === 0) yield
     const from = readObject(item)
     const id = from && readId(from.id)
     if (id === undefined || from === undefined) continue

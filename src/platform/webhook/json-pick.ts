@@ -12,12 +12,14 @@ import {
   openObject,
   quote,
   skipKey,
+  skipInTurns,
   skipScalar,
   skipSpace,
   skipString,
   skipValue,
 } from './json-walk.ts'
 import { ItemsInPlace } from './wire-items.ts'
+import { atOnce, bytesBetweenPauses, type Turns } from './turns.ts'
 import { maxItems } from '../port.ts'
 import { maxList, maxMessage } from '../wire-read.ts'
 import type { ObjectShape, Shape } from './wire-shape.ts'
@@ -30,10 +32,10 @@ const largeItem = 64 * 1024
 const maxKeyLength = 6 * 64
 
 /** Throws NotJson. Lists in the result refer to the bytes until they are read. */
-export function pickJson(body: Uint8Array, shape: Shape): unknown {
+export function* pickJson(body: Uint8Array, shape: Shape): Turns<unknown> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const picked = new Picker(bytes, beginOf(bytes))
-  const value = picked.value(shape)
+  const value = yield* picked.value(shape)
   expectEnd(bytes, picked.at)
   return value
 }
@@ -48,17 +50,17 @@ class Picker {
   }
 
   /** Parses the value that begins here and moves behind it. */
-  value(shape: Shape): unknown {
+  *value(shape: Shape): Turns<unknown> {
     const first = this.#bytes[this.at]
-    if (first === openObject && typeof shape === 'object' && 'fields' in shape) return this.#object(shape)
-    if (first === openList && shape === 'texts') return this.#texts()
-    if (first === openList && typeof shape === 'object' && 'items' in shape) return this.#items(shape.items)
+    if (first === openObject && typeof shape === 'object' && 'fields' in shape) return yield* this.#object(shape)
+    if (first === openList && shape === 'texts') return yield* this.#texts()
+    if (first === openList && typeof shape === 'object' && 'items' in shape) return yield* this.#items(shape.items)
     if (first !== openObject && first !== openList) return this.#scalar()
-    this.at = skipValue(this.#bytes, this.at)
+    this.at = yield* skipInTurns(this.#bytes, this.at)
     return null
   }
 
-  #object({ fields }: ObjectShape): Record<string, unknown> {
+  *#object({ fields }: ObjectShape): Turns<Record<string, unknown>> {
     const bytes = this.#bytes
     const object: Record<string, unknown> = {}
     this.at = skipSpace(bytes, this.at + 1)
@@ -69,28 +71,31 @@ class Picker {
       this.at = skipKey(bytes, key)
       const name = this.#name(key)
       const shape = name === undefined ? undefined : fields.get(name)
-      if (name === undefined || shape === undefined) this.at = skipValue(bytes, this.at)
-      else object[name] = this.value(shape)
+      if (name === undefined || shape === undefined) this.at = yield* skipInTurns(bytes, this.at)
+      else object[name] = yield* this.value(shape)
     } while (this.#goesOn(closeObject))
     return object
   }
 
-  #texts(): unknown[] {
+  *#texts(): Turns<unknown[]> {
     const texts: unknown[] = []
-    this.#each(() => {
-      if (texts.length < maxList) texts.push(this.value('scalar'))
-      else this.at = skipValue(this.#bytes, this.at)
+    yield* this.#each(from => {
+      const isText = texts.length < maxList && this.#bytes[from] !== openObject && this.#bytes[from] !== openList
+      if (isText) texts.push(this.#scalar())
+      else {
+        this.at = skipValue(this.#bytes, from)
+        if (texts.length < maxList) texts.push(null)
+      }
     })
     return texts
   }
 
   /** Skipped for now, so that the whole body is known to be JSON before any item is parsed. */
-  #items(shape: Shape): ItemsInPlace {
+  *#items(shape: Shape): Turns<ItemsInPlace> {
     const bytes = this.#bytes
     const places: number[] = []
     let length = 0
-    this.#each(() => {
-      const from = this.at
+    yield* this.#each(from => {
       this.at = skipValue(bytes, from)
       if (length < maxItems) places.push(from, this.at)
       length += 1
@@ -98,12 +103,18 @@ class Picker {
     return new ItemsInPlace(length, () => itemsAt(bytes, places, shape))
   }
 
-  #each(pass: () => void): void {
+  /** `pass` moves behind the item that begins at `from`. */
+  *#each(pass: (from: number) => void): Turns<void> {
     this.at = skipSpace(this.#bytes, this.at + 1)
     if (this.#ends(closeList)) return
+    let pause = this.at + bytesBetweenPauses
     do {
       this.at = skipSpace(this.#bytes, this.at)
-      pass()
+      pass(this.at)
+      if (this.at > pause) {
+        pause = this.at + bytesBetweenPauses
+        yield
+      }
     } while (this.#goesOn(closeList))
   }
 
@@ -150,7 +161,7 @@ function* itemsAt(bytes: Buffer, places: readonly number[], shape: Shape): Gener
   for (let at = 0; at < places.length; at += 2) {
     const [from = 0, to = 0] = [places[at], places[at + 1]]
     if (to - from < largeItem) yield JSON.parse(bytes.toString('utf8', from, to))
-    else yield new Picker(bytes, from).value(shape)
+    else yield atOnce(new Picker(bytes, from).value(shape))
   }
 }
 

@@ -1,5 +1,6 @@
 // Validates JSON in its bytes and finds where values end, without building them. Accepts exactly what `JSON.parse` accepts. Each level of nesting
 // costs one bit, so no nesting is too deep.
+import { atOnce, bytesBetweenPauses, type Turns } from './turns.ts'
 
 /** Has no message, which could quote the body. */
 export class NotJson extends Error {}
@@ -40,12 +41,14 @@ export function skipString(bytes: Uint8Array, from: number): number {
   throw new NotJson()
 }
 
+/** 1 for each byte that may follow a backslash, other than `u`. A table, because a string may consist of escapes. */
+const simpleEscapes = new Uint8Array(256)
+for (const kind of '"\\/bfnrt') simpleEscapes[kind.charCodeAt(0)] = 1
+
 function escapeLength(bytes: Uint8Array, from: number): number {
-  const kind = bytes[from + 1]
-  if (kind !== 0x75) {
-    if (kind === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(kind))) throw new NotJson()
-    return 2
-  }
+  const kind = bytes[from + 1] ?? 0
+  if (simpleEscapes[kind] === 1) return 2
+  if (kind !== 0x75) throw new NotJson()
   for (let at = from + 2; at < from + 6; at += 1) if (!isHexDigit(bytes[at])) throw new NotJson()
   return 6
 }
@@ -146,22 +149,29 @@ export interface Visitor {
 }
 
 /** Where the value that begins here ends. */
-export function skipValue(bytes: Uint8Array, from: number, visitor?: Visitor): number {
+export function skipValue(bytes: Uint8Array, from: number): number {
+  return atOnce(skipInTurns(bytes, from))
+}
+
+/** The same, with pauses. */
+export function* skipInTurns(bytes: Uint8Array, from: number, visitor?: Visitor): Turns<number> {
   const isObject = new Levels()
   let at = from
   let before: number | undefined
+  let pause = from + bytesBetweenPauses
 
-  /** True if a value comes next; false if the member was skipped. */
-  function beginMember(): boolean {
+  /** Moves behind the key that begins here; true if the member is to be skipped. */
+  function isSkipped(): boolean {
     const key = at
     at = skipKey(bytes, key)
-    if (visitor?.member(key, at, before) !== true) return true
-    at = skipValue(bytes, at)
-    visitor.passed(at)
-    return false
+    return visitor?.member(key, at, before) === true
   }
 
   for (;;) {
+    if (at > pause) {
+      pause = at + bytesBetweenPauses
+      yield
+    }
     let isDone = true
     const first = bytes[at]
     if (first === code.openObject || first === code.openList) {
@@ -172,7 +182,8 @@ export function skipValue(bytes: Uint8Array, from: number, visitor?: Visitor): n
         isObject.push(opensObject)
         at = inner
         before = undefined
-        isDone = opensObject && !beginMember()
+        isDone = opensObject && isSkipped()
+        if (isDone) at = yield* skipMember(bytes, at, visitor)
       }
     } else at = skipScalar(bytes, at)
 
@@ -184,13 +195,20 @@ export function skipValue(bytes: Uint8Array, from: number, visitor?: Visitor): n
       if (next === code.comma) {
         before = at
         at = skipSpace(bytes, at + 1)
-        isDone = inObject && !beginMember()
+        isDone = inObject && isSkipped()
+        if (isDone) at = yield* skipMember(bytes, at, visitor)
       } else if (next === (inObject ? code.closeObject : code.closeList)) {
         isObject.depth -= 1
         at += 1
       } else throw new NotJson()
     }
   }
+}
+
+function* skipMember(bytes: Uint8Array, from: number, visitor: Visitor | undefined): Turns<number> {
+  const end = yield* skipInTurns(bytes, from)
+  visitor?.passed(end)
+  return end
 }
 
 /** Where the text begins, after a byte order mark. */

@@ -4,7 +4,8 @@ import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob } from './event-kin
 import { eventShape, readEvent } from './read-event.ts'
 import { noEvent, type EventSelection } from './event-selection.ts'
 import { createTextRedaction, type RedactText } from '../text-redaction.ts'
-import { parseJson } from './body-json.ts'
+import { atOnce, inTurns, type Turns } from './turns.ts'
+import { largeBody, parseJson } from './body-json.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { Parsed } from '../port/webhook.ts'
@@ -35,40 +36,50 @@ export interface ParseOptions {
 
 const redactKnownShapes = createTextRedaction([])
 
+/** A large body is parsed in turns of the event loop: at once it would take a third of a second. */
+export function parseInTurns(delivery: Delivery, options: ParseOptions): Parsed | Promise<Parsed> {
+  const { large = largeBody } = options
+  return delivery.body.length < large ? parseDelivery(delivery, options) : inTurns(parsed(delivery, options))
+}
+
 export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
+  return atOnce(parsed(delivery, options))
+}
+
+function* parsed(delivery: Delivery, options: ParseOptions): Turns<Parsed> {
   try {
-    return parse(delivery, options)
+    return yield* parse(delivery, options)
   } catch (error) {
     const fault = error instanceof Fault ? error : unreadable(error)
     return { outcome: 'unparseable', reason: fault.message }
   }
 }
 
-function parse({ event, instance, body }: Delivery, options: ParseOptions): Parsed {
+function* parse({ event, instance, body }: Delivery, options: ParseOptions): Turns<Parsed> {
   const { events = noEvent, profile, redactText = redactKnownShapes } = options
   const named = eventKindOfHeader(event)
   if (named !== undefined && !events.takes(named)) return { outcome: 'ignored', kind: named }
   const isEvent = named !== undefined && !isPipelineOrJob(named)
-  const json = jsonOf(body, isEvent ? eventShape : hookShape, options)
+  const json = yield* jsonOf(body, isEvent ? eventShape : hookShape, options)
   const kind = named ?? eventKindOfBody(json)
   const context: HookContext = {
     instance,
     instanceHeader: `${profile.headerPrefix}Instance`,
     platformUrl: options.platformUrl,
-    traceparent: options.traceparent ? traceparentOf(json) : undefined,
+    traceparent: options.traceparent ? yield* traceparentOf(json) : undefined,
   }
-  if (kind === 'pipeline') return { outcome: 'observation', ...readPipelineHook(json, context) }
+  if (kind === 'pipeline') return { outcome: 'observation', ...(yield* readPipelineHook(json, context)) }
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)
   if (row === undefined) return { outcome: 'ignored', kind }
   // If only the body says of which kind it is, a large body was parsed with the wrong shape.
-  const whole = isEvent ? json : jsonOf(body, eventShape, options)
+  const whole = isEvent ? json : yield* jsonOf(body, eventShape, options)
   return { outcome: 'event', event: readEvent(row, whole, context, { profile, redactText }) }
 }
 
-function jsonOf(body: Uint8Array, shape: Shape, { large }: ParseOptions): unknown {
-  const parsed = parseJson(body, shape, large)
-  if (parsed !== undefined) return parsed.json
+function* jsonOf(body: Uint8Array, shape: Shape, { large }: ParseOptions): Turns<unknown> {
+  const found = yield* parseJson(body, shape, large)
+  if (found !== undefined) return found.json
   throw new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
 }
 

@@ -22,6 +22,7 @@ import {
 import { anyOf, fieldsOf } from './wire-record.ts'
 import { objectShape, shapeOf } from './wire-shape.ts'
 import { readMergeRequest } from './merge-request.ts'
+import type { Turns } from './turns.ts'
 import type {
   Observation,
   PipelineFacts,
@@ -117,7 +118,7 @@ export const hookShape = objectShape(
 )
 
 /** The observation of a pipeline event. Throws a PayloadError that names missing fields. */
-export function readPipelineHook(body: unknown, context: HookContext): ReadHook {
+export function* readPipelineHook(body: unknown, context: HookContext): Turns<ReadHook> {
   const hook = readObject(body)
   if (hook === undefined) throw notAnObject('pipeline')
   const attributes = readObject(hook.object_attributes)
@@ -142,8 +143,8 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const listedJobs = readItems(hook.builds) ?? readItems(hook.jobs) ?? []
   const listedBridges = readItems(hook.bridges)
   expectFew(listedJobs.length + (listedBridges?.length ?? 0))
-  const listed = readListedJobs(listedJobs, 'job')
-  const bridges = readListedJobs(listedBridges ?? [], 'bridge')
+  const listed = yield* readListedJobs(listedJobs, 'job')
+  const bridges = yield* readListedJobs(listedBridges ?? [], 'bridge')
   const bridgesAreListed = listedBridges !== undefined
   const user = readPerson(hook.user)
   const commit = readCommit(hook.commit)
@@ -163,7 +164,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
     ...(mergeRequest && { mergeRequest }),
     ...(sourcePipeline && { sourcePipeline }),
     ...(bridgesAreListed && { bridgesAreListed }),
-    ...(isDebugTraced(attributes.variables) && { isDebugTraced: true }),
+    ...((yield* isDebugTraced(attributes.variables)) && { isDebugTraced: true }),
     ...(traceparent !== undefined && { traceparent }),
   }
   return {

@@ -1,5 +1,15 @@
 // Removes pipeline variables, which may be secrets, from a delivery that could not be decoded, so that it can be stored.
-import { backslash, beginOf, expectEnd, NotJson, skipSpace, skipString, skipValue, type Visitor } from './json-walk.ts'
+import {
+  backslash,
+  beginOf,
+  expectEnd,
+  NotJson,
+  skipInTurns,
+  skipSpace,
+  skipString,
+  type Visitor,
+} from './json-walk.ts'
+import type { Turns } from './turns.ts'
 
 /** Bytes that are kept of a body that is not JSON. */
 export const keptOfText = 4_096
@@ -11,13 +21,13 @@ const maxKeyLength = 6 * 'variables'.length + 2
  * The body without fields named `variables`, at any depth; all else stays byte for byte. A body that is not JSON is cut to its first 4 KiB, and
  * before the word `variables`; with `onlyBeginning` every body is. Needs as much memory as the body.
  */
-export function withoutVariables(body: Uint8Array, onlyBeginning = false): Uint8Array {
+export function* withoutVariables(body: Uint8Array, onlyBeginning = false): Turns<Uint8Array> {
   if (onlyBeginning) return beginningOf(body)
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const from = beginOf(bytes)
   try {
     const cuts = new Cuts(bytes, from)
-    const to = skipValue(bytes, from, cuts)
+    const to = yield* skipInTurns(bytes, from, cuts)
     expectEnd(bytes, to)
     return cuts.upTo(to)
   } catch (error) {

@@ -8,8 +8,9 @@ import { damaged } from '../../fuzz/damaged.ts'
 import { fuzzing } from '../../fuzz/mutations.ts'
 import { NotJson } from '../../../src/platform/webhook/json-walk.ts'
 import { objectShape, type Shape } from '../../../src/platform/webhook/wire-shape.ts'
-import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
+import { parseDelivery, parseInTurns } from '../../../src/platform/webhook/parse-delivery.ts'
 import type { Parsed } from '../../../src/platform/port/webhook.ts'
+import { atOnce } from '../../../src/platform/webhook/turns.ts'
 import { pickJson } from '../../../src/platform/webhook/json-pick.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 import { profiles } from '../../../src/app/profile.ts'
@@ -17,6 +18,8 @@ import { readPipelineHook } from '../../../src/platform/webhook/payload.ts'
 import { withoutVariables } from '../../../src/platform/webhook/without-variables.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
+const list = (length: number, item: (index: number) => string): string =>
+  Array.from({ length }, (_, n) => item(n)).join(',')
 
 function read(body: Uint8Array, large: number, event = 'Pipeline Hook'): Parsed {
   return parseDelivery(
@@ -36,8 +39,10 @@ function whole(body: Uint8Array): { readonly json: unknown } | undefined {
 
 const everything: Shape = objectShape({ a: 'scalar', b: 'texts', c: { items: 'scalar' } })
 
+const picking = (body: Uint8Array, shape: Shape): unknown => atOnce(pickJson(body, shape))
+
 function pick(body: Uint8Array): unknown {
-  const picked = pickJson(body, everything)
+  const picked = picking(body, everything)
   return JSON.parse(
     JSON.stringify(picked, (_, value: unknown) => {
       const isList = typeof value === 'object' && value !== null && Symbol.iterator in value
@@ -73,11 +78,11 @@ describe('a large body', () => {
       fc.property(damaged, ({ body }) => {
         const expected = whole(body)
         if (expected === undefined) {
-          expect(() => pickJson(body, everything)).toThrow(NotJson)
+          expect(() => picking(body, everything)).toThrow(NotJson)
           return
         }
-        pickJson(body, everything)
-        const kept: unknown = JSON.parse(new TextDecoder().decode(withoutVariables(body)))
+        picking(body, everything)
+        const kept: unknown = JSON.parse(new TextDecoder().decode(atOnce(withoutVariables(body))))
         const plain: unknown = JSON.parse(new TextDecoder().decode(body), (key, value: unknown) =>
           key === 'variables' ? undefined : value,
         )
@@ -122,7 +127,7 @@ describe('a large body', () => {
     "{'a':1}",
   ])('is refused as %j', text => {
     expect(whole(bytes(text))).toBeUndefined()
-    expect(() => pickJson(bytes(text), everything)).toThrow(NotJson)
+    expect(() => picking(bytes(text), everything)).toThrow(NotJson)
   })
 
   it('may be nested to any depth, in ignored and in used fields', () => {
@@ -130,7 +135,7 @@ describe('a large body', () => {
     expect(pick(bytes(`{"z":${deep},"a":${deep},"b":["x"]}`))).toEqual({ a: null, b: ['x'] })
     const objects = '{"a":'.repeat(200_000) + '1' + '}'.repeat(200_000)
     expect(pick(bytes(`{"z":${objects},"b":["x"]}`))).toEqual({ b: ['x'] })
-    expect(() => pickJson(bytes(`{"z":${deep.slice(1)}}`), everything)).toThrow(NotJson)
+    expect(() => picking(bytes(`{"z":${deep.slice(1)}}`), everything)).toThrow(NotJson)
   })
 
   it('has long texts cut, but never within a character or an escape', () => {
@@ -144,6 +149,31 @@ describe('a large body', () => {
         expect(expected.startsWith(a.slice(0, 65_536))).toBe(true)
       }
     }
+  })
+})
+
+describe('a large body that is parsed in turns', () => {
+  it('has the same result as at once, and lets other work run in between', async () => {
+    const jobs = list(
+      20_000,
+      id => `{"id":${id + 1},"name":"job ${id}","status":"success","padding":"${'x'.repeat(200)}"}`,
+    )
+    const body = bytes(
+      `{"ignored":[${'[],'.repeat(500_000)}0],"object_attributes":{"id":1,"status":"success"},"project":{"id":1},"builds":[${jobs}]}`,
+    )
+    const delivery = { event: 'Pipeline Hook', instance: 'https://git.example.com', body }
+    const options = { profile: profiles.generic, traceparent: true }
+    let turns = 0
+    let isDone = false
+    const counting = (): void => {
+      turns += 1
+      if (!isDone) setImmediate(counting)
+    }
+    setImmediate(counting)
+    const parsed = await parseInTurns(delivery, options)
+    isDone = true
+    expect(turns).toBeGreaterThan(3)
+    expect(parsed).toEqual(parseDelivery(delivery, options))
   })
 })
 
@@ -161,10 +191,9 @@ describe('a pipeline of many jobs', () => {
   })
 
   it('keeps only the shortened part of a long text in memory', () => {
-    const { observation } = readPipelineHook(JSON.parse(pipelineEvent({ id: 1, commitMessage: 'x'.repeat(70_000) })), {
-      instance: 'https://git.example.com',
-      instanceHeader: '',
-    })
+    const body: unknown = JSON.parse(pipelineEvent({ id: 1, commitMessage: 'x'.repeat(70_000) }))
+    const context = { instance: 'https://git.example.com', instanceHeader: '' }
+    const { observation } = atOnce(readPipelineHook(body, context))
     expect(observation.pipeline?.facts.commit?.message).toHaveLength(65_536)
   })
 })
