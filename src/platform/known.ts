@@ -1,14 +1,14 @@
-// Removes undefined fields, so that observations compare and are stored alike.
+// Removes undefined fields, so that two observations with the same facts compare as equal and are stored alike.
 
-/** The record without its undefined fields. */
+/** A copy of the record without its undefined fields. */
 export function known<T extends object>(fields: T): T {
-  const said: Partial<T> = {}
-  for (const field in fields) if (fields[field] !== undefined) said[field] = fields[field]
-  return said as T
+  const defined: Partial<T> = {}
+  for (const field in fields) if (fields[field] !== undefined) defined[field] = fields[field]
+  return defined as T
 }
 
-/** The same; undefined if no field is left. */
+/** Like `known`, but answers undefined if no field is left. */
 export function anyKnown<T extends object>(fields: T): T | undefined {
-  const said = known(fields)
-  return Object.keys(said).length === 0 ? undefined : said
+  const defined = known(fields)
+  return Object.keys(defined).length === 0 ? undefined : defined
 }

@@ -1,31 +1,31 @@
-// Values that a name gives away: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and name and value in a list of
-// variables. The names are searched for, and only what is around one is read, so a text is read once, whatever is in it.
+// Redacts values that follow a telling name: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and the value beside
+// such a name in a list of variables. The search is for names, and only the text around a name is examined, so the time is linear in the text.
 import { isShown } from './secret-shapes.ts'
 
 const names =
   /passw(?:or)?d|passphrase|secret|token|(?:api|access|account|private|auth|signing|encryption)[_-]?key|credential/gi
 const nameCharacter = /[\w.-]/
-/** How far the beginning of a name may be from what is searched for. */
+/** Maximum number of characters of a name before the word that `names` matches. */
 const maxPrefix = 60
 
 const restOfName = /[\w.-]*/y
 const equals = /(?:\\?["'])?\s{0,3}[:=]\s{0,3}/y
-/** The name of a header, in `api-key = x-api-key: …`, and the scheme of an authorization. */
+/** The name of a header before its value (`api-key = x-api-key: …`), and the scheme of an authorization. */
 const header = /(?:\\?["'])?(?:\w{1,40}-[\w-]{1,40}|\w{0,40}(?:token|key|password|secret)):\s{1,3}(?=\S{6})/iy
 const scheme = /(?:\\?["'])?(?:basic|bearer|token)\s{1,3}(?=\S{6})/iy
-/** In quotes, also of JSON within JSON, or a word. */
+/** A value in quotes (also in the escaped quotes of JSON within JSON), or a single word. */
 const value = /\\"[^"\n]+\\"|"[^"\n]{4,}"|'[^'\n]{4,}'|(?:\\?["'])?[^\s"',;)}\\]{6,}/y
 const valueInQuotes = /\\"[^"\n]+\\"|"[^"\n]+"|'[^'\n]+'/y
 const parameter = /[^\s"'&#]{6,}/y
 const valueOfList = /\\?["']\s{0,3},?\s{0,3}(?:\\?["'])?value(?:\\?["'])?\s{0,3}[:=]\s{0,3}/iy
 const endOfTag = /(?:\s[^<>]{0,200})?>(?:<!\[CDATA\[)?/y
 const content = /[^<\]]{3,}/y
-/** Options that name where a secret is, such as `--password-stdin`. */
+/** Options whose value is the place of a secret and not the secret, such as `--password-stdin`. */
 const elsewhere = /-(?:stdin|file|path|env|type|url|name)$/i
 const blank = /\s{1,3}(?:\\?["'])?/y
 const argument = /[^\s"'/.-][^\s"']{5,}/y
 
-/** `replacement`: for each value; its quotes are kept. */
+/** Replaces each such value by `replacement` and keeps its quotes. */
 export function withoutNamedSecrets(text: string, replacement: string): string {
   let result = ''
   let at = 0
@@ -48,14 +48,14 @@ interface Place {
   readonly to: number
 }
 
-/** Where the name begins, not before `least`. */
-function beginOf(text: string, index: number, least: number): number {
+/** The index at which the name begins, at least `min`. */
+function beginOf(text: string, index: number, min: number): number {
   let begin = index
-  while (begin > Math.max(least, index - maxPrefix) && nameCharacter.test(text.charAt(begin - 1))) begin -= 1
+  while (begin > Math.max(min, index - maxPrefix) && nameCharacter.test(text.charAt(begin - 1))) begin -= 1
   return begin
 }
 
-/** Where the value of the name between `begin` and `end` is; undefined: it has none. */
+/** The place of the value that belongs to the name between `begin` and `end`; undefined if there is none. */
 function placeOf(text: string, begin: number, end: number): Place | undefined {
   const before = text.charAt(begin - 1)
   const from = endOf(equals, text, end)
@@ -77,14 +77,14 @@ function assigned(text: string, from: number): Place | undefined {
   return place(value, text, begin)
 }
 
-/** Undefined also for a value that is hidden already, which is not read to its end: others may begin within it. */
+/** Undefined also for a value that is hidden already. Its end is not searched, because another name may begin within it. */
 function place(pattern: RegExp, text: string, from: number): Place | undefined {
   if (!isShown(text.slice(from, from + 16))) return undefined
   const to = endOf(pattern, text, from)
   return to === undefined ? undefined : { from, to }
 }
 
-/** Where a match that begins at `from` ends. */
+/** The index at which a match that begins at `from` ends. */
 function endOf(pattern: RegExp, text: string, from: number): number | undefined {
   pattern.lastIndex = from
   return pattern.test(text) ? pattern.lastIndex : undefined

@@ -1,6 +1,6 @@
-// The port to the platform: the calls that other rooms make, and what they answer, in the model's words; with the files in `port/`, which are for
-// some rooms only. This room implements it; `app/`, and `cli/platform.ts` for commands, hand it out. Nothing else of this room is imported elsewhere:
-// a second platform would be another implementation of these declarations.
+// Declares the port to the platform: the calls that other rooms make and their answers, in the model's words. The files in `port/` declare what only
+// some rooms need. This room implements the port; `app/`, and `cli/platform.ts` for commands, hand out the implementation. Other rooms import nothing
+// else of this room, so that a second platform would only be a second implementation of these declarations.
 import { Fault } from '../lib/fault.ts'
 import type { Headers } from './port/webhook.ts'
 import type { Incident } from '../model/incident.ts'
@@ -9,11 +9,11 @@ import type { MergeRequest, Observation, ProjectFacts } from '../model/observati
 import type { PlatformEvent } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 
-/** All calls reject with a PlatformError, or with the reason of an aborted signal. Lists are fetched page by page while they are read. */
+/** Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. A list fetches its next page when the reader asks for it. */
 export interface PlatformClient {
-  /** Normalised base URL, part of the key of all runs observed through this client. */
+  /** Normalised base URL. It is part of the key of every run that this client observes. */
   readonly instance: string
-  /** The pipelines that the token's own user triggered in all projects, the newest first (keyset). */
+  /** The pipelines that the token's user has triggered, in all projects, newest first (keyset). */
   ownPipelines(
     query: {
       readonly source?: string | undefined
@@ -22,7 +22,7 @@ export interface PlatformClient {
     },
     options: ListOptions,
   ): Pages<ListedPipeline>
-  /** A project's pipelines that changed at or after an instant, the longest unchanged first. Children only by their source. */
+  /** A project's pipelines that changed at or after `updatedAfter`, oldest change first. Child pipelines are only listed if `source` asks for them. */
   projectPipelines(
     project: ResourceId,
     query: {
@@ -33,45 +33,46 @@ export interface PlatformClient {
     },
     options: ListOptions,
   ): Pages<ListedPipeline>
-  /** What the platform answers about one pipeline, of which only the project and the id need be known. */
+  /** Prepares requests about one pipeline. The caller must know only its project and its ID. */
   about(pipeline: AskedPipeline): PipelineAnswers
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
   /**
-   * Projects that are not archived: all that the token can see, or those that its user maintains, by their ids; or those that its user is a member of, also
-   * through a group, or those of a group and its subgroups, the most recently active first.
+   * Projects that are not archived. `all`: those that the token can see; `maintained`: those that its user maintains; both are sorted by ID.
+   * `member`: those that its user is a member of, directly or through a group; `group`: those of a group and its subgroups; both are sorted by activity,
+   * most recent first.
    */
   projects(
     of: 'all' | 'maintained' | 'member' | { readonly group: ResourceId },
     query: { readonly activeAfter?: Millis | undefined },
     options: ListOptions,
   ): Pages<PlatformProject>
-  /** Whether the token is an administrator's; false if the answer does not tell. */
+  /** Whether the token's user is an administrator; false if the answer does not tell. */
   isAdministrator(options: CallOptions): Promise<boolean>
-  /** Whether the token is an owner's: only owners see the group's runner token. */
+  /** Whether the token's user owns the group, which shows in the answer: only owners see the group's runner token. */
   ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
   hooks(owner: HookOwner, options: CallOptions): Promise<Listed<PlatformHook>>
-  /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
+  /** After an error of kind `network`, `timeout` or `unavailable` the hook may exist nevertheless: list the hooks again before you retry. */
   createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
   editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
-  /** Deliveries of the past seven days, the newest first. */
+  /** Deliveries of the past seven days, newest first. */
   hookDeliveries(owner: HookOwner, hookId: number, options: ListOptions): Pages<HookDelivery>
-  /** Audit events within at most 30 days, both ends included, the newest id first (keyset). */
+  /** Audit events of a period of at most 30 days, both ends included, highest ID first (keyset). */
   auditEvents(
     source: AuditSource,
     query: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined },
     options: ListOptions,
   ): Pages<AuditEvent>
-  /** Incidents of all projects that the token can see that changed at or after an instant, the longest unchanged first. */
+  /** Incidents that changed at or after `updatedAfter`, in all projects that the token can see, oldest change first. */
   incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<Incident>
-  /** The commits that `to` has and `from` has not, the newest first. `firstParent`: only along first parents. */
+  /** The commits that are reachable from `to` and not from `from`, newest first. `firstParent`: follows first parents only. */
   commits(
     project: ResourceId,
     query: { readonly from: string; readonly to: string; readonly firstParent?: boolean | undefined },
     options: ListOptions,
   ): Pages<Commit>
-  /** A job's log, from its beginning. */
+  /** Streams a job's log from its beginning. */
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
-  /** Ends every request under way. */
+  /** Aborts all unfinished requests. */
   close(): Promise<void>
 }
 
@@ -79,93 +80,93 @@ export type Pages<T> = AsyncIterable<Page<T>>
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Continues the list after this page, even after a restart (see `from`). Undefined: this was the last page. */
+  /** A cursor that continues the list after this page, even after a restart (see `from`). Undefined on the last page. */
   readonly next?: string | undefined
-  /** The platform's clock when it served this page. */
+  /** The time on the platform's clock when it served this page. */
   readonly servedAt?: Millis | undefined
-  /** The list is cut after this page: so many of its items, at least, are not read. */
+  /** Set if reading stops after this page although the list goes on: the minimum number of items that are not read. */
   readonly left?: number | undefined
 }
 
-/** A list that was read to its end, or to its maximum. */
+/** A list that was read to its end or to the maximum number of items. */
 export interface Listed<T> {
   readonly items: readonly T[]
-  /** Items that are not read, at least; 0: the list is whole. */
+  /** Minimum number of items that were not read; 0 if the list is complete. */
   readonly left: number
 }
 
-/** Items of one list that are read. The platform's largest delivery, of 25 MB, lists some 40,000 jobs. */
+/** Maximum number of items that are read of one list. The platform's largest delivery (25 MB) lists about 40,000 jobs. */
 export const maxItems = 50_000
 
-/** The most urgent first: enrichment of finished runs, requests of pages, polling, backfill, job logs and reports. */
+/** Priorities of requests, most urgent first: enrichment of finished runs, requests of pages, polling, backfill, job logs and reports. */
 export const priorities = ['enrich', 'page', 'poll', 'backfill', 'inside'] as const
 export type Priority = (typeof priorities)[number]
 
 export interface CallOptions {
   readonly priority: Priority
-  /** Ends waiting and sending; the call then rejects with its reason. */
+  /** Aborts the call, whether it waits or sends; the call then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Called when the budget has granted the request: a deadline for the answer must start here, not before. */
+  /** Called when the budget has granted the request. A timeout for the answer must start now and not earlier. */
   readonly onSend?: (() => void) | undefined
 }
 
 export interface ListOptions extends CallOptions {
-  /** A page's `next`: continues the list there, with its original query. */
+  /** The `next` of an earlier page: the list continues there, with its original query. */
   readonly from?: string | undefined
-  /** Items that are read; by default `maxItems`. */
+  /** Maximum number of items that are read; default `maxItems`. */
   readonly max?: number | undefined
 }
 
 export interface JobLogOptions extends CallOptions {
-  /** How much of the log is read, bytes. */
+  /** Maximum number of bytes that are read of the log. */
   readonly maxBytes: number
-  /** Called with each window, which is valid during the call only. */
+  /** Called with each window of bytes. The buffer is reused after the call. */
   readonly onWindow: (window: Uint8Array) => void
 }
 
 export interface JobLogRead {
-  /** Bytes passed to `onWindow`. */
+  /** Number of bytes that were passed to `onWindow`. */
   readonly bytes: number
   /** False if the log is longer than `maxBytes`. */
   readonly isWhole: boolean
 }
 
-/** A project or a group: its number, or its full path as people write it (`group/sub/project`). */
+/** Identifies a project or a group: its number, or its full path without URL encoding (`group/sub/project`). */
 export type ResourceId = number | string
 
-/** A pipeline in a list: enough to know whether it is news, but not for an observation. */
+/** A pipeline as an item of a list: enough to tell whether it has changed, too little for an observation. */
 export interface ListedPipeline {
   readonly id: number
   readonly status: string
   readonly createdAt?: Millis | undefined
   readonly updatedAt?: Millis | undefined
-  /** Cross-project list only, where the merge request is visible. */
+  /** Only in the cross-project list, and only if the merge request is visible. */
   readonly mergeRequest?: MergeRequest | undefined
-  /** Its path and address as the pipeline's own address shows them; the rest in the cross-project list only. */
+  /** Path and URL, taken from the pipeline's own URL. Only the cross-project list has the other facts. */
   readonly project: ProjectFacts
 }
 
 export interface AskedPipeline {
   readonly pipelineId: number
   readonly project: ProjectFacts
-  /** As a list had it; no other answer has it whole. */
+  /** Taken from the list, because no other answer contains the whole merge request. */
   readonly mergeRequest?: MergeRequest | undefined
 }
 
-/** One request, or one list, for each part. */
+/** Requests about one pipeline: each part is one request or one list. */
 export interface PipelineAnswers {
   /**
-   * `jobs`: of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the variables, of which nothing else is read.
-   * False: there are more jobs than are read. A PlatformError says what a token lacks for `jobs` and `bridges`.
+   * `jobs`: the jobs of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the variables; no other variable is read.
+   * Resolves to false if there are more jobs than are read. For `jobs` and `bridges`, a PlatformError says which scope or role the token lacks.
    */
   ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent', options: CallOptions): Promise<boolean>
-  /** All that was answered so far. */
+  /** Everything that the platform has answered so far. */
   observation(): Observation
 }
 
-/** A project with what polling needs. */
+/** A project with the facts that polling needs. */
 export interface PlatformProject extends ProjectFacts {
-  /** Updated by users' actions, at most hourly, and not by schedules or retries. */
+  /** The platform updates it on actions of users, at most once an hour, and not on schedules or retries. */
   readonly lastActivityAt?: Millis | undefined
   readonly archived: boolean
 }
@@ -173,15 +174,15 @@ export interface PlatformProject extends ProjectFacts {
 /** A hook belongs to a project or to a group. */
 export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
 
-/** The wanted settings of a hook. Undefined ones keep their value; a new hook has the platform's defaults, and only these events. */
+/** The wanted settings of a hook. An undefined setting keeps its value; in a new hook it has the platform's default. A new hook has only these events. */
 export interface HookWish {
-  /** Undefined: an existing hook keeps its URL. */
+  /** Undefined keeps the URL of an existing hook. */
   readonly url?: string | undefined
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** Other flags to set, see `PlatformHook.events`. */
+  /** Further flags to set, see `PlatformHook.events`. */
   readonly events?: readonly string[] | undefined
-  /** Secrets cannot be read back: the platform only says whether there is one. */
+  /** Secrets cannot be read back: the platform only says whether one is set. */
   readonly token?: Secret | undefined
   /** `whsec_…`. A platform that does not sign ignores it. */
   readonly signingToken?: Secret | undefined
@@ -189,13 +190,13 @@ export interface HookWish {
 
 export interface PlatformHook {
   readonly id: number
-  /** With `{name}` for each masked part. */
+  /** Contains `{name}` in place of each masked part. */
   readonly url: string
-  /** Whether the hook has masked parts and may be at this URL. */
+  /** Whether the hook's URL, with its masked parts, may be this URL. False for a URL without masked parts. */
   mayBeAt(url: string): boolean
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** Its other flags, by name. An older platform has fewer. */
+  /** The hook's other flags, by name. An older platform has fewer. */
   readonly events: Readonly<Record<string, boolean>>
   /** Undefined on older platforms. */
   readonly tokenPresent?: boolean | undefined
@@ -203,26 +204,26 @@ export interface PlatformHook {
   readonly signingTokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
   readonly disabledUntil?: Millis | undefined
-  /** It has a custom template, so that its deliveries have another body. */
+  /** True if the hook has a custom template, which changes the body of its deliveries. */
   readonly hasTemplate: boolean
 }
 
 /** A stored delivery of a hook. */
 export interface HookDelivery {
   readonly id: number
-  /** The secret among them is redacted by the platform. */
+  /** The platform redacts the secret among them. */
   readonly headers: Headers
-  /** Encodes the payload, without variables. Undefined: there is none. */
+  /** Encodes the payload without its variables. Undefined if no payload was recorded. */
   readonly body?: (() => Uint8Array) | undefined
-  /** It was too large to be recorded. */
+  /** True if the payload was too large to be recorded. */
   readonly isOversize: boolean
-  /** A number, or a text if there was no answer (`internal error`). */
+  /** A status code, or a text if there was no answer (`internal error`). */
   readonly responseStatus?: string | undefined
-  /** How long it took, s. */
+  /** Duration of the delivery, s. */
   readonly duration?: number | undefined
 }
 
-/** Audit events of the whole instance, of one group with its projects, or of one project. */
+/** Where audit events are read: the whole instance, one group with its projects, or one project. */
 export type AuditSource = 'instance' | { readonly group: ResourceId } | { readonly project: ResourceId }
 
 export interface AuditEvent {
@@ -235,63 +236,63 @@ export interface Commit {
   readonly committedAt?: Millis | undefined
 }
 
-/** Logs what is wrong with the platform once, not in every round, and logs when it is over. */
+/** Logs an error of the platform once and not in every round, and logs when the error is over. */
 export interface ErrorThrottle {
-  /** `stop`: other requests would fail too, so none should be sent for now. */
+  /** Answers `stop` if other requests would fail too, so that the caller sends none in this round. */
   failed(subject: string, error: PlatformError): 'go-on' | 'stop'
   answered(subject: string): void
-  /** What is wrong with the platform as a whole now. */
+  /** The current error that affects the whole platform, if there is one. */
   readonly ofPlatform: () => PlatformError | undefined
 }
 
-/** What went wrong, for code; people read the message. */
+/** The kind of an error, on which code decides. People read the message. */
 export type PlatformErrorKind =
   /** 401, or a token that cannot be sent. */
   | 'unauthorized'
   /** 403: the token's scope or role is insufficient. */
   | 'forbidden'
-  /** 404: does not exist, or is not visible to the token. */
+  /** 404: the thing does not exist, or the token may not see it. */
   | 'not-found'
-  /** 429, again and again. */
+  /** 429, also after all retries. */
   | 'limited'
   /** Any other 4xx. */
   | 'refused'
   /** 5xx. */
   | 'unavailable'
-  /** No connection, or one that broke. */
+  /** The connection failed or broke. */
   | 'network'
   | 'timeout'
-  /** A stream that trickles, or takes too long in all. */
+  /** A stream that is too slow, or takes too long in total. */
   | 'slow'
-  /** A redirect or a next page leads to another host, which is never followed. */
+  /** A redirect or a next page leads to another host. Such a link is never followed. */
   | 'foreign-host'
-  /** A web page, or a redirect to one, instead of the API. */
+  /** The answer is a web page, or a redirect to one, and not from the API. */
   | 'not-the-api'
-  /** JSON that is cut short or invalid. */
+  /** The answer is invalid JSON or was cut off. */
   | 'broken-answer'
-  /** JSON, but not of the documented shape. */
+  /** The answer is JSON, but not of the documented shape. */
   | 'unexpected-answer'
   | 'too-large'
 
 export interface PlatformErrorFacts {
   readonly kind: PlatformErrorKind
-  /** The whole sentence of what is wrong. */
+  /** A sentence that says what is wrong. */
   readonly what: string
   readonly remedy: string
   readonly status?: number | undefined
-  /** Method and path below the API's base, without the query. */
+  /** Method, and path below the API's base without the query. */
   readonly endpoint?: string | undefined
-  /** The platform's own words, shortened and without secrets. */
+  /** The platform's message, shortened and without secrets. */
   readonly said?: string | undefined
-  /** The machine-readable `error` of the answer's body, e.g. `insufficient_scope`. */
+  /** The machine-readable `error` in the answer's body, such as `insufficient_scope`. */
   readonly code?: string | undefined
-  /** The API refuses all such requests, or lacks the endpoint. */
+  /** True if the API refuses every request to this endpoint or lacks it, and not only for one thing. */
   readonly isOfTheApi?: boolean | undefined
-  /** The keys of the answer's JSON body. */
+  /** The keys in the answer's JSON body. */
   readonly keys?: readonly string[] | undefined
 }
 
-/** Never contains a token. */
+/** An error of a request to the platform. Its message never contains a token. */
 export class PlatformError extends Fault {
   readonly kind: PlatformErrorKind
   readonly status: number | undefined
@@ -312,7 +313,7 @@ export class PlatformError extends Fault {
     this.keys = facts.keys ?? []
   }
 
-  /** True if it is probably temporary, so that a retry makes sense. */
+  /** True if the error is probably temporary, so that a retry makes sense. */
   get passing(): boolean {
     return passing.has(this.kind)
   }

@@ -1,31 +1,32 @@
-// What secrets look like in texts of jobs. The tokens are those of secretlint's recommended rules and of the platform, the rest is ours (decision 84).
+// Patterns of secrets in the texts of jobs. The patterns of tokens come from secretlint's recommended rules and from the platform; the others are our
+// own (decision 84).
 //
-// Whoever writes a log chooses these texts, so each pattern takes time in proportion to the text: a place where it begins and then fails has read a
-// bounded number of characters, or characters that no other beginning reads. So nothing is required after an unbounded class, unless the class
-// lacks a character that the pattern begins with.
+// An attacker may have chosen the text, so every pattern must take linear time. An attempt that fails may only have read a bounded number of
+// characters, or characters that no other attempt reads. Therefore nothing may be required after an unbounded character class, unless the class
+// excludes a character that the pattern begins with.
 
-/** What group 1 matches is kept. */
+/** Describes one form of secrets. The text that group 1 matches is kept; the rest of the match is replaced. */
 export interface SecretShape {
   readonly pattern: RegExp
-  /** A text without this is not searched, where the search is slow. */
+  /** For slow patterns: a text that does not contain this string is not searched. */
   readonly needs?: string | undefined
-  /** Only within what this matches. */
+  /** The pattern is only searched for within the matches of this one. */
   readonly within?: RegExp | undefined
-  /** False for a match that is none: it is kept. */
+  /** Answers false for a match that is not a secret; it is kept. */
   readonly isSecret?: ((value: string) => boolean) | undefined
 }
 
-/** Values that are hidden already, or variables. */
+/** Values that are already hidden, and references to variables. */
 const hidden = /^(?:\\?["'])?(?:\[REDACTED\]|\[MASKED\]|\$|\*{3})/
 
 export function isShown(value: string): boolean {
   return !hidden.test(value)
 }
 
-/** `-u 1000:1000` and `-u host:/path` are no credentials. */
+/** Excludes `-u 1000:1000` and `-u host:/path`, which are not credentials. */
 const isPassword = (value: string): boolean => isShown(value) && !/^(?:\d+$|\/)/.test(value)
 
-/** Tokens that are known by how they begin. */
+/** Tokens that are recognised by their beginning. */
 const tokens: readonly RegExp[] = [
   // The platform's: personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
   /\bgl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt|fat)-[\w.-]{16,}/g,
@@ -69,7 +70,7 @@ const tokens: readonly RegExp[] = [
   // Keys and accounts of Twilio, tokens of Telegram's bots.
   /\b(?:SK|AC)[0-9a-f]{32}\b/g,
   /(?<![\w:-])\d{6,12}:[\w-]{34,36}(?![\w-])/g,
-  // Private keys, also those that are cut off.
+  // Private keys, also without their end.
   /-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|PGP MESSAGE)[A-Z ]{0,10}-----[^]*?(?:-----END [A-Z0-9 ]{0,40}-----|$)/g,
 ]
 
@@ -79,12 +80,12 @@ const login =
 
 export const secretShapes: readonly SecretShape[] = [
   ...tokens.map(pattern => ({ pattern })),
-  // JSON Web Tokens. One that lacks its second part is none, and is read once.
+  // JSON Web Tokens. A match without a second part is not a token. It is matched nevertheless, so that its characters are read only once.
   {
     pattern: /eyJ[\w-]{8,}(?:\.eyJ[\w-]{8,}(?:\.[\w-]*)?)?/g,
     isSecret: value => value.includes('.'),
   },
-  // Headers, and everything that is in a header of cookies.
+  // Authorization headers, and the whole value of a cookie header.
   {
     pattern:
       /(authorization(?:\\?["'])?\s{0,3}[:=]\s{0,3}(?:\\?["'])?(?:(?:basic|bearer|token|digest|negotiate)\s+)?)[^\s"',;\\]{6,}/gi,

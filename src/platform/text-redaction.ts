@@ -1,5 +1,6 @@
-// Redacts texts of jobs before export: secrets by their form, e-mail addresses, and configured patterns. The platform only masks exact values of
-// masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is cut: half a secret has no form.
+// Redacts texts of jobs before export: secrets that their form gives away, e-mail addresses, and matches of the configured patterns. The platform masks
+// only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is cut,
+// because half a secret is not recognised.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { secretShapes, type SecretShape } from './secret-shapes.ts'
 import { withoutNamedSecrets } from './named-secrets.ts'
@@ -10,31 +11,31 @@ export type RedactText = (text: string) => string
 
 export const redacted = '[REDACTED]'
 
-/** The longest secret that is recognised where a text is cut, UTF-16 units: whoever cuts a text before it is redacted keeps so many more. */
+/** Maximum length of a secret that is recognised at a cut, UTF-16 units. Code that cuts a text before it is redacted must keep this many units more. */
 export const maxSecret = 2_048
 
-/** Redacts a text, then cuts it: half a secret has no form. Of the text itself, `limit + maxSecret` characters are needed. */
+/** Redacts a text, then cuts it to `limit`. The caller must pass at least `limit + maxSecret` characters of the text, if it has as many. */
 export function redactedTo(limit: number, text: string, redactText: RedactText): string {
   const needed = limit + maxSecret
   const clean = redactText(text.slice(0, needed))
-  // The end of a text that was cut before may be half a secret, which is nearer to the beginning if others became shorter.
+  // The text may end in half a secret because it was cut to `needed`. Redaction shortens the text before it, so the last `maxSecret` characters are dropped.
   return (text.length < needed ? clean : clean.slice(0, Math.max(0, clean.length - maxSecret)))
     .slice(0, limit)
     .toWellFormed()
 }
 
-/** Redacts a value with its key: in `db.password=kettle` only the key shows that the value is a secret. */
+/** Redacts a value together with its key: in `db.password=kettle` only the key shows that the value is a secret. */
 export function redactedValue(key: string, value: string, redactText: RedactText): string {
   const before = `${key}=`
   const clean = redactText(before + value)
   return clean.startsWith(before) ? clean.slice(before.length) : redacted
 }
 
-/** Characters that are redacted before other work of this thread gets its turn. Each text counts as some more. */
+/** Number of characters that are redacted in one turn of the event loop. Each text counts as `charactersPerText` more. */
 const charactersAtOnce = 16 * 1024
 const charactersPerText = 256
 
-/** Called before each of many texts is redacted, so that the thread does its other work in between. */
+/** Makes a function to call before each of many texts is redacted. It waits for the next turn of the event loop when enough was redacted in this one. */
 export function redactionTurns(): (text: string) => Promise<void> {
   let since = 0
   return async ({ length }) => {
@@ -45,7 +46,7 @@ export function redactionTurns(): (text: string) => Promise<void> {
   }
 }
 
-/** Redacts many texts in turns. */
+/** Like `redactText`, for many texts: the event loop gets its turns in between. */
 export function inTurns(redactText: RedactText): (text: string) => Promise<string> {
   const turn = redactionTurns()
   return async text => {
@@ -71,13 +72,13 @@ function withoutShape(text: string, { pattern, needs, within, isSecret }: Secret
   })
 }
 
-/** Lines within a PEM block cannot be recognised by themselves. */
+/** A line within a PEM block cannot be recognised without the lines around it. */
 const keyBegins = /-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|PGP MESSAGE)[A-Z ]{0,10}-----/
 const keyEnds = /-----END [A-Z0-9 ]{0,40}-----/
-/** A block without an end was cut; it counts for so many lines. */
+/** A PEM block without an end was cut off. It ends after this many lines. */
 const maxKeyLines = 400
 
-/** Called with each line in order: true within a PEM block. */
+/** Makes a function to call with each line in order. It answers true within a PEM block. */
 export function createKeyWatch(): (text: string) => boolean {
   let left = 0
   return text => {

@@ -1,13 +1,13 @@
-// The table of vendor names; no other code knows them. It imports only types, as the ingress thread loads it.
+// The table of vendors' names. No other code knows them. The file imports only types, because the ingress thread loads it.
 import type { Headers } from './port/webhook.ts'
 
 export interface Vendor {
   readonly name: VendorName
-  /** Prefix of the vendor's own attributes, with its dot. */
+  /** Prefix of the vendor's own attributes, including the dot. */
   readonly namespace: string
   /** Value of `vcs.provider.name`. */
   readonly provider: string
-  /** Prefix of the webhook headers, with its dash. */
+  /** Prefix of the webhook headers, including the dash. */
   readonly headerPrefix: string
   /** Names of the two CI/CD variables. */
   readonly variables: { readonly export: string; readonly token: string }
@@ -32,12 +32,12 @@ export const vendors: Readonly<Record<VendorName, Vendor>> = {
   },
 }
 
-/** What comes after the prefix of a webhook header. */
+/** The name of a webhook header after its prefix. */
 export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhook-UUID'
 
 /**
- * A webhook header's value; undefined if it is absent or blank. All vendors' prefixes are accepted, the own one first: a renamed platform may
- * keep its old headers.
+ * The value of a webhook header; undefined if the header is absent or blank. Accepts the prefixes of all vendors, because a renamed platform may keep
+ * its old headers. The prefix of `own` takes precedence.
  */
 export function headerOf(headers: Headers, header: HookHeader, own: Pick<Vendor, 'headerPrefix'>): string | undefined {
   for (const name of spellings(header, own)) {
@@ -48,7 +48,7 @@ export function headerOf(headers: Headers, header: HookHeader, own: Pick<Vendor,
   return undefined
 }
 
-/** In lower case, the own one first. Cached, as each delivery needs four headers. */
+/** The possible names of a header in lower case, that of `own` first. They are cached, because each delivery needs four headers. */
 function spellings(header: HookHeader, own: Pick<Vendor, 'headerPrefix'>): readonly string[] {
   const spelled = known.get(own) ?? new Map<HookHeader, readonly string[]>()
   const names = spelled.get(header) ?? [

@@ -1,4 +1,4 @@
-// Readers of single JSON values. Each answers undefined for null and for a wrong type.
+// Reads single JSON values. Each function answers undefined for null and for a value of the wrong type.
 import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
 import { maxSecret } from './text-redaction.ts'
@@ -6,38 +6,38 @@ import { shaped } from './webhook/wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
-/** Longer names, refs and the like are cut, UTF-16 units. */
+/** Maximum length of names, refs and the like, UTF-16 units; longer ones are cut. */
 export const maxText = 1_024
-/** Longer commit messages are cut. */
+/** Maximum length of a commit message, UTF-16 units; longer ones are cut. */
 export const maxMessage = 65_536
-/** Longer URLs are dropped: cut, they would lead elsewhere. */
+/** Maximum length of a URL. Longer ones are dropped and not cut, because a cut URL leads elsewhere. */
 const maxUrlLength = 4_096
-/** Most stages, tags and the like of one list. */
+/** Maximum number of items in a list of stages, tags and the like. */
 export const maxList = 1_000
-/** Some 30,000 years: longer durations are errors and do not fit into milliseconds. */
+/** Maximum duration, about 30,000 years. A longer one is an error and does not fit into milliseconds. */
 const maxSeconds = 1e12
 
-/** A positive safe integer, also given as digits. */
+/** A positive safe integer, also if it is written as a string of digits. */
 export const readId: Read<number> = value => {
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : undefined
 }
 
-/** Text that is not blank, without characters that databases or encoders refuse. */
+/** A text that is not blank. Characters that databases or encoders refuse are removed. */
 export const readText: Read<string> = value => textUpTo(maxText, value)
 
-/** Text that is redacted before it is cut. */
+/** A text that will be redacted before it is cut, so that `maxSecret` more units are kept. */
 export const readLongText: Read<string> = value => textUpTo(maxText + maxSecret, value)
 
 export const readMessage: Read<string> = value => textUpTo(maxMessage, value)
 
-/** An http(s) URL. Others are dropped, as URLs become links on pages. */
+/** An http(s) URL. URLs of other schemes are dropped, because URLs become links on pages. */
 export const readUrl: Read<string> = value =>
   typeof value === 'string' && value.length <= maxUrlLength && /^https?:\/\/[^\s"'<>]+$/i.test(value)
     ? value
     : undefined
 
-/** A status, also one that is not known to this version. */
+/** A status, also one that this version does not know. */
 export const readStatus: Read<string> = value => {
   if (typeof value !== 'string') return undefined
   if (isKnownStatus(value)) return value
@@ -51,20 +51,20 @@ export const readFlag: Read<boolean> = value => (typeof value === 'boolean' ? va
 export const readSeconds: Read<number> = value =>
   typeof value === 'number' && value >= 0 && value <= maxSeconds ? value : undefined
 
-/** Percent, as a number or as digits. */
+/** A percentage, also if it is written as a string of digits. */
 export const readPercent: Read<number> = value => {
   const percent = typeof value === 'string' && /^\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : value
   return typeof percent === 'number' && Number.isFinite(percent) && percent >= 0 ? percent : undefined
 }
 
-/** A count of bytes or the like. */
+/** A number of bytes or of other things. */
 export const readCount: Read<number> = value =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 
 /** Unix time in milliseconds. */
 export const readTime: Read<number> = parseWireTime
 
-/** A list of texts; other items are left out. */
+/** A list of texts. Items of other types are omitted. */
 export const readTexts: Read<readonly string[]> = shaped(value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
@@ -87,7 +87,7 @@ function textUpTo(length: number, value: unknown): string | undefined {
   return hasWords(text) ? text : undefined
 }
 
-/** A copy, because a slice would keep the whole string in memory. */
+/** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
 function cutTo(length: number, text: string): string {
   return Buffer.from(text.slice(0, length).replaceAll('\0', '')).toString()
 }
@@ -96,7 +96,7 @@ function sound(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()
 }
 
-/** Quick for most texts, which do not begin with white space. */
+/** Whether a text has a character other than white space. The first comparison is a fast path: most texts begin with a letter. */
 function hasWords(text: string): boolean {
   return text.charCodeAt(0) > 0x20 ? text.charCodeAt(0) < 0x7f || text.trim() !== '' : text.trim() !== ''
 }

@@ -85,7 +85,7 @@ it('doctor lists what the platform answers, what it refuses with a remedy, and w
     {
       level: 'warning',
       what: expect.stringContaining('403') as string,
-      remedy: expect.stringContaining('who may read the project') as string,
+      remedy: expect.stringContaining('any that may read the project') as string,
     },
     { level: 'skipped', what: expect.stringContaining('policy store') as string },
   ])

@@ -1,4 +1,4 @@
-// Cluster agents and their tokens: an agent whose tokens were not used for long has lost contact (REST document, "Cluster agents").
+// Collects cluster agents and their tokens. An agent has lost contact if none of its tokens was used for long (REST document, "Cluster agents").
 import { z } from 'zod'
 import { maybe, wireId, wireText, wireTime } from '../rest/wire-field.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
@@ -7,7 +7,7 @@ import type { CollectedPoint } from '../../model/inventory.ts'
 
 const agent = z.object({ id: wireId, name: maybe(wireText) })
 const listedToken = z.object({ id: wireId, status: maybe(wireText) })
-/** Only the answer about a single token has the time of its last use. */
+/** A token that is requested by its ID. Listed tokens lack the time of last use. */
 const token = z.object({ last_used_at: maybe(wireTime) })
 
 const agentName = 'platform.agent.name'
@@ -45,32 +45,32 @@ export const agents: Collector = {
   collect: async ({ ask, owner }) => {
     const path = `${pathOf(owner)}/cluster_agents`
     const { items, left } = await ask.all(path, agent)
-    let gone = 0
+    let deleted = 0
     const points: CollectedPoint[] = []
     for (const { id, name = String(id) } of items) {
       const attributes = { [agentName]: name }
       const listed = await unlessGone(ask.all(`${path}/${id}/tokens`, listedToken))
       if (listed === undefined) {
-        gone += 1
+        deleted += 1
         continue
       }
-      const used: (number | undefined)[] = []
-      for (const one of listed.items.filter(({ status }) => status !== 'revoked')) {
-        const found = await unlessGone(ask.one(`${path}/${id}/tokens/${one.id}`, token))
-        if (found !== undefined) used.push(found.last_used_at)
+      const lastUses: (number | undefined)[] = []
+      for (const { id: tokenId } of listed.items.filter(({ status }) => status !== 'revoked')) {
+        const answer = await unlessGone(ask.one(`${path}/${id}/tokens/${tokenId}`, token))
+        if (answer !== undefined) lastUses.push(answer.last_used_at)
       }
-      points.push(point('platform.agent.token.count', used.length, attributes))
-      const since = Math.max(...used.map(at => at ?? 0))
+      points.push(point('platform.agent.token.count', lastUses.length, attributes))
+      const since = Math.max(...lastUses.map(at => at ?? 0))
       if (since > 0) points.push(point('platform.agent.token.last_used', { since }, attributes))
     }
-    return { points: [point('platform.agent.count', items.length + left - gone), ...points], omitted: left }
+    return { points: [point('platform.agent.count', items.length + left - deleted), ...points], omitted: left }
   },
 }
 
-/** An agent may be deleted, and a token revoked, while the others are asked about: it then answers 404. */
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+/** Undefined on 404: an agent may be deleted, or a token revoked, after it was listed. */
+async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked
+    return await answer
   } catch (error) {
     if (error instanceof PlatformError && error.kind === 'not-found') return undefined
     throw error

@@ -1,24 +1,24 @@
-// A collector reads one kind of thing that the platform has and exports it as gauges. Each is a file beside this one and a row of `collectors.ts`,
-// from which the options, the reference, the doctor and the sources page are made.
+// Declares a collector: it reads one kind of thing from the platform and exports it as gauges. Each collector has a file beside this one and a row in
+// `collectors.ts`. The options, the reference, the doctor and the sources page are made from these rows.
 import { segmentOf } from '../rest/query.ts'
 import type { Asking } from '../rest/asking.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Collected, CollectedPoint, Owner, OwnerKind } from '../../model/inventory.ts'
 
 export interface CollectorHead {
-  /** Its key below `inventory` in the configuration: `agents`. */
+  /** The collector's key below `inventory` in the configuration, such as `agents`. */
   readonly kind: string
-  /** What its list in the configuration names. */
+  /** What the configuration lists for this collector: projects, groups or both. */
   readonly of: OwnerKind
-  /** What it reports: a sentence. */
+  /** A sentence that says what the collector reports. */
   readonly description: string
-  /** The API paths that it reads, for the reference. */
+  /** The API paths that the collector reads, for the reference. */
   readonly asks: readonly string[]
-  /** Between two rounds, ms. */
+  /** Interval between the starts of two rounds, ms. */
   readonly every: Millis
-  /** Requests of one round, for people: `1 + agents + tokens`. */
+  /** How many requests one round sends, as the reference shows it: `1 + agents + tokens`. */
   readonly requests: string
-  /** The least number of requests of a round. */
+  /** Minimum number of requests in one round. */
   readonly atLeast: number
   /** The role that the token's user needs. */
   readonly role: string
@@ -30,21 +30,21 @@ export interface Collector extends CollectorHead {
 }
 
 export interface InventoryMetric {
-  /** With the prefix `platform.`, which stands for the profile's namespace. */
+  /** Begins with `platform.`, which is replaced by the profile's namespace. */
   readonly name: string
   readonly unit: string
   readonly number: 'int' | 'double'
   readonly description: string
-  /** Names of its attributes. */
+  /** Names of the metric's attributes. */
   readonly attributes: readonly string[]
 }
 
-/** One round about one project or group. */
+/** One reading of one project or group. */
 export interface Round {
   readonly ask: Asking
   readonly owner: Owner
   readonly now: Millis
-  /** What the round before stored, as JSON. A collector ignores what it cannot parse. */
+  /** JSON that the previous round stored. A collector ignores JSON that it cannot parse. */
   readonly memory: unknown
 }
 
@@ -56,7 +56,7 @@ export function point(
   return { metric, attributes, value }
 }
 
-/** The path of what is configured, below the API's base. */
+/** The path of a project or group below the API's base. */
 export function pathOf({ project, group }: Owner): string {
   return project === undefined ? `/groups/${segmentOf(group.path)}` : `/projects/${project.id}`
 }

@@ -1,4 +1,4 @@
-// All collectors. To add one, write its file and add its row here.
+// Lists all collectors. To add one, write its file and add it here.
 import { agents } from './agents.ts'
 import { dependencies } from './dependencies.ts'
 import { dependencyFirewall } from './dependency-firewall.ts'

@@ -1,9 +1,9 @@
-// The bill of materials of a project's default branch, once a day: how many components of each ecosystem, and what was added and removed since the
-// last one (REST document, "Dependency list export"). The document itself is not exported.
+// Collects the bill of materials of a project's default branch once a day: how many components each ecosystem has, and how many components were added
+// and removed since the previous bill (REST document, "Dependency list export"). The bill itself is not exported.
 //
-//   POST …/dependency_list_exports ─► 202 while it is made ─► 200 ─► download ─► counts, digest, difference
+//   POST …/dependency_list_exports ─► 202 while the platform makes it ─► 200 ─► download ─► counts, digest, difference
 //
-// The export under way is remembered, so that a restart continues it.
+// The ID of an unfinished export is stored, so that the collector continues with it after a restart.
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ import { maybe, wireFlag, wireId, wireList, wireText } from '../rest/wire-field.
 import { PlatformError } from '../port.ts'
 
 const begun = z.object({ id: wireId })
-/** While it is made (202), older platforms answer with a bare number or without a body. */
+/** While the export is being made (202), older platforms answer with a bare number or without a body. */
 const state = z.union([z.object({ has_finished: maybe(wireFlag) }), z.number(), z.null()])
 const part = maybe(wireText)
 const component = z.object({ name: part, version: part, group: part, purl: part })
@@ -22,24 +22,24 @@ type Component = z.infer<typeof component>
 const bill = z.object({ components: maybe(wireList) })
 
 const memoryShape = z.object({
-  /** The export under way, and how often it was checked. */
+  /** The unfinished export, and how often it was checked. */
   export: z.object({ id: z.number(), looks: z.number() }).optional(),
-  /** A short hash of each component of the last bill, and the digest of these. */
+  /** A short hash of each component of the last bill, and a digest over all of these hashes. */
   digest: z.string().optional(),
   known: z.array(z.string()).optional(),
 })
 type Memory = z.infer<typeof memoryShape>
 
 const ecosystem = 'platform.sbom.ecosystem'
-/** Between two checks of an export under way, ms. */
-const lookEvery = 15_000
-/** After so many checks it is given up until the next day. */
-const maxRequests = 40
-/** When a new export replaces one that failed; until then the gauges keep their values, ms. */
+/** Interval between two checks of an unfinished export, ms. */
+const checkInterval = 15_000
+/** After this many checks the collector gives up until the next day. */
+const maxChecks = 40
+/** ms until a new export is started after one that failed. The gauges keep their values until then. */
 const nextDay = 24 * hour
-/** Most components that are compared with those of the day before. */
+/** Maximum number of components that are compared with the previous bill's. */
 const maxComponents = 50_000
-/** Components that are counted in one turn of the event loop. */
+/** Number of components that are counted in one turn of the event loop. */
 const componentsPerTurn = 500
 
 export const dependencies: Collector = {
@@ -65,27 +65,31 @@ export const dependencies: Collector = {
   collect: async round => {
     const parsed = memoryShape.safeParse(round.memory)
     const memory = parsed.success ? parsed.data : {}
-    return memory.export === undefined ? begin(round, memory) : goOn(round, memory, memory.export)
+    return memory.export === undefined ? startExport(round, memory) : checkExport(round, memory, memory.export)
   },
 }
 
-async function begin({ ask, owner }: Round, memory: Memory): Promise<Collected> {
+async function startExport({ ask, owner }: Round, memory: Memory): Promise<Collected> {
   const wish = { export_type: 'cyclonedx_1_6_json', send_email: false }
   const { id } = await ask.post(`${pathOf(owner)}/dependency_list_exports`, wish, begun)
-  return { points: [], memory: { ...memory, export: { id, looks: 0 } }, goesOnIn: lookEvery }
+  return { points: [], memory: { ...memory, export: { id, looks: 0 } }, goesOnIn: checkInterval }
 }
 
-async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number; looks: number }): Promise<Collected> {
+async function checkExport(
+  { ask }: Round,
+  memory: Memory,
+  { id, looks }: { id: number; looks: number },
+): Promise<Collected> {
   const { export: _, ...last } = memory
   const path = `/dependency_list_exports/${id}`
   try {
     const answer = await ask.one(path, state)
     if (answer === null || typeof answer === 'number' || answer.has_finished !== true) {
-      if (looks < maxRequests)
-        return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
+      if (looks < maxChecks)
+        return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: checkInterval }
       return { points: [], memory: last, goesOnIn: nextDay }
     }
-    return await foundOf((await ask.file(`${path}/download`, bill)).components ?? [], last, id)
+    return await collectedFrom((await ask.file(`${path}/download`, bill)).components ?? [], last, id)
   } catch (error) {
     // The export expired, or belongs to another token.
     if (error instanceof PlatformError && error.kind === 'not-found') {
@@ -95,7 +99,7 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
   }
 }
 
-async function foundOf(components: readonly unknown[], last: Memory, exportId: number): Promise<Collected> {
+async function collectedFrom(components: readonly unknown[], last: Memory, exportId: number): Promise<Collected> {
   const counts = new Map<string, number>()
   const hashes = new Set<string>()
   for (const [index, item] of components.entries()) {
@@ -117,7 +121,7 @@ async function foundOf(components: readonly unknown[], last: Memory, exportId: n
     memory: { digest, known },
     ...(digest !== last.digest && {
       event: {
-        // Not the digest: a bill may become again what it was, which is another change.
+        // The digest would be a wrong key: when a change is reverted, that is a new change with an old digest.
         key: String(exportId),
         name: 'platform.sbom',
         body: `${sorted.length} components`,
@@ -134,7 +138,7 @@ async function foundOf(components: readonly unknown[], last: Memory, exportId: n
   }
 }
 
-/** The package URL if there is one, such as `pkg:npm/left-pad@1.3.0`. */
+/** The component's package URL, such as `pkg:npm/left-pad@1.3.0`; without one, its group, name and version. */
 function nameOf({ purl, group, name, version }: Component): string {
   return purl ?? [group, name, version].filter(part => part !== undefined).join('/')
 }

@@ -1,5 +1,5 @@
-// Whether the dependency firewall is on for a project (REST document, "Dependency firewall"). It is never asked about a package, because that writes
-// audit events.
+// Collects whether the dependency firewall is on for a project (REST document, "Dependency firewall"). The collector never asks the firewall about a
+// package, because such a question writes audit events.
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { PlatformError } from '../port.ts'
@@ -16,12 +16,13 @@ export const dependencyFirewall: Collector = {
   every: hour,
   requests: '1',
   atLeast: 1,
-  role: 'who may read the project; experimental, in paid tiers',
+  role: 'any that may read the project; experimental, in paid tiers',
   metrics: [
     {
       name: 'platform.dependency_firewall.enabled',
       ...{ unit: '1', number: 'int', attributes: [] },
-      description: 'Whether the dependency firewall is on (1) or off (0). No point where the platform does not say.',
+      description:
+        'Whether the dependency firewall is on (1) or off (0). There is no point if the platform does not say.',
     },
   ],
   collect: async ({ ask, owner }) => {
@@ -31,8 +32,8 @@ export const dependencyFirewall: Collector = {
 }
 
 /**
- * The keys of a 404 decide, never its text: with `enabled` the firewall is off, with `error` the platform has none, with `message` it refuses to say,
- * which must not be taken for "off". Rejects with a PlatformError in the last two cases.
+ * The keys in the body of a 404 decide, never its text. `enabled`: the firewall is off. `error`: the platform has no firewall. `message`: the platform
+ * refuses to say, which must not be mistaken for "off". Rejects with a PlatformError in the last two cases.
  */
 export async function isFirewallOn(ask: Pick<Asking, 'one'>, projectPath: string): Promise<boolean> {
   try {
@@ -40,13 +41,13 @@ export async function isFirewallOn(ask: Pick<Asking, 'one'>, projectPath: string
   } catch (error) {
     if (!(error instanceof PlatformError) || error.status !== 404) throw error
     const has = (key: string): boolean => error.keys.includes(key)
-    if (has('message')) throw unsaid(error)
+    if (has('message')) throw undisclosed(error)
     if (has('enabled')) return false
-    throw has('error') ? absent(error) : error
+    throw has('error') ? unsupported(error) : error
   }
 }
 
-function unsaid({ kind, status, endpoint, said }: PlatformError): PlatformError {
+function undisclosed({ kind, status, endpoint, said }: PlatformError): PlatformError {
   return new PlatformError({
     what: `The platform does not say whether the dependency firewall is on (${status}: "${said}"): it may be on or off.`,
     remedy: "Check the project's path, and whether the token may read the project.",
@@ -54,7 +55,7 @@ function unsaid({ kind, status, endpoint, said }: PlatformError): PlatformError 
   })
 }
 
-function absent({ kind, status, endpoint, said, isOfTheApi }: PlatformError): PlatformError {
+function unsupported({ kind, status, endpoint, said, isOfTheApi }: PlatformError): PlatformError {
   return new PlatformError({
     what: `The platform has no dependency firewall (${status}: "${said}").`,
     remedy: 'Remove `inventory.dependency_firewall` from the configuration, or upgrade the platform.',

@@ -1,12 +1,12 @@
-// Feature flags: for whom they are on, in which environments, and how old they are (REST document, "Feature flags").
+// Collects feature flags: the share of users for whom each is on, by environment, and its age (REST document, "Feature flags").
 import { z } from 'zod'
 import { maybe, wireFlag, wireList, wirePercent, wireText, wireTime } from '../rest/wire-field.ts'
 import { minute, pathOf, point, type Collector } from './collector.ts'
 
-/** Environment scopes of one flag that are exported. */
+/** Maximum number of environment scopes that are exported for one flag. */
 export const maxScopes = 100
 
-/** The items of a list up to `max`, and how many more it has. */
+/** The first `max` items of a list, and how many more the list has. */
 function firstOf<T extends z.ZodType>(item: T, max: number) {
   return wireList.transform(all => ({
     items: all.slice(0, max).flatMap(one => item.safeParse(one).data ?? []),
@@ -25,7 +25,7 @@ type Strategy = z.infer<typeof strategy>
 
 const strategies = maybe(firstOf(strategy, maxScopes))
 
-/** Only flags without `new_version_flag` have scopes of their own, and each is on or off by itself. */
+/** Only flags without `new_version_flag` list scopes directly. Each of these scopes is on or off by itself. */
 const legacyScope = z.object({ environment_scope: maybe(wireText), active: isActive, strategies })
 
 const flag = z.object({
@@ -39,7 +39,7 @@ type Flag = z.infer<typeof flag>
 
 const key = 'feature_flag.key'
 const scopeName = 'platform.feature_flag.scope'
-/** The platform's word for all environments. */
+/** The platform's name for all environments. */
 const everywhere = '*'
 
 export const featureFlags: Collector = {
@@ -65,27 +65,27 @@ export const featureFlags: Collector = {
   ],
   collect: async ({ ask, owner }) => {
     const { items, left } = await ask.all(`${pathOf(owner)}/feature_flags`, flag)
-    const found = items.map(one => ({ ...one, ...sharesOf(one) }))
+    const flags = items.map(one => ({ ...one, ...sharesOf(one) }))
     return {
-      points: found.flatMap(({ name, created_at: at, shares }) => [
+      points: flags.flatMap(({ name, created_at: at, shares }) => [
         ...shares.map(([scope, share]) =>
           point('platform.feature_flag.active', share, { [key]: name, [scopeName]: scope }),
         ),
         ...(at === undefined ? [] : [point('platform.feature_flag.age', { since: at }, { [key]: name })]),
       ]),
-      omitted: found.reduce((sum, { omitted }) => sum + omitted, left),
+      omitted: flags.reduce((sum, { omitted }) => sum + omitted, left),
     }
   },
 }
 
-/** The share of users by environment scope. Where several strategies have the same scope, the widest counts. */
+/** The share of users by environment scope. If several strategies have the same scope, the largest share counts. */
 function sharesOf(one: Flag): { readonly shares: [scope: string, share: number][]; readonly omitted: number } {
   const { scopes: legacy, strategies: current } = one
   const shares = new Map<string, number>()
   const add = (scope: string, share: number): void => void shares.set(scope, Math.max(shares.get(scope) ?? 0, share))
   for (const { environment_scope: scope = everywhere, active, strategies: own } of legacy?.items ?? []) {
     const isOn = one.active !== false && (active ?? one.active) === true
-    add(scope, isOn ? widest(own?.items ?? []) : 0)
+    add(scope, isOn ? largestShare(own?.items ?? []) : 0)
   }
   const isOn = one.active === true
   for (const step of current?.items ?? []) {
@@ -93,18 +93,18 @@ function sharesOf(one: Flag): { readonly shares: [scope: string, share: number][
       if (scope !== undefined) add(scope, isOn ? shareOf(step) : 0)
     }
   }
-  if (shares.size === 0) add(everywhere, isOn ? widest(current?.items ?? []) : 0)
+  if (shares.size === 0) add(everywhere, isOn ? largestShare(current?.items ?? []) : 0)
   const unread = [legacy, current, ...(current?.items ?? []).map(({ scopes }) => scopes)]
   const beyond = unread.reduce((sum, list) => sum + (list?.left ?? 0), 0)
   return { shares: [...shares].slice(0, maxScopes), omitted: beyond + Math.max(0, shares.size - maxScopes) }
 }
 
-/** Without a strategy it is on for all. */
-function widest(of: readonly Strategy[]): number {
-  return of.length === 0 ? 1 : Math.max(...of.map(shareOf))
+/** A flag without a strategy is on for all users. */
+function largestShare(strategiesOfFlag: readonly Strategy[]): number {
+  return strategiesOfFlag.length === 0 ? 1 : Math.max(...strategiesOfFlag.map(shareOf))
 }
 
-/** 1: all users. Only percentages say for how many users a strategy is on; lists of users do not, and count as nobody. */
+/** From 0 to 1 (all users). A strategy with a list of users counts as 0, because a list does not tell a share. */
 function shareOf({ name, parameters }: Strategy): number {
   if (name === 'default' || name === undefined) return 1
   if (name !== 'gradualRolloutUserId' && name !== 'flexibleRollout') return 0

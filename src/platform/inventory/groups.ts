@@ -1,4 +1,4 @@
-// Limits of a group's compute minutes (REST document, "Other resources": only paid tiers have them).
+// Collects the limits of a group's compute minutes, which only paid tiers have (REST document, "Other resources").
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { maybe, wireCount } from '../rest/wire-field.ts'
@@ -32,8 +32,8 @@ export const groups: Collector = {
     },
   ],
   collect: async ({ ask, owner }) => {
-    const found = await ask.one(pathOf(owner), group, { with_projects: false })
-    const { shared_runners_minutes_limit: own, extra_shared_runners_minutes_limit: extra } = found
+    const answer = await ask.one(pathOf(owner), group, { with_projects: false })
+    const { shared_runners_minutes_limit: own, extra_shared_runners_minutes_limit: extra } = answer
     return {
       points: [
         ...(own === undefined ? [] : [point('platform.group.compute_minutes.limit', own)]),

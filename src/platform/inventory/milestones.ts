@@ -1,4 +1,4 @@
-// Open milestones of a group or a project, and how long until each is due (REST document, "Milestones and iterations").
+// Collects the open milestones of a group or a project, and the time until each is due (REST document, "Milestones and iterations").
 import { z } from 'zod'
 import { hour, pathOf, point, type Collector } from './collector.ts'
 import { maybe, wireId, wireText } from '../rest/wire-field.ts'

@@ -1,4 +1,4 @@
-// Looks up what the configuration names: a project or a group, by its id or path.
+// Looks up the project or group that the configuration names by its ID or path.
 import { z } from 'zod'
 import { PlatformError } from '../port.ts'
 import type { NamedOwner } from '../port/inventory.ts'
@@ -10,15 +10,15 @@ import type { Owner } from '../../model/inventory.ts'
 
 const restGroup = z.object({ full_path: maybe(wireText) })
 
-/** Rejects with a PlatformError if it does not exist, or the token may not see it. */
+/** Rejects with a PlatformError if the project or group does not exist, or the token may not see it. */
 export async function lookUp({ as, named }: NamedOwner, ask: Asking): Promise<Owner> {
   if (as === 'groups') return groupOf(named, ask)
   try {
     const { archived: _, lastActivityAt: __, ...project } = await ask.one(`/projects/${idOf(named)}`, restProject)
     return { project }
   } catch (error) {
-    const isNone = error instanceof PlatformError && error.kind === 'not-found'
-    if (as === 'projects' || !isNone) throw error
+    const isNotFound = error instanceof PlatformError && error.kind === 'not-found'
+    if (as === 'projects' || !isNotFound) throw error
     return groupOf(named, ask)
   }
 }

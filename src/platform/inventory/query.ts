@@ -1,4 +1,4 @@
-// Turns a configured query into a gauge: its count, or one point for each row of the answer (REST document, "Query-language endpoint").
+// Sends a configured query and turns the answer into a gauge: the number of results, or one point for each row (REST document, "Query-language endpoint").
 import { z } from 'zod'
 import { stringify } from 'yaml'
 import { maxList, readObject } from '../wire-read.ts'
@@ -10,23 +10,23 @@ import type { Collected, CollectedPoint } from '../../model/inventory.ts'
 export interface QuerySpec {
   /** Name of the gauge. */
   readonly metric: string
-  /** In the platform's query language. */
+  /** The query, in the platform's query language. */
   readonly query: string
-  /** The scope: one of them, or none. */
+  /** The scope: a project, a group or neither. */
   readonly project?: string | undefined
   readonly group?: string | undefined
-  /** `count`: the number of results. Otherwise the field of each row that is the point's value. */
+  /** `count` makes the number of results the value. Any other text names the field of each row that is the point's value. */
   readonly value: string
-  /** More fields of each row, which become attributes. */
+  /** Further fields of each row, which become attributes. */
   readonly fields: readonly string[]
   /** Attributes of every point. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** The platform's limits of one request. */
+/** The platform's limits for one request. */
 export const maxQueryBytes = 10_000
 export const maxRows = 100
-/** Pages of one answer that are read. */
+/** Maximum number of pages that are read of one answer. */
 export const maxPages = 20
 
 const field = z.object({ key: wireText, type: maybe(wireText) })
@@ -44,7 +44,7 @@ const answer = z.object({
 })
 type Answer = z.infer<typeof answer>
 
-/** The query as it is sent. */
+/** The text that is sent for a query: YAML. */
 export function queryText({
   query,
   project,
@@ -63,10 +63,10 @@ export function queryText({
   })
 }
 
-/** Rejects with a PlatformError, also if the platform finds the query wrong. */
+/** Rejects with a PlatformError, also if the platform does not understand the query. */
 export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected> {
   const text = queryText(spec)
-  const first = await sent(spec, text, undefined, ask)
+  const first = await send(spec, text, undefined, ask)
   const { metric, attributes } = spec
   if (spec.value === 'count') {
     const count = first.data?.count
@@ -81,23 +81,23 @@ export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected>
     const { hasNextPage, endCursor } = page.data?.pageInfo ?? {}
     if (hasNextPage !== true || endCursor === undefined) return { points: [...points.values()] }
     if (pages >= maxPages) return { points: [...points.values()], omitted: Math.max(1, (page.data?.count ?? 0) - rows) }
-    page = await sent(spec, text, endCursor, ask)
+    page = await send(spec, text, endCursor, ask)
   }
 }
 
-async function sent(spec: QuerySpec, text: string, after: string | undefined, ask: Asking): Promise<Answer> {
+async function send(spec: QuerySpec, text: string, after: string | undefined, ask: Asking): Promise<Answer> {
   const found = await ask.post('/glql', { glql_yaml: text, ...(after !== undefined && { after }) }, answer)
   if (found.success !== false && found.data !== undefined) return found
   throw new PlatformError({
     kind: 'refused',
     what: `The platform does not understand the query of ${spec.metric}: "${found.error ?? 'no reason given'}".`,
-    remedy: 'Mend it in the configuration (`queries`), and try it with `pipespan config check --online`.',
+    remedy: 'Correct it in the configuration (`queries`), and try it with `pipespan config check --online`.',
     endpoint: 'POST /glql',
     said: found.error,
   })
 }
 
-/** Rows without a number make no point. */
+/** The points of one page. A row whose value is not a number has no point. */
 function pointsOf({ data, fields = [] }: Answer, spec: QuerySpec): CollectedPoint[] {
   const dimensions = [
     ...new Set([...spec.fields, ...fields.filter(({ type }) => type === 'dimension').map(({ key }) => key)]),
@@ -119,7 +119,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** The text of a value; of an object the field that names it. */
+/** A value as text. An object is represented by the field that names it. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

@@ -1,9 +1,9 @@
-// The things that the configuration lists, each with the collector that asks about it.
+// Pairs each project or group that the configuration lists below `inventory` with the collector that reads it.
 import type { Asking } from '../rest/asking.ts'
 import type { Collector } from './collector.ts'
 import type { Thing } from '../port/inventory.ts'
 
-/** What the configuration lists below `inventory`, by kind. */
+/** `configured`: what the configuration lists below `inventory`, by kind. */
 export function thingsOf(
   collectors: readonly Collector[],
   configured: Readonly<Record<string, readonly string[] | undefined>>,

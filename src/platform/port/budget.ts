@@ -1,11 +1,11 @@
-// The port's part for the API budget, which all requests of one token share.
+// Declares the API budget, which all requests of one token share. A part of the port.
 import type { Priority } from '../port.ts'
 
-/** The budget of one token, wherever its state is stored. */
+/** The API budget of one token. Its state is in memory or in the store. */
 export interface Budget {
-  /** Resolves when a request may be sent; it is then counted. Rejects with the signal's reason when that is aborted. */
+  /** Waits until a request may be sent, and counts it. Rejects with the signal's reason if the signal is aborted. */
   take(priority: Priority, signal?: AbortSignal): Promise<void>
-  /** Called with the rate limit from an answer's headers. */
+  /** Learns the rate limit from an answer's headers. */
   observed(facts: BudgetFacts): Promise<void>
   snapshot(): Promise<BudgetSnapshot>
   /** Whether a request of this priority would have to wait now. */
@@ -16,16 +16,16 @@ export interface Budget {
 export interface BudgetFacts {
   readonly remaining?: number | undefined
   readonly resetIn?: number | undefined
-  /** How long no request may be sent. */
+  /** Time during which no request may be sent. */
   readonly pause?: number | undefined
 }
 
 export interface BudgetSnapshot {
   readonly perMinute: number
-  /** Requests available now. */
+  /** Number of requests that may be sent now. */
   readonly available: number
-  /** How long the platform's pause still lasts, ms; 0 when there is none. */
+  /** Rest of the pause that the platform asked for, ms; 0 if there is none. */
   readonly pausedFor: number
-  /** What the platform says is left of its own limit. */
+  /** Number of requests that the platform's own limit still allows, as the platform says. */
   readonly remaining?: number | undefined
 }

@@ -1,4 +1,4 @@
-// The port's part for enrichment: what is read of a job's inside.
+// Declares the calls that read the inside of a job: its log, its reports and its own spans. A part of the port, for enrichment.
 import type { CallOptions } from '../port.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { JobReport, ReportType } from '../../model/job-reports.ts'
@@ -14,25 +14,25 @@ export type ReadLog = (
   options: CallOptions,
 ) => Promise<LogRead>
 
-/** What is inside a job's log, without secrets. */
+/** The sections and lines of a job's log, without secrets. */
 export interface LogRead {
   readonly bytes: number
-  /** False if the log is longer than what is read. */
+  /** False if the log is longer than the part that is read. */
   readonly isWhole: boolean
-  /** The runner has written its last line. */
+  /** True if the log ends with the runner's last line. */
   readonly isFinished: boolean
-  /** A debug trace shows the variables of the job. Recognised where lines are wanted. */
+  /** True if a debug trace in the log shows the job's variables. Only detected if lines are wanted. */
   readonly isTraced: boolean
   readonly sections: readonly Section[]
-  /** Beyond the limit for one job. */
+  /** Number of sections beyond the limit for one job. */
   readonly sectionsOmitted: number
-  /** Redacts the first and the last lines; in groups that each fit one request. */
+  /** Redacts the first and the last lines, and groups them so that each group fits one request. */
   lines(): Promise<LogLine[][]>
-  /** Left out between them. */
+  /** Number of lines that are omitted between the first and the last ones. */
   readonly linesOmitted: number
 }
 
-/** Reads a job's report other than that of its tests. Only numbers are read, and of dotenv reports the values of allowed keys. */
+/** Reads one report of a job, of any type but tests. It only reads numbers and, in dotenv reports, the values of allowed keys. */
 export type ReadReport = (
   projectId: number,
   job: JobSnapshot,
@@ -41,19 +41,19 @@ export type ReadReport = (
 ) => Promise<ReportRead>
 
 export interface ReportRead {
-  /** Undefined: nothing in it is to be exported. */
+  /** Undefined if the report contains nothing to export. */
   readonly report?: JobReport | undefined
-  /** Series or values that were left out. */
+  /** Number of series or values that were omitted. */
   readonly dropped: number
-  /** Why that is not all of it. */
+  /** The reason why the report could not be read to its end. */
   readonly fault?: InsideFault | undefined
 }
 
-/** Reads spans that a job has written into its artifacts. Most jobs have no such file, which is no error. */
+/** Reads spans that a job has written into its artifacts. A missing file is no error, because most jobs have none. */
 export type ReadSpans = (
   projectId: number,
   job: JobSnapshot,
-  /** Ids that its own spans must not have; called if there are spans. */
+  /** The IDs that the job's own spans must not have. Called only if there are spans. */
   takenIds: () => Promise<Iterable<string>>,
   options: CallOptions,
 ) => Promise<SpansRead>
@@ -61,31 +61,31 @@ export type ReadSpans = (
 export interface SpansRead {
   readonly spans: readonly OwnSpan[]
   readonly counts: Readonly<SpanCounts>
-  /** The files that were there. */
+  /** The files that exist. */
   readonly files: readonly { readonly path: string; readonly fault: InsideFault | undefined }[]
 }
 
 export interface SpanCounts {
   kept: number
-  /** Not a valid OTLP span. */
+  /** Items that are not a valid OTLP span. */
   invalid: number
-  /** More than an hour outside of the job, or its end is before its start. */
+  /** Spans that are more than an hour outside of the job, or end before they start. */
   misplaced: number
-  /** Its id is that of an earlier one, or one that we derive for a span of the run. */
+  /** Spans whose ID an earlier span has, or a span that Pipespan makes for the run. */
   repeated: number
-  /** Beyond the limit for a job. */
+  /** Spans beyond the limit for a job. */
   beyond: number
 }
 
-/** Reads the tests of a job, redacted. */
+/** Reads the tests of a job and redacts their texts. */
 export interface TestReports {
-  /** The job's own report. Rejects with a PlatformError also if the platform is too old to hand it out. */
+  /** Reads the job's own report. Rejects with a PlatformError also if the platform is too old to serve it. */
   ofJob(projectId: number, job: JobSnapshot, options: CallOptions): Promise<TestsRead>
-  /** The reports of a pipeline's latest jobs, as the platform has parsed them. */
+  /** Reads the reports of a pipeline's latest jobs, as parsed by the platform. */
   ofPipeline(projectId: number, pipelineId: number, options: CallOptions): Promise<PipelineTests>
-  /** The name that parallel jobs (`rspec 1/3`, `rspec 2/3`) share, which are one suite in the report of a pipeline. */
+  /** The common name of parallel jobs (`rspec` for `rspec 1/3` and `rspec 2/3`). They are one suite in the report of a pipeline. */
   readonly groupOf: (jobName: string) => string
-  /** Whether it runs the script of its job. */
+  /** Whether the section runs the script of its job. */
   readonly isScript: (section: Section) => boolean
 }
 
@@ -95,11 +95,11 @@ export interface TestsRead {
 }
 
 export interface PipelineTests {
-  /** Undefined: there are none of this job's name. */
+  /** Undefined if the report has no suite of this job's name. */
   of(job: JobSnapshot): Promise<TestsRead | undefined>
 }
 
-/** Why a report cannot be read, or not to its end. */
+/** The reason why a report cannot be read, or not to its end. */
 export interface InsideFault {
   readonly reason: ReportFaultReason
   /** A sentence that ends in a remedy, without text from the report. */

@@ -1,18 +1,18 @@
-// The port's part for the inventory: things that can be asked about.
+// Declares what the inventory reads from the platform. A part of the port.
 import type { Collected, Owner, OwnerKind } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** What the inventory asks about: one kind of thing of a project or group, or one configured query. */
+/** One entry of the inventory: one collector for one project or group, or one configured query. */
 export interface Thing {
   readonly kind: string
-  /** As configured: a path or an id, or the name of a query. */
+  /** The project or group as configured (path or ID), or the name of the query. */
   readonly of: string
-  /** How to look up its owner; undefined: it belongs to the instance. */
+  /** The project or group to look up; undefined for a query, which belongs to the instance. */
   readonly owner?: NamedOwner | undefined
   readonly every: Millis
-  /** Requests of one round, at least. */
+  /** Minimum number of requests in one round. */
   readonly atLeast: number
-  /** The pause doubles from the first failure on, because the platform blocks queries that fail repeatedly. */
+  /** True for queries: the platform blocks queries that fail repeatedly, so the pause doubles from the first failure on. */
   readonly isBlockable?: boolean | undefined
   collect(round: ThingRound): Promise<Collected>
 }
@@ -20,16 +20,16 @@ export interface Thing {
 export interface ThingRound {
   readonly owner: Owner | undefined
   readonly now: Millis
-  /** What the round before stored, as JSON. What cannot be parsed is ignored. */
+  /** JSON that the previous round stored. It is ignored if it cannot be parsed. */
   readonly memory: unknown
   readonly signal: AbortSignal
 }
 
-/** What the configuration names: a project or a group, by its id or path. */
+/** A project or a group that the configuration names by its ID or path. */
 export interface NamedOwner {
   readonly as: OwnerKind
   readonly named: string
 }
 
-/** Rejects with a PlatformError if it does not exist, or the token may not see it. */
+/** Looks up a project or group. Rejects with a PlatformError if it does not exist, or the token may not see it. */
 export type LookUpOwner = (owner: NamedOwner, signal: AbortSignal) => Promise<Owner>
