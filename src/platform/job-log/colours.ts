@@ -1,30 +1,33 @@
-// The colours in a line of a job's log, from its control sequences (ECMA-48, SGR).
+// Splits a line of a job's log into texts of one style each, by its control sequences (ECMA-48, SGR).
 import { plain } from './control-sequences.ts'
 
-/** Text in one style. */
+/** A text in one style. */
 export interface Run {
   readonly text: string
   readonly bold?: true | undefined
-  /** 0 to 7 as terminals number colours, 8 to 15 their bright variants; undefined: the default. */
+  /** The terminal's number: 0 to 7 for the colours, 8 to 15 for their bright variants. Undefined: the default colour. */
   readonly colour?: number | undefined
 }
 
-const looks = /\u001b\[([\d;]*)m/
+const styleSequence = /\u001b\[([\d;]*)m/
 
-/** `raw`: with its control sequences. All texts together equal `plain(raw)`. Backgrounds, and colours beyond sixteen, are ignored. */
+/** `raw`: a line with its control sequences. The texts of all runs, joined, equal `plain(raw)`. Backgrounds and colours above 15 are ignored. */
 export function runsOf(raw: string): readonly Run[] {
   const whole = plain(raw)
   if (!raw.includes('\u001b')) return [{ text: whole }]
   const runs: Run[] = []
-  let look: Pick<Run, 'bold' | 'colour'> = {}
-  raw.split(looks).forEach((part, index) => {
-    if (index % 2 === 1) look = changed(look, part)
-    else if (plain(part) !== '') runs.push({ text: plain(part), ...look })
+  let style: Style = {}
+  raw.split(styleSequence).forEach((part, index) => {
+    if (index % 2 === 1) style = changed(style, part)
+    else if (plain(part) !== '') runs.push({ text: plain(part), ...style })
   })
   return runs.map(({ text }) => text).join('') === whole ? runs : [{ text: whole }]
 }
 
-function changed(before: Pick<Run, 'bold' | 'colour'>, sequence: string): Pick<Run, 'bold' | 'colour'> {
+type Style = Pick<Run, 'bold' | 'colour'>
+
+/** The style after the codes of one sequence. */
+function changed(before: Style, sequence: string): Style {
   let { bold, colour } = before
   const codes = sequence.split(';').map(Number)
   for (let at = 0; at < codes.length; at += 1) {

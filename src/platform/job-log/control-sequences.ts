@@ -1,6 +1,6 @@
-// A line of a job's log as a terminal would show it in the end, without colours.
+// Turns a line of a job's log into the text that a terminal shows in the end, without colours.
 
-/** CSI, OSC and two-character sequences, also one that is cut off at the end of the text. */
+/** CSI, OSC and two-character sequences, also one that is cut off by the end of the text. */
 const sequences = /\u001b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[ -/]*[0-Z\\^-~]|$)/g
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/g
 
@@ -10,13 +10,13 @@ export function plain(text: string): string {
   return visible.replace(controls, '')
 }
 
-/** What follows the last CR that is not at the line's end: a progress bar overwrites its line again and again. */
+/** The text after the last CR that is not at the end: a progress bar overwrites its line with such CRs. */
 export function afterLastReturn(text: string): string {
   const end = endBeforeReturns(text)
   return end === 0 ? '' : text.slice(text.lastIndexOf('\r', end - 1) + 1, end)
 }
 
-/** Where the CRs at the end of a text begin. */
+/** The index at which the CRs at the end of a text begin. */
 export function endBeforeReturns(text: string): number {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === carriageReturn) end -= 1

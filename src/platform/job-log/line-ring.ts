@@ -1,4 +1,4 @@
-// The last lines of a log, as bytes in one buffer, so that dropped lines leave no garbage.
+// Keeps the last lines of a log as bytes in one buffer, so that dropped lines leave nothing to the garbage collector.
 import type { Place } from './sections.ts'
 
 export interface KeptLine {
@@ -7,16 +7,16 @@ export interface KeptLine {
   readonly at: number | undefined
   readonly stream: 'stdout' | 'stderr' | undefined
   readonly place: Place | undefined
-  /** How many lines of the same section come before it. */
+  /** Number of lines of the same section before this one. */
   readonly index: number
   readonly text: string
 }
 
-/** The least cost of a line, however short, so that the number of lines is limited too. */
+/** Minimum cost of a line in bytes, so that the number of short lines is limited too. */
 export const minCost = 40
 
-/** A dropped line, for counting. */
-export interface GoneLine {
+/** A line that was dropped; it is counted. */
+export interface DroppedLine {
   readonly number: number
   readonly bytes: number
 }
@@ -24,8 +24,8 @@ export interface GoneLine {
 const streams = [undefined, 'stdout', 'stderr'] as const
 
 export class LineRing {
-  readonly #most: number
-  /** Twice as large as what is kept, which moves to the beginning when the end is reached. */
+  readonly #maxCost: number
+  /** Twice the size of the kept lines. When the end is reached, the kept lines move to the beginning. */
   readonly #bytes: Buffer
   readonly #ends: Float64Array
   readonly #numbers: Float64Array
@@ -33,17 +33,17 @@ export class LineRing {
   readonly #indexes: Float64Array
   readonly #streams: Uint8Array
   readonly #places: KeptLine['place'][]
-  /** Lines from `first` up to `next`, and their bytes from `from` up to `to`. */
+  /** The kept lines are those from `first` up to `next`; their bytes are those from `from` up to `to`. */
   #first = 0
   #next = 0
   #from = 0
   #to = 0
   #cost = 0
 
-  constructor(most: number) {
-    this.#most = most
-    const lines = 2 * Math.ceil(most / minCost) + 2
-    this.#bytes = Buffer.allocUnsafe(2 * most)
+  constructor(maxCost: number) {
+    this.#maxCost = maxCost
+    const lines = 2 * Math.ceil(maxCost / minCost) + 2
+    this.#bytes = Buffer.allocUnsafe(2 * maxCost)
     this.#ends = new Float64Array(lines)
     this.#numbers = new Float64Array(lines)
     this.#times = new Float64Array(lines)
@@ -52,13 +52,13 @@ export class LineRing {
     this.#places = new Array<KeptLine['place']>(lines).fill(undefined)
   }
 
-  /** `onGone` is called with each dropped line, the oldest first. A line larger than the limit is dropped itself. */
-  add({ number, at, stream, place, index, text }: KeptLine, onGone: (line: GoneLine) => void): void {
+  /** Calls `onDropped` with each dropped line, oldest first. A line above the limit is dropped itself. */
+  add({ number, at, stream, place, index, text }: KeptLine, onDropped: (line: DroppedLine) => void): void {
     const size = Buffer.byteLength(text)
     const cost = Math.max(minCost, size)
-    while (this.#first < this.#next && this.#cost + cost > this.#most) this.#dropOldest(onGone)
-    if (cost > this.#most) {
-      onGone({ number, bytes: size })
+    while (this.#first < this.#next && this.#cost + cost > this.#maxCost) this.#dropOldest(onDropped)
+    if (cost > this.#maxCost) {
+      onDropped({ number, bytes: size })
       return
     }
     if (this.#to + size > this.#bytes.length || this.#next === this.#ends.length) this.#move()
@@ -87,13 +87,13 @@ export class LineRing {
     }
   }
 
-  #dropOldest(onGone: (line: GoneLine) => void): void {
+  #dropOldest(onDropped: (line: DroppedLine) => void): void {
     const n = this.#first++
     const bytes = (this.#ends[n] ?? 0) - this.#from
     this.#from += bytes
     this.#cost -= Math.max(minCost, bytes)
     this.#places[n] = undefined
-    onGone({ number: this.#numbers[n] ?? 0, bytes })
+    onDropped({ number: this.#numbers[n] ?? 0, bytes })
   }
 
   #move(): void {

@@ -1,5 +1,5 @@
-// Turns the kept lines of a job's log into what is exported: each with a time, redacted, in chunks that fit one request. Redacting a megabyte takes a
-// while, so other work gets its turns.
+// Turns the kept lines of a job's log into lines for export: redacted, each with a time, in groups that each fit one request. Redacting a megabyte takes
+// long, so the event loop gets its turns meanwhile.
 import { inTurns, type RedactText } from '../text-redaction.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { KeptLine } from './line-ring.ts'
@@ -13,19 +13,19 @@ export interface KeptLog {
   /** The sections that are exported as spans. A line outside of them belongs to the job's span. */
   readonly exported: readonly Section[]
   readonly redactText: RedactText
-  /** How many bytes were read at most, and whether that was all of the log. */
+  /** The maximum number of bytes that were read, and whether the whole log was read. */
   readonly readMax: number
   readonly isWhole: boolean
 }
 
-/** Longest text of a line, bytes. */
+/** Maximum length of a line's text, bytes. */
 const maxBody = 16 * 1024
-/** Bytes of lines in one chunk, so that backends with a limit of 1 MB take it. */
+/** Maximum number of bytes in one group, so that backends with a limit of 1 MB accept it. */
 const maxBytes = 512 * 1024
-/** What a record costs besides its text. */
+/** Estimated number of bytes of a record in addition to its text. */
 const bytesOfRecord = 300
 
-/** The lines, in groups that each fit one request. */
+/** The lines in groups that each fit one request. */
 export async function logLines(log: KeptLog): Promise<LogLine[][]> {
   const groups: LogLine[][] = []
   let bytes = Infinity
@@ -61,7 +61,7 @@ async function* linesOf({
     const section = place?.ordinal === undefined ? undefined : byOrdinal.get(place.ordinal)
     const { start, end } = section ?? job
     const share = (index + 1) / (lines.linesIn(place?.ordinal) + 1)
-    // If other lines have timestamps, one without has the time of the line before; else it is interpolated within its section.
+    // A line without a timestamp gets that of the line before. If no line before has one, the time is interpolated within the section.
     const time = at ?? stamped ?? Math.round(start + (end - start) * share)
     stamped = at ?? stamped
     last = { number, at: time }
@@ -91,11 +91,11 @@ async function* linesOf({
 }
 
 /** Cuts a text to a number of bytes of UTF-8, never within a character. */
-function inBytes(text: string, most: number): string {
-  if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return text
+function inBytes(text: string, max: number): string {
+  if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text
   const bytes = Buffer.from(text)
-  let end = most
-  // A byte 10xxxxxx continues a character.
+  let end = max
+  // A byte of the form 10xxxxxx continues a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return bytes.toString('utf8', 0, end)
 }

@@ -1,37 +1,43 @@
-// Parses a job's log as it arrives: its section markers, with the timestamp of their line, and its lines as people read them. How the bytes are
-// divided makes no difference.
+// Parses a job's log while it arrives: the section markers, with the timestamp of their line, and the lines as people read them. The result does not
+// depend on how the bytes are divided.
+//
+// 1. `LogText` divides the bytes into lines, and long lines into pieces.
+// 2. Each piece is searched for markers. A marker erases the text before it in its line, as on a terminal, and the text after a start marker is the title.
+// 3. A CR erases the text before it, too, unless it is at the end of the line.
+// 4. A possible marker at the end of a line is undecided until the next line arrives. It was a marker if that line begins with ESC[0K, or if the line of
+//    the possible marker ended with a CR and has a timestamp. Otherwise it is text.
 import { afterLastReturn, endBeforeReturns, plain } from './control-sequences.ts'
 import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
 import { maxSecret } from '../text-redaction.ts'
 import { LogText, type Piece, type Stamp } from './log-text.ts'
 
 export interface ReadMarker extends Marker {
-  /** Of the line in the file that contains it. */
+  /** The timestamp of the file's line that contains the marker. */
   readonly stamp: Stamp | undefined
 }
 
-/** A line, joined if it spans several lines of the file. */
+/** A line as people read it. It may be joined from several lines of the file. */
 export interface ReadLine {
-  /** From 1. */
+  /** Lines are numbered from 1. */
   readonly number: number
-  /** Of its first line in the file. */
+  /** The timestamp of the first of these lines of the file. */
   readonly stamp: Stamp | undefined
-  /** Without markers, timestamps and control sequences; cut if it is very long. */
+  /** The text without markers, timestamps and control sequences. A very long text is cut. */
   readonly text: string
 }
 
-/** Called in the order of the log, with a line after its markers. */
+/** Receives the parts of a log in its order. A line follows the markers that it contains. */
 export interface LogSink {
   marker(marker: ReadMarker): void
-  /** The text between a start marker and the next marker or the line's end. */
+  /** `text`: the text from a start marker to the next marker or the end of the line. */
   title(text: string): void
-  /** `raw`: the same text with its control sequences. */
+  /** `raw`: the text of the line with its control sequences. */
   line(line: ReadLine, raw: string): void
 }
 
-/** Characters of a raw line that are held. */
+/** Maximum number of characters that are kept of a raw line. */
 const maxHeld = 32 * 1024
-/** Characters of a raw title that are held. */
+/** Maximum number of characters that are kept of a raw title. */
 const maxTitle = 4 * 1024
 
 export class LogReader {
@@ -40,15 +46,15 @@ export class LogReader {
   #number = 0
   #isInLine = false
   #stamp: Stamp | undefined
-  /** The line's text since its last CR, without markers. */
+  /** The text of the line since its last CR, without markers. */
   #held = ''
-  /** A possible marker at the end of a line in the file: the next line decides. */
+  /** A possible marker at the end of a line of the file: the next line decides whether it is one. */
   #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
-  /** An empty line followed it. */
+  /** An empty line follows the undecided marker. */
   #isBlankNext = false
-  /** How far a marker of the last piece extends into the next one. */
+  /** Number of characters by which a marker of the last piece extends into the next piece. */
   #beyond = 0
-  /** The held text ended with a CR. */
+  /** The text before ended with a CR. */
   #hasReturned = false
   /** The title that is being read. */
   #title: string | undefined
@@ -73,7 +79,7 @@ export class LogReader {
   }
 
   #piece({ text, ahead, stamp, isFirst, isLast }: Piece): void {
-    // What was CR LF may have become two line ends.
+    // A CR LF may have become two ends of lines, so an empty line does not decide yet.
     if (text === '' && isFirst && isLast && this.#undecided?.end === 'open' && !this.#isBlankNext) {
       this.#isBlankNext = true
       return
@@ -98,8 +104,8 @@ export class LogReader {
   }
 
   /**
-   * `next`: what follows, in the same line or, `isFirst`, in the next one: logs that were kept as text may have a line end in place of a marker's CR.
-   * True if that joins both lines.
+   * Decides whether the undecided text is a marker. `next`: the text that follows it; `isFirst`: that text begins another line of the file, because a log
+   * that was stored as text may have the end of a line in place of the marker's CR. Answers true if both lines are one.
    */
   #decide(next: string, isFirst: boolean): boolean {
     const one = this.#undecided
@@ -126,18 +132,18 @@ export class LogReader {
     this.#endTitle()
     const { edge, number, name } = marker
     this.#sink.marker({ edge, number, name, stamp })
-    // On a terminal a marker erases the line it is in.
+    // A marker erases the text before it in its line.
     this.#clear()
     if (edge === 'start') this.#title = ''
   }
 
-  /** Takes text between markers. */
+  /** Adds text between markers to the line, and to the title if one is being read. */
   #take(text: string): void {
     if (this.#title !== undefined && this.#title.length < maxTitle) this.#title += text.slice(0, maxTitle)
     const end = endBeforeReturns(text)
     if (end > 0) {
       const last = text.lastIndexOf('\r', end - 1)
-      // A CR at the end may belong to the line's end: it only overwrites the text if more follows.
+      // A CR at the end may belong to the end of the line: it only erases the text if more text follows.
       const before = last === -1 && !this.#hasReturned ? this.#held : ''
       const held = before + text.slice(last + 1, end)
       this.#held = held.length > maxHeld ? held.slice(0, maxHeld) : held
@@ -167,7 +173,7 @@ export class LogReader {
   }
 }
 
-/** Of a text that was cut, the end may be half a secret. */
-function withoutCutEnd(text: string, most: number): string {
-  return text.length < most ? text : text.slice(0, most - maxSecret)
+/** Drops the end of a text that was cut, because it may be half a secret. */
+function withoutCutEnd(text: string, max: number): string {
+  return text.length < max ? text : text.slice(0, max - maxSecret)
 }

@@ -1,33 +1,33 @@
-// Splits a job's log into lines, from windows of bytes that may be cut anywhere. A long line comes in pieces, which do not depend on the windows.
+// Divides a job's log, which arrives in windows of bytes, into lines, and long lines into pieces. The pieces do not depend on the windows.
 //
 // Newer runners stamp each line:  2026-01-21T09:47:26.583005Z 00O+text
-//                                 time                        │ │└ `+`: continues the line before, whose end is no content; else a blank
+//                                 time                        │ │└ `+`: continues the line before, without a line break in between; else a blank
 //                                                             │ └ `O` stdout, `E` stderr
 //                                                             └ stream, two hex digits
-// As on the platform, the first line decides whether a log has timestamps.
+// The first line decides whether a log has timestamps, as on the platform.
 
 /** The timestamp at the start of a line. */
 export interface Stamp {
-  /** ms of Unix time, with microseconds as its fraction. */
+  /** ms of Unix time; the fraction has the microseconds. */
   readonly at: number
   readonly stream: 'stdout' | 'stderr'
 }
 
 /** A piece of a line of the file. */
 export interface Piece {
-  /** Without the timestamp; at most `pieceLength` characters. */
+  /** The text without the timestamp, at most `pieceLength` characters. */
   readonly text: string
-  /** What follows in the same line, as far as a marker that begins in `text` may extend. */
+  /** The text that follows in the same line, long enough for a marker that begins in `text`. */
   readonly ahead: string
-  /** Undefined if the line has none. */
+  /** Undefined if the line has no timestamp. */
   readonly stamp: Stamp | undefined
   /** True for the first piece of a line that does not continue the line before. */
   readonly isFirst: boolean
-  /** The line in the file ends with it. */
+  /** True for the last piece of a line of the file. */
   readonly isLast: boolean
 }
 
-/** Characters of a piece, and of what is known beyond it. A marker is shorter than `aheadLength`. */
+/** Maximum number of characters of a piece, and of the text ahead of it. A marker is shorter than `aheadLength`. */
 const pieceLength = 32 * 1024
 export const aheadLength = 1024
 
@@ -39,7 +39,7 @@ export class LogText {
   readonly #onPiece: (piece: Piece) => void
   #held = ''
   #isStamped: boolean | undefined
-  /** Set while a line is under way whose first piece was passed on. */
+  /** Set after the first piece of a line was passed on, until its last one. */
   #begun: { readonly stamp: Stamp | undefined } | undefined
 
   constructor(onPiece: (piece: Piece) => void) {
@@ -50,7 +50,7 @@ export class LogText {
     this.#read(this.#decoder.decode(window, { stream: true }))
   }
 
-  /** The rest is the last line. */
+  /** Ends the log. The rest of the text is its last line. */
   end(): void {
     this.#read(this.#decoder.decode())
     if (this.#held !== '' || this.#begun !== undefined) this.#line(this.#held, 0, this.#held.length)
@@ -82,7 +82,7 @@ export class LogText {
     this.#begun = undefined
   }
 
-  /** Passes on full pieces of a long line; answers the rest. */
+  /** Passes on the full pieces of a long line and answers the rest of its text. */
   #pieces(text: string, from: number, end: number): string {
     let start = from
     while (end - start >= stampLength + pieceLength + aheadLength) {
@@ -96,7 +96,7 @@ export class LogText {
     return text.slice(start, end)
   }
 
-  /** Parses the beginning of a piece; `at`: where its text begins. */
+  /** Parses the beginning of a piece. `at`: the index at which its text begins. */
   #beginning(text: string): { begun: Pick<Piece, 'stamp' | 'isFirst'>; at: number } {
     if (this.#begun !== undefined) return { begun: { ...this.#begun, isFirst: false }, at: 0 }
     const found = this.#isStamped === false ? null : stampPattern.exec(text)

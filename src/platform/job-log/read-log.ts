@@ -1,4 +1,4 @@
-// Reads a job's log once, as a stream, for its sections and lines. Only what is exported of it is held in memory.
+// Reads the sections and lines of a job's log in one pass over a stream. Only what will be exported is kept in memory.
 import { createDebugWatch } from './debug-trace.ts'
 import { createKeyWatch, redacted, type RedactText } from '../text-redaction.ts'
 import { KeptLines } from './kept-lines.ts'
@@ -12,7 +12,7 @@ import type { RestClient } from '../rest/client.ts'
 export interface ReadLogOptions {
   readonly client: Pick<RestClient, 'jobLog'>
   readonly redactText: RedactText
-  /** How much of one log is read, and how much is exported as lines, bytes. */
+  /** Maximum number of bytes that are read of one log, and that are exported as lines. */
   readonly readMax: number
   readonly linesMax: number
 }
@@ -37,14 +37,14 @@ export function createReadLog({ client, redactText, readMax, linesMax }: ReadLog
   }
 }
 
-/** One log while it is read. */
+/** A log that is being read. */
 class OpenLog {
   readonly reader: LogReader
   readonly sections: Sections
   readonly lines: KeptLines
-  /** The runner has written its last line. */
+  /** True if the last line is the one that the runner writes at the end. */
   isFinished = false
-  /** A debug trace shows the variables of the job. */
+  /** True if a debug trace shows the variables of the job. */
   isTraced = false
 
   constructor({ start, end, status, failureReason }: JobSnapshot, linesMax: number) {

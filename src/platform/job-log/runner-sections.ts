@@ -1,4 +1,4 @@
-// The names of the sections that the runner itself marks in a job's log, from its source code.
+// Knows the names of the sections that the runner itself marks in a job's log. The names come from the runner's source code.
 
 const stages: ReadonlySet<string> = new Set([
   ...['resolve_secrets', 'prepare_executor', 'prepare_script', 'pull_image', 'get_sources', 'clear_worktree'],
@@ -7,16 +7,16 @@ const stages: ReadonlySet<string> = new Set([
   ...['cleanup_file_variables', 'cleanup_script'],
 ])
 
-/** Who made the section. Steps of a job (`step_…`) may have any name, but are never within another section. */
+/** Who marked the section: the runner, the runner for a command of the script, or the script. A step of a job (`step_…`) may have any name, but is never within another section. */
 export function sectionKindOf(name: string, isWithin: boolean): 'runner' | 'script' | 'custom' {
   if (stages.has(name) || (!isWithin && /^step_[a-z0-9_]{1,64}$/.test(name))) return 'runner'
   return scriptStep.test(name) ? 'script' : 'custom'
 }
 
-/** A command of several lines, marked by the runner; the title is the command. */
+/** The runner marks a command of several lines as a section, whose title is the command. */
 const scriptStep = /^section_script_step_\d+$/
 
-/** True for sections that run the job's script: a script failure belongs to the last of them. */
+/** True for sections that run the job's script. If the script fails, the last of them has failed. */
 export function runsScript(name: string): boolean {
   return name.startsWith('step_') || name === 'build_script'
 }

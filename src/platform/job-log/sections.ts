@@ -1,25 +1,27 @@
-// The sections of a job's log, from its markers in the order of the log.
+// Builds the sections of a job's log from its markers, which arrive in the order of the log.
 //
-// A start opens a section within the open one. An end closes the innermost section of its name and all within it; without a start it is ignored.
-// Sections that are open at the end of the log end with the job. A marker's time is the timestamp of its line, else the number in the marker, or, if
-// that is implausible, the time of the marker before.
+// 1. A start marker opens a section within the innermost open section.
+// 2. An end marker closes the innermost open section of its name, and all sections within that. An end marker without a start is ignored.
+// 3. At the end of the log, the sections that are still open end with the job.
+//
+// The time of a marker is the timestamp of its line. Without one, it is the number in the marker or, if that is implausible, the time of the marker before.
 import { instantOf } from './marker.ts'
 import { runsScript, sectionKindOf } from './runner-sections.ts'
 import { redactedTo, type RedactText } from '../text-redaction.ts'
 import type { ReadMarker } from './log-reader.ts'
 import type { Section } from '../../model/inside.ts'
 
-/** All in ms of Unix time. */
+/** The job's times, in ms of Unix time. */
 export interface JobTimes {
   readonly start: number
   readonly end: number
-  /** The job's script failed: mark the section in which it did. */
+  /** True if the job's script failed. The section in which it failed is then marked. */
   readonly isScriptFailure: boolean
 }
 
 /** The innermost open section. */
 export interface Place {
-  /** Of the innermost kept section; undefined: the job itself. */
+  /** The ordinal of the innermost kept section; undefined if there is none. */
   readonly ordinal: number | undefined
   readonly name: string
 }
@@ -28,9 +30,9 @@ interface Open {
   readonly ordinal: number
   readonly name: string
   readonly kind: Section['kind']
-  /** Undefined beyond the limit. */
+  /** Undefined if the section is beyond the limit. */
   readonly kept: Kept | undefined
-  /** The ordinal of the innermost kept section, this one included. */
+  /** The ordinal of the innermost kept section: of this one, or else of one around it. */
   readonly nearest: number | undefined
 }
 
@@ -46,9 +48,9 @@ interface Kept {
   failed?: true
 }
 
-/** Limits for a job. 30 places are reserved for the runner's own sections, because some of them come at the end. */
+/** Maximum number of kept sections of a job. 30 places are reserved for the runner's own sections, because some of these come at the end. */
 const maxKept = { all: 200, others: 170 }
-/** Most sections open at a time; deeper ones are only counted. */
+/** Maximum number of sections that are open at a time. Deeper ones are only counted. */
 const maxOpen = 1_000
 const maxTitleLength = 128
 const hour = 3_600_000
@@ -58,12 +60,12 @@ export class Sections {
   readonly #job: JobTimes
   readonly #open: Open[] = []
   readonly #kept: Kept[] = []
-  /** How many of the kept ones are not the runner's own. */
+  /** Number of kept sections that are not the runner's own. */
   #others = 0
   #count = 0
   /** The time of the marker before. */
   #last: number
-  /** The last section that ran the job's script, and the innermost custom section that was open when it ended. */
+  /** The last section that ran the job's script, and the innermost custom section that was open when that section ended. */
   #script: { readonly section: Kept | undefined; inner: Kept | undefined } | undefined
 
   constructor(job: JobTimes) {
@@ -71,15 +73,16 @@ export class Sections {
     this.#last = job.start
   }
 
-  /** How many sections there are, and how many of them are not kept. */
+  /** Number of all sections. */
   get count(): number {
     return this.#count
   }
+  /** Number of sections that are not kept. */
   get omitted(): number {
     return this.#count - this.#kept.length
   }
 
-  /** The section that the log is in now. */
+  /** The section to which the next line belongs. */
   get place(): Place | undefined {
     const top = this.#open.at(-1)
     return top && { ordinal: top.nearest, name: top.name }
@@ -93,14 +96,14 @@ export class Sections {
     else this.#end(marker.name, at, isByLine)
   }
 
-  /** The title of the section that began last. */
+  /** Sets the title of the section that was opened last. */
   title(text: string): void {
     const kept = this.#open.at(-1)?.kept
-    // The title of a script's step is a command, which may contain secrets.
+    // The title of a script's section is a command, which may contain secrets.
     if (kept !== undefined && kept.kind !== 'script') kept.title = text
   }
 
-  /** At the end of the log. Names and titles are redacted, then cut. */
+  /** Ends the log. Names and titles are redacted, then cut. */
   finish(redactText: RedactText): readonly Section[] {
     const { end, isScriptFailure } = this.#job
     const script = this.#open.find(({ name, kind }) => kind === 'runner' && runsScript(name))
@@ -111,7 +114,7 @@ export class Sections {
       if (section !== undefined) section.failed = true
       if (inner !== undefined) inner.failed = true
     }
-    return this.#kept.map(kept => this.#found(kept, redactText))
+    return this.#kept.map(kept => this.#sectionOf(kept, redactText))
   }
 
   #begin(name: string, at: number, isByLine: boolean): void {
@@ -155,8 +158,8 @@ export class Sections {
     return at >= start - hour && at <= end + hour ? at : this.#last
   }
 
-  /** Limits times to the job's, and the end to the start. */
-  #found(
+  /** Makes the section for export. Its times are moved into the job's, and its end is not before its start. */
+  #sectionOf(
     { isByLine, end = this.#job.end, start, name, title, failed, ...facts }: Kept,
     redactText: RedactText,
   ): Section {
@@ -173,7 +176,7 @@ export class Sections {
   }
 }
 
-/** In characters, not in UTF-16 units. */
+/** Cuts a title to a number of characters, not of UTF-16 units. */
 function shortTitle(title: string): string {
   return Array.from(title).slice(0, maxTitleLength).join('')
 }

@@ -1,4 +1,4 @@
-// Fetches a job's log for a page, redacted like exported lines. It is not stored.
+// Fetches a job's log for a page and redacts it like exported lines. The log is not stored.
 import { createKeyWatch, inTurns, redacted, type RedactText } from '../text-redaction.ts'
 import { createDebugWatch } from './debug-trace.ts'
 import { KeptLines } from './kept-lines.ts'
@@ -13,11 +13,11 @@ import type { Section } from '../../model/inside.ts'
 export interface ShowLogOptions {
   readonly client: Pick<PlatformClient, 'jobLog'>
   readonly redactText: RedactText
-  /** How much of one log is read, bytes. */
+  /** Maximum number of bytes that are read of one log. */
   readonly readMax: number
-  /** Limit within any minute: the rest of the API budget is for other requests. */
+  /** Maximum number of logs within any minute, because the rest of the API budget is for other requests. */
   readonly maxPerMinute: number
-  /** How long a reader waits at most, ms. */
+  /** Timeout for one log, ms. */
   readonly timeoutMs?: number | undefined
   readonly clock: Pick<Clock, 'now'>
 }
@@ -30,7 +30,7 @@ export interface ShownJob extends JobTimes {
 export interface ShownLine {
   readonly number: number
   readonly runs: readonly Run[]
-  /** The ordinal of the innermost section that is kept. */
+  /** The ordinal of the innermost kept section. */
   readonly section?: number | undefined
 }
 
@@ -39,9 +39,9 @@ export type ShownLog =
       readonly as: 'log'
       readonly lines: readonly ShownLine[]
       readonly sections: readonly Section[]
-      /** What is left out between the first and the last lines; `number`: of the first such line. */
+      /** The lines that are omitted between the first and the last ones; `number` is that of the first omitted line. */
       readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
-      /** False if the log is longer than what is read. */
+      /** False if the log is longer than the part that is read. */
       readonly isWhole: boolean
     }
   /** A debug trace shows the job's variables, so the log is not shown. */
@@ -50,9 +50,9 @@ export type ShownLog =
 
 export type ShowLog = (job: ShownJob) => Promise<ShownLog>
 
-/** Logs fetched at the same time, as each is held in memory. */
-const places = 2
-/** Bytes shown of one log, half of its beginning and half of its end, including colour codes. */
+/** Maximum number of logs that are fetched at the same time, because each is held in memory. */
+const maxConcurrent = 2
+/** Maximum number of bytes that are shown of one log, colour codes included. */
 const maxShown = 1024 * 1024
 const minute = 60_000
 
@@ -63,7 +63,7 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
   return async job => {
     const now = clock.now()
     begun = begun.filter(at => Math.abs(now - at) < minute)
-    if (busy >= places) return refused('Other logs are being fetched.', 'Reload this page in a few seconds.')
+    if (busy >= maxConcurrent) return refused('Other logs are being fetched.', 'Reload this page in a few seconds.')
     if (begun.length >= maxPerMinute) {
       const what = `${maxPerMinute} logs were fetched within a minute; the rest of the API budget is reserved for pipelines.`
       return refused(what, 'Reload this page in a minute, or read the log on the platform.')
@@ -72,7 +72,7 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
     busy += 1
     const signal = AbortSignal.timeout(timeoutMs)
     try {
-      return await fetched(job, signal)
+      return await fetchLog(job, signal)
     } catch (error) {
       if (error instanceof PlatformError) return refused(error.message, '')
       if (!signal.aborted) throw error
@@ -83,7 +83,7 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
     }
   }
 
-  async function fetched({ projectId, id, ...times }: ShownJob, signal: AbortSignal): Promise<ShownLog> {
+  async function fetchLog({ projectId, id, ...times }: ShownJob, signal: AbortSignal): Promise<ShownLog> {
     const sections = new Sections(times)
     const kept = new KeptLines(maxShown)
     const isKey = createKeyWatch()
@@ -117,7 +117,7 @@ function refused(what: string, remedy: string): ShownLog {
   return { as: 'refused', what, remedy }
 }
 
-/** A line in which something was redacted loses its colours: a secret may span two of them. */
+/** Redacts a line. A line that contained a secret loses its colours, because the secret may span two colours. */
 async function shownLine(
   { number, place, text: raw }: KeptLine,
   redactText: (text: string) => Promise<string>,
