@@ -1,13 +1,13 @@
-// How much of a report is read: the platform's limits, and generous ones of our own.
+// Limits of how much of a report is read: the platform's own limits, and wider ones that Pipespan sets.
 
 export interface ReportCaps {
-  /** Bytes as they are downloaded. */
+  /** Maximum number of bytes that are downloaded. */
   readonly packed: number
-  /** Bytes once unpacked. */
+  /** Maximum number of bytes after unpacking. */
   readonly unpacked: number
-  /** Elements within each other. */
+  /** Maximum depth of nested elements. */
   readonly depth: number
-  /** Test cases whose result is read; the rest is counted. */
+  /** Maximum number of test cases whose result is read. Further cases are only counted. */
   readonly cases: number
 }
 

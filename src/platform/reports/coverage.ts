@@ -1,5 +1,5 @@
-// The totals of a job's coverage report: Cobertura's stand in its root's attributes, JaCoCo's in the counters below its root. Several documents in one
-// report add up.
+// Reads the totals of a job's coverage report. Cobertura writes them as attributes of the root element, JaCoCo as counters below the root. The totals
+// of several documents in one report are added up.
 import { createElementReader, type Attributes, type ElementSink } from './xml-elements.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
@@ -7,32 +7,32 @@ import { textOf } from './unpack.ts'
 import type { CoverageTotals } from '../../model/job-reports.ts'
 
 export interface ReadCoverage {
-  /** Absent if the report could not be read to its end: its totals would be wrong. */
+  /** Absent if the report could not be read to its end, because the totals would be wrong. */
   readonly coverage?: CoverageTotals | undefined
   readonly fault?: ReportFault | undefined
 }
 
 type Measure = 'lines' | 'branches'
 
-/** The totals of one document; `rate` (0 to 1) if it has no counts. */
+/** The totals of one document. A document without counts has a `rate` (0 to 1). */
 interface Part {
   readonly covered?: number
   readonly valid?: number
   readonly rate?: number
 }
 
-/** The totals of all documents: only sums, because a report may have millions of documents. */
+/** The totals of all documents. Only sums are kept, because a report may have millions of documents. */
 interface Sum {
   covered: number
   valid: number
-  /** Of all documents. */
+  /** Sum of the rates of all documents. */
   rates: number
   documents: number
-  /** A document has no counts. */
+  /** True if a document has no counts. */
   isRated: boolean
 }
 
-/** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
+/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
 export async function readCoverage(
   source: AsyncIterable<Uint8Array>,
   caps: ReportCaps = reportCaps,
@@ -41,10 +41,10 @@ export async function readCoverage(
   const elements = createElementReader(totals)
   const fault = await faultOf(async () => {
     for await (const text of textOf(source, caps)) elements.write(text)
-    const unsound = elements.end()
-    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is no XML.')
-    if (!totals.sawRoot) throw new ReportFault('foreign', 'The report is neither of Cobertura nor of JaCoCo.')
-    if (unsound !== undefined) throw unsound
+    const malformed = elements.end()
+    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is not XML.')
+    if (!totals.sawRoot) throw new ReportFault('foreign', 'The report is neither a Cobertura nor a JaCoCo report.')
+    if (malformed !== undefined) throw malformed
   })
   return fault === undefined ? { coverage: { lines: totals.of('lines'), branches: totals.of('branches') } } : { fault }
 }
@@ -52,7 +52,7 @@ export async function readCoverage(
 interface Totals extends ElementSink {
   /** Whether a document of a known format was found. */
   readonly sawRoot: boolean
-  /** Percent. */
+  /** The covered share in percent. */
   of(measure: Measure): number | undefined
 }
 
@@ -73,7 +73,7 @@ function createTotals(caps: ReportCaps): Totals {
     },
     open: (name, attributes) => {
       if (depth >= caps.depth) {
-        throw new ReportFault('too_deep', `The report has more than ${caps.depth} elements within each other.`)
+        throw new ReportFault('too_deep', `The report has more than ${caps.depth} nested elements.`)
       }
       depth += 1
       const local = name.slice(name.indexOf(':') + 1)
@@ -125,7 +125,7 @@ function add(to: Sum, { covered = 0, valid = 0, rate }: Part): void {
   to.isRated ||= rate !== undefined
 }
 
-/** If a document has no counts, all documents count the same. */
+/** If a document has no counts, the result is the mean of the documents' rates. */
 function percentOf({ covered, valid, rates, documents, isRated }: Sum): number | undefined {
   if (documents === 0) return undefined
   return isRated ? (rates / documents) * 100 : Math.min(100, (covered / valid) * 100)

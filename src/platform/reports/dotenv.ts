@@ -1,24 +1,24 @@
-// A job's dotenv report: `KEY=value` lines, as the platform reads them: no quotes, no continued lines. Values are often secrets, so only those of
-// allowed keys are kept.
+// Reads a job's dotenv report like the platform: lines of `KEY=value`, without quotes and without continued lines. Values are often secrets, so only
+// the values of allowed keys are kept.
 import { createLineReader } from './lines.ts'
 import { faultOf, type ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
 
 export interface ReadDotenv {
-  /** Only those of allowed keys. */
+  /** The values of allowed keys. */
   readonly values: Readonly<Record<string, string>>
-  /** Allowed keys beyond the limits. */
+  /** Number of allowed keys that were beyond the limits. */
   readonly dropped: number
   readonly fault?: ReportFault | undefined
 }
 
-/** The platform's own limit is 5 KB by default. */
+/** These are well above the platform's own limit, which is 5 KB by default. */
 const caps = { packed: 1024 * 1024, unpacked: 1024 * 1024 }
-const most = { keys: 100, texts: 128 * 1024 } as const
+const limits = { keys: 100, texts: 128 * 1024 } as const
 
 const assignment = /^\s*([A-Za-z_]\w{0,254})\s*=(.*)$/
 
-/** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
+/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
 export async function readDotenv(
   source: AsyncIterable<Uint8Array>,
   isAllowed: (key: string) => boolean,
@@ -29,7 +29,7 @@ export async function readDotenv(
   const lines = createLineReader(line => {
     const [, key = '', value = ''] = assignment.exec(line) ?? []
     if (key === '' || !isAllowed(key)) return
-    if (!values.has(key) && (values.size >= most.keys || texts + value.length > most.texts)) {
+    if (!values.has(key) && (values.size >= limits.keys || texts + value.length > limits.texts)) {
       dropped += 1
       return
     }

@@ -1,6 +1,6 @@
-// Parses numbers as test frameworks write them, without a specification and in any locale.
+// Parses the numbers of test reports. No specification covers them, and test frameworks write them in any locale.
 
-/** Seconds: `0.103`, `0,103`, `1,234.5`, `1.234,5`, `1e-05`. Undefined for anything else, negative ones and NaN among them. */
+/** Seconds, such as `0.103`, `0,103`, `1,234.5`, `1.234,5` or `1e-05`. Undefined for anything else, also for negative numbers and NaN. */
 export function readSeconds(text: string | undefined): number | undefined {
   const trimmed = text?.trim()
   if (trimmed === undefined || trimmed === '' || trimmed.length > 40) return undefined
@@ -9,7 +9,7 @@ export function readSeconds(text: string | undefined): number | undefined {
   return Number(plain)
 }
 
-/** If both separators occur, the last one is the decimal one. A single comma is decimal too: times have three decimals. */
+/** If both separators occur, the last one is the decimal separator. A single comma is a decimal separator, too, because times have three decimals. */
 function withPoint(text: string): string {
   const comma = text.lastIndexOf(',')
   const point = text.lastIndexOf('.')
@@ -19,7 +19,7 @@ function withPoint(text: string): string {
   return text.indexOf(',') === comma ? text.replace(',', '.') : text.replaceAll(',', '')
 }
 
-/** A whole number from 1, such as a line of a file. */
+/** A whole number from 1 on, such as the number of a line. */
 export function readOrdinal(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined
   const ordinal = Number(text)

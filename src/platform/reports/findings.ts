@@ -1,4 +1,4 @@
-// Counts the findings of a code quality or security report by severity. The report is read as a stream, and no finding is kept.
+// Counts the findings of a code quality or security report by severity. It reads the report as a stream and keeps no finding.
 import { createJsonValues, each } from './json-values.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
@@ -6,37 +6,37 @@ import { textOf } from './unpack.ts'
 import type { Findings, ReportType } from '../../model/job-reports.ts'
 
 export interface ReadFindings {
-  /** Absent if the report could not be read to its end: the counts would be too low. */
+  /** Absent if the report could not be read to its end, because the counts would be too low. */
   readonly findings?: readonly Findings[] | undefined
   readonly fault?: ReportFault | undefined
 }
 
-/** Where findings are, the key of the severity, and the severity of those without. */
+/** The path of the findings, the key of the severity, and the severity of a finding without that key. */
 interface Format {
   readonly path: readonly string[]
   readonly severity: string
   readonly without: string
 }
 
-/** All security scans share one schema. */
+/** The format of all security scans, which share one schema. */
 const scan: Format = { path: ['vulnerabilities', each], severity: 'severity', without: 'unknown' }
 const formats: Readonly<Partial<Record<ReportType, Format>>> = {
   codequality: { path: [each], severity: 'severity', without: 'unknown' },
-  // SARIF 2.1.0, 3.27.10: "warning" if it is absent.
+  // SARIF 2.1.0, 3.27.10: an absent level means "warning".
   sarif: { path: ['runs', each, 'results', each], severity: 'level', without: 'warning' },
 }
 
-/** Severities with a series of their own. */
+/** Severities that have a series of their own. All others are counted as `other`. */
 const severities: ReadonlySet<string> = new Set([
   ...['info', 'minor', 'major', 'critical', 'blocker'],
   ...['none', 'note', 'warning', 'error'],
   ...['unknown', 'low', 'medium', 'high'],
 ])
 const other = 'other'
-/** Values of one finding that are read. */
+/** Maximum number of values that are read of one finding. */
 const maxValues = 10_000
 
-/** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
+/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
 export async function readFindings(
   source: AsyncIterable<Uint8Array>,
   type: ReportType,
@@ -47,8 +47,8 @@ export async function readFindings(
   const count = (finding: unknown): void => {
     if (typeof finding !== 'object' || finding === null || Array.isArray(finding)) return
     const given = (finding as Readonly<Record<string, unknown>>)[severity]
-    const found = typeof given === 'string' ? given.toLowerCase() : without
-    const word = severities.has(found) ? found : other
+    const name = typeof given === 'string' ? given.toLowerCase() : without
+    const word = severities.has(name) ? name : other
     counts.set(word, (counts.get(word) ?? 0) + 1)
   }
   const values = createJsonValues({ path, onValue: count, maxDepth: caps.depth, maxValues })

@@ -1,30 +1,30 @@
-// A streaming tokenizer for JSON: where objects and lists begin and end, keys, strings, numbers and literals. Other parsers hold the whole text, and
-// each string, which may have megabytes. Syntax beyond brackets and quotes is not checked.
+// Tokenizes JSON as a stream: beginnings and ends of objects and lists, keys, strings, numbers and literals. Other parsers keep the whole text or whole
+// strings in memory, and a string may have megabytes. The tokenizer checks only brackets and quotes, no other syntax.
 import { ReportFault } from './report-fault.ts'
 
 export interface JsonSink {
   open(kind: 'object' | 'list'): void
   close(): void
-  /** Cut if it is very long. */
+  /** A key, cut if it is very long. */
   key(text: string): void
   /** A string value, cut if it is very long. */
   text(text: string): void
-  /** A number or a literal, as it is written. */
+  /** A number or a literal, as the text has it. */
   word(text: string): void
 }
 
 export interface JsonTokens {
-  /** Throws a ReportFault if the report must not be read further, and what the sink throws. */
+  /** Throws a ReportFault if the report must not be read further, and passes on errors of the sink. */
   write(text: string): void
   /** Throws a ReportFault if the text ends too early. */
   end(): void
 }
 
-/** Characters of a key or string that are kept, before its escapes are decoded: no reader takes more, even if each is an escape of six. */
+/** Maximum number of characters that are kept of a key or string before its escapes are decoded. No caller needs more, even if all are escapes of six characters. */
 const maxText = 512 * 1024
-/** Characters of an escape: `\u0041`. */
+/** Maximum length of an escape: `\u0041`. */
 const maxEscape = 6
-/** Characters of a number or a literal. */
+/** Maximum length of a number or a literal. */
 const maxWord = 1_000
 const stop = /["\\]/g
 const closers = { object: '}', list: ']' } as const
@@ -34,14 +34,14 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
   let sawAny = false
   let isInText = false
   let isEscape = false
-  /** The backslash at the end of the text before is kept, so what it escapes is kept too. */
+  /** True if the last text ended with a backslash that is kept, so that the character it escapes must be kept, too. */
   let isHalfKept = false
   let isKeyNext = false
   let held = ''
-  /** A number or literal at the end of the text, which may go on in the next one. */
+  /** A number or literal at the end of the last text, which may continue in the next one. */
   let word = ''
 
-  /** Reads on within a string; answers where it ends. */
+  /** Continues within a string. Answers the index after its end. */
   function readText(text: string, from: number): number {
     let at = from
     if (isEscape) {
@@ -69,16 +69,16 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
   }
 
   function finishText(): void {
-    const said = plain(held).slice(0, maxText).toWellFormed()
+    const decoded = plain(held).slice(0, maxText).toWellFormed()
     isInText = false
     held = ''
-    if (isKeyNext && open.at(-1) === 'object') sink.key(said)
-    else sink.text(said)
+    if (isKeyNext && open.at(-1) === 'object') sink.key(decoded)
+    else sink.text(decoded)
   }
 
   function begin(kind: 'object' | 'list'): void {
     if (open.length >= maxDepth) {
-      throw new ReportFault('too_deep', `The report has more than ${maxDepth} objects and lists within each other.`)
+      throw new ReportFault('too_deep', `The report has more than ${maxDepth} nested objects and lists.`)
     }
     sawAny = true
     open.push(kind)
@@ -88,7 +88,7 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
 
   function finish(closer: string): void {
     const kind = open.pop()
-    if (kind === undefined || closers[kind] !== closer) throw new ReportFault('malformed', 'The report is no JSON.')
+    if (kind === undefined || closers[kind] !== closer) throw new ReportFault('malformed', 'The report is not JSON.')
     sink.close()
     isKeyNext = false
   }
@@ -105,7 +105,7 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
         if (found === undefined) return
         at = structure.lastIndex
         if (open.length === 0 && found !== '{' && found !== '[') {
-          throw new ReportFault(sawAny ? 'malformed' : 'not_json', 'The report is no JSON.')
+          throw new ReportFault(sawAny ? 'malformed' : 'not_json', 'The report is not JSON.')
         }
         if (found === '"') {
           isInText = true
@@ -115,19 +115,19 @@ export function createJsonTokens(sink: JsonSink, maxDepth: number): JsonTokens {
         else if (found === '}' || found === ']') finish(found)
         else if (found === ',') isKeyNext = open.at(-1) === 'object'
         else if (found === ':') isKeyNext = false
-        else if (found.length > maxWord) throw new ReportFault('malformed', 'The report is no JSON.')
+        else if (found.length > maxWord) throw new ReportFault('malformed', 'The report is not JSON.')
         else if (at === text.length) word = found
         else sink.word(found)
       }
     },
     end: () => {
       if (open.length > 0) throw new ReportFault('truncated', 'The report ends too early.')
-      if (!sawAny) throw new ReportFault('not_json', 'The report is no JSON.')
+      if (!sawAny) throw new ReportFault('not_json', 'The report is not JSON.')
     },
   }
 }
 
-/** Decodes escapes. Where a text was cut, the last one may be incomplete. */
+/** Decodes escapes. If the text was cut, its last escape may be incomplete. */
 function plain(held: string): string {
   if (!held.includes('\\')) return held
   const beginnings = held.length < maxText ? 1 : maxEscape
@@ -135,7 +135,7 @@ function plain(held: string): string {
     try {
       return String(JSON.parse(`"${held.slice(0, held.length - less)}"`))
     } catch {
-      // Tried with less of its end.
+      // The next attempt drops one more character of the end.
     }
   }
   return held

@@ -1,4 +1,4 @@
-// Turns XML elements into suites and cases, in all dialects of JUnit: nested suites, several results in one case, reruns.
+// Turns XML elements into suites and cases. It understands all dialects of JUnit: nested suites, several results in one case, reruns.
 import { readOrdinal, readSeconds } from './figures.ts'
 import { parseWireTime } from '../wire-time.ts'
 import { ReportFault } from './report-fault.ts'
@@ -12,7 +12,7 @@ interface OpenCase {
   readonly attributes: Attributes
   result: TestResult
   reruns: boolean
-  /** `type`, `message` and `stack` of the element that decides the result: the first with the greatest weight. */
+  /** `type`, `message` and `stack` come from the element that decides the result: the first one of the highest weight. */
   type: string
   message: string
   stack: string
@@ -23,22 +23,22 @@ interface OpenElement {
   readonly kind: 'suites' | 'suite' | 'case' | 'words' | 'rerun' | 'other'
 }
 
-/** Elements that decide the result of a case: the one with the greatest weight wins, in any order. */
+/** Elements that may decide the result of a case. The one of the highest weight decides, whatever their order. */
 const results: Readonly<Record<string, TestResult>> = { failure: 'fail', error: 'error', skipped: 'skip' }
 const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error: 2, fail: 3 }
-/** Failed runs of a case that was repeated (Maven Surefire). */
+/** Elements for the failed runs of a case that was repeated (Maven Surefire). */
 const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
-/** Attribute values of cases that did not run. */
+/** Values of an attribute that mark a case that did not run. */
 const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
 
-/** Characters of a stack trace that are exported at most; more are kept until it is redacted. */
+/** Maximum number of characters of a stack trace that are exported. More are kept until it is redacted. */
 export const maxWords = 65_536
 const maxWordsLength = maxWords + maxSecret
 
 export interface JunitCases extends ElementSink {
   /** Whether any suite was found. */
   readonly sawSuite: boolean
-  /** Closes what is still open. */
+  /** Closes all open elements. */
   end(): void
 }
 
@@ -50,7 +50,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   function kindOf(name: string, attributes: Attributes): OpenElement['kind'] {
     if (openCase !== undefined) return kindWithin(openCase, name, attributes)
     switch (name) {
-      // A root within open elements: the document before was not finished.
+      // If a root arrives while elements are open, the document before was not finished.
       case 'testsuites':
         if (stack.length > 0) closeAll()
         return 'suites'
@@ -90,7 +90,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
   }
 
   function closeAll(): void {
-    // An unfinished case has no result and is left out.
+    // An unfinished case has no result and is omitted.
     openCase = undefined
     while (stack.length > 0) closeElement()
   }
@@ -102,7 +102,7 @@ export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
     document: closeAll,
     open: (name, attributes) => {
       if (stack.length >= caps.depth) {
-        throw new ReportFault('too_deep', `The report has more than ${caps.depth} elements within each other.`)
+        throw new ReportFault('too_deep', `The report has more than ${caps.depth} nested elements.`)
       }
       const local = name.slice(name.indexOf(':') + 1)
       const kind = kindOf(local, attributes)

@@ -1,4 +1,4 @@
-// Reads a job's JUnit report as a stream: the results of its tests, and why it could not be read to its end.
+// Reads a job's JUnit report as a stream. Answers the results of its tests and, if it could not be read to its end, the reason.
 import { createElementReader } from './xml-elements.ts'
 import { createJunitCases } from './junit-cases.ts'
 import { createTestCollector } from './test-collector.ts'
@@ -8,16 +8,16 @@ import { textOf } from './unpack.ts'
 import type { TestsRead } from '../port/inside.ts'
 
 export interface TestReadOptions {
-  /** Longest message or stack trace that is kept, UTF-16 units. */
+  /** Maximum length of a message or stack trace that is kept, UTF-16 units. */
   readonly maxText: number
-  /** Cases that are kept with their times. */
+  /** Maximum number of cases that are kept with their times. */
   readonly keptCases: number
-  /** Longer times cannot be, s. */
+  /** Maximum plausible time of a case or a suite, s. */
   readonly maxSeconds?: number | undefined
   readonly caps?: ReportCaps | undefined
 }
 
-/** `source`: the artifact's bytes, a gzip of one document or more. Rejects only with what the source itself throws. */
+/** `source`: the artifact's bytes, a gzip of one or more documents. Rejects only with an error of the source itself. */
 export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<TestsRead> {
   const { caps = reportCaps, ...kept } = options
   const collector = createTestCollector({ ...kept, maxCases: caps.cases })
@@ -25,10 +25,10 @@ export async function readJunit(source: AsyncIterable<Uint8Array>, options: Test
   const elements = createElementReader(cases)
   const fault = await faultOf(async () => {
     for await (const text of textOf(source, caps)) elements.write(text)
-    const unsound = elements.end()
-    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is no XML.')
-    if (!cases.sawSuite) throw new ReportFault('not_junit', 'The report has no suites of tests in it.')
-    if (unsound !== undefined) throw unsound
+    const malformed = elements.end()
+    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is not XML.')
+    if (!cases.sawSuite) throw new ReportFault('not_junit', 'The report contains no test suites.')
+    if (malformed !== undefined) throw malformed
   })
   cases.end()
   return collector.collected(fault)

@@ -1,29 +1,29 @@
-// Splits windows of text into lines, wherever the windows are cut. Lines that are too long are skipped.
+// Divides windows of text, which may be cut anywhere, into lines. Lines that are too long are skipped.
 
-/** Characters of one line. */
+/** Maximum number of characters in a line. */
 const maxLineLength = 64 * 1024
 
-/** Called with each line, without its end. */
+/** Passes on each line without its end. */
 export interface LineReader {
   write(text: string): void
-  /** The rest of the text is the last line. */
+  /** Ends the text. The rest is the last line. */
   end(): void
-  /** Lines that were too long. */
-  readonly passedOver: number
+  /** Number of lines that were skipped because they were too long. */
+  readonly skipped: number
 }
 
 export function createLineReader(onLine: (line: string) => void): LineReader {
   let pending = ''
   let isTooLong = false
-  let passedOver = 0
+  let skipped = 0
   const finish = (line: string): void => {
-    if (isTooLong || line.length > maxLineLength) passedOver += 1
+    if (isTooLong || line.length > maxLineLength) skipped += 1
     else onLine(line)
     isTooLong = false
   }
   return {
-    get passedOver() {
-      return passedOver
+    get skipped() {
+      return skipped
     },
     write: text => {
       let from = 0

@@ -1,5 +1,5 @@
-// A job's metrics report: samples in OpenMetrics text (the OpenMetrics specification 1.0, "Text format": a name, labels in braces, a value), read
-// line by line. As lenient as the platform: types, help and the end mark are optional, and what follows the value is ignored.
+// Reads a job's metrics report line by line. A line is a sample in OpenMetrics text (specification 1.0, "Text format"): a name, labels in braces, a
+// value. The reader is as lenient as the platform: types, help and the end mark are optional, and text after the value is ignored.
 import { createLineReader } from './lines.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
 import { looksLikePlainText, textOf } from './unpack.ts'
@@ -8,25 +8,25 @@ import { maxSecret, redactedTo, redactedValue, type RedactText } from '../text-r
 import type { ReportedMetric } from '../../model/job-reports.ts'
 
 export interface ReadMetrics {
-  /** A later sample replaces an earlier one of the same name and labels. */
+  /** One sample for each combination of name and labels; a later sample replaces an earlier one. */
   readonly metrics: readonly ReportedMetric[]
-  /** Samples that are not numbers, or beyond the limits. */
+  /** Number of samples without a number or beyond the limits. */
   readonly dropped: number
   readonly fault?: ReportFault | undefined
 }
 
-/** Limits of one report: names, series, and all texts in UTF-16 units; of one series: labels; of one text: characters. */
+/** Limits. `names`, `series`, and `texts` (UTF-16 units of all texts) apply to a report, `labels` to a series, `text` (UTF-16 units) to a single text. */
 export const metricLimits = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
 
 const sample = /^([A-Za-z_:][\w:]*)(?:[ \t]*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]{1,64})(?=[\s#]|$)/
 const label = /[ \t,]*([A-Za-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"/y
 const figure = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
-/** Names that other reports use. */
-const taken: ReadonlySet<string> = new Set(['coverage', 'findings', 'dotenv'])
-/** Labels that would clash with a project's own attributes, in any spelling; `__` belongs to the format. */
-const reserved = /^(?:__|platform_|project_|vcs_|cicd_|otel_)/
+/** Names that are reserved for other reports. */
+const reservedNames: ReadonlySet<string> = new Set(['coverage', 'findings', 'dotenv'])
+/** Labels that would clash with attributes of Pipespan. Labels with `__` are reserved by the format. */
+const reservedLabels = /^(?:__|platform_|project_|vcs_|cicd_|otel_)/
 
-/** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
+/** `source`: the artifact's bytes. Rejects only with an error of the source itself. */
 export async function readMetrics(
   source: AsyncIterable<Uint8Array>,
   redactText: RedactText,
@@ -37,7 +37,7 @@ export async function readMetrics(
   let texts = 0
   let dropped = 0
   let readable = 0
-  const take = (metric: ReportedMetric): void => {
+  const keep = (metric: ReportedMetric): void => {
     const key = JSON.stringify([metric.name, metric.labels])
     if (!series.has(key)) {
       const isNew = !names.has(metric.name)
@@ -58,34 +58,34 @@ export async function readMetrics(
     if (metric === undefined) dropped += 1
     else {
       readable += 1
-      take(metric)
+      keep(metric)
     }
   })
   const fault = await faultOf(async () => {
     for await (const text of textOf(source, caps, looksLikePlainText)) lines.write(text)
     lines.end()
-    if (readable === 0 && dropped > 0) throw new ReportFault('foreign', 'The report has no metrics in it.')
+    if (readable === 0 && dropped > 0) throw new ReportFault('foreign', 'The report contains no metrics.')
   })
-  return { metrics: [...series.values()], dropped: dropped + lines.passedOver, fault }
+  return { metrics: [...series.values()], dropped: dropped + lines.skipped, fault }
 }
 
-/** Undefined if it is no sample with a number. */
+/** The sample in a line; undefined if the line is not a sample with a number. */
 function metricOf(line: string, redactText: RedactText): ReportedMetric | undefined {
   const [, name = '', braces = '', value = ''] = sample.exec(line) ?? []
-  if (name === '' || taken.has(name) || name.length > metricLimits.text || !figure.test(value)) return undefined
+  if (name === '' || reservedNames.has(name) || name.length > metricLimits.text || !figure.test(value)) return undefined
   const number = Number(value)
-  // A name cannot be redacted: it would be another metric.
+  // A name that contains a secret cannot be redacted, because another name is another metric.
   if (!Number.isFinite(number) || redactText(name) !== name) return undefined
   return { name, labels: labelsOf(braces, redactText), value: number }
 }
 
-/** Redacted, and sorted by name, so that their order makes no difference. */
+/** The labels, redacted, and sorted by name so that their order does not matter. */
 function labelsOf(braces: string, redactText: RedactText): Record<string, string> {
   const labels: [string, string][] = []
   label.lastIndex = 0
   for (let found = label.exec(braces); found !== null; found = label.exec(braces)) {
     const [, name = '', value = ''] = found
-    if (labels.length >= metricLimits.labels || reserved.test(name) || name.length > metricLimits.text) continue
+    if (labels.length >= metricLimits.labels || reservedLabels.test(name) || name.length > metricLimits.text) continue
     if (redactText(name) !== name) continue
     const text = unescaped(value.slice(0, 2 * (metricLimits.text + maxSecret)))
     labels.push([name, redactedTo(metricLimits.text, text, one => redactedValue(name, one, redactText))])

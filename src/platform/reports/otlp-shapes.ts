@@ -1,15 +1,15 @@
-// The shapes of OTLP/JSON that spans are read from (opentelemetry-proto, "JSON Protobuf Encoding": ids are hex, numbers of 64 bits may be texts). A
-// field with a wrong value makes its span invalid; unknown fields are ignored. Attributes are read without zod: a span may have thousands.
+// The shapes of the spans in OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding": IDs are hex, 64-bit numbers may be strings). A required field of a
+// wrong value makes its span invalid; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of them.
 import { z } from 'zod'
 import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 
-/** Longest key of an attribute, UTF-16 units. */
+/** Maximum length of an attribute's key, UTF-16 units. */
 const maxKey = 255
-/** Most elements of an attribute whose value is a list. */
+/** Maximum number of elements in an attribute whose value is a list. */
 const maxElements = 64
 
 const instant = z.union([z.string().regex(/^\d{1,20}$/), z.int().nonnegative().transform(String)])
-/** In ms, rounded down to microseconds. */
+/** Nanoseconds as ms, rounded down to microseconds. */
 const nanos = instant.transform(text => Number(BigInt(text) / 1_000n) / 1_000)
 const hexId = (digits: number) =>
   z
@@ -24,7 +24,7 @@ function objectOf(value: unknown): Wire {
   return typeof value === 'object' && value !== null ? (value as Wire) : {}
 }
 
-/** Undefined if it is no value. Other lists than those of texts, and maps, become their JSON. */
+/** The value of an attribute; undefined if it is not valid. Maps, and lists of anything but texts, become their JSON. */
 function valueOf(given: unknown): OwnValue | undefined {
   const { stringValue, boolValue, bytesValue, intValue, doubleValue, arrayValue, kvlistValue } = objectOf(given)
   if (typeof stringValue === 'string') return stringValue
@@ -37,7 +37,7 @@ function valueOf(given: unknown): OwnValue | undefined {
   return other === undefined ? undefined : (textsOf(arrayValue) ?? JSON.stringify(other))
 }
 
-/** Undefined unless it is a list of texts. */
+/** The texts of a list; undefined if an element is not a text. */
 function textsOf(list: unknown): readonly string[] | undefined {
   const { values = [] } = objectOf(list)
   if (list === undefined || !Array.isArray(values)) return undefined

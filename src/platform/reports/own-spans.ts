@@ -1,5 +1,5 @@
-// Reads spans that a job has written in OTLP/JSON: one request, or one in each line. Each span is checked and moved into the job's trace; those
-// without a parent among them become children of the job's span.
+// Reads the spans that a job has written in OTLP/JSON. A file holds one request, or one request in each line. Each span is checked and moved into the
+// job's trace. A span whose parent is not among these spans becomes a child of the job's span.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createJsonValues, each } from './json-values.ts'
 import { faultOf, ReportFault } from './report-fault.ts'
@@ -10,23 +10,23 @@ import type { SpanCounts } from '../port/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
-/** Limits: bytes of a file, spans of a job, and attributes, events and links of a span. */
+/** Maximum numbers: bytes of a file, spans of a job, and attributes, events and links of a span. */
 const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
-/** Items that are checked, valid or not: a file may have millions. */
+/** Maximum number of items that are checked, valid or not, because a file may have millions. */
 const maxChecked = 5_000
-/** Lines of a file that are read, other than blank ones. */
+/** Maximum number of lines that are read of a file, not counting blank ones. */
 const maxLines = 20_000
-/** Ids that are looked up in one turn of the event loop: each is a hash. */
+/** Number of IDs that are looked up in one turn of the event loop. The iterator computes a hash for each. */
 const idsPerTurn = 1_000
 const pathOfSpans = ['resourceSpans', each, 'scopeSpans', each, 'spans', each]
-/** How far the clock of a job's machine may be off, ms. */
+/** Maximum error of the clock on a job's machine, ms. */
 const tolerance = 3_600_000
 
 export interface SpanCollector {
-  /** Reads one file; answers the fault that ended it early. Rejects only with what the source itself throws. */
+  /** Reads one file. Answers the fault that ended the reading early. Rejects only with an error of the source itself. */
   read(source: AsyncIterable<Uint8Array>, isLines: boolean): Promise<ReportFault | undefined>
   readonly counts: Readonly<SpanCounts>
-  /** Drops those with such an id. */
+  /** Drops the spans that have one of these IDs. */
   withoutIds(ids: Iterable<string>): Promise<void>
   spans(): OwnSpan[]
 }
@@ -48,7 +48,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
 
   let checked = 0
 
-  function take(item: unknown): void {
+  function check(item: unknown): void {
     checked += 1
     const { data: span } = otlpSpan.safeParse(withinCaps(item))
     if (span === undefined) counts.invalid += 1
@@ -65,7 +65,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
     }
   }
 
-  /** A whole file, or a line of it. Each span is checked in a turn of the event loop of its own. */
+  /** Reads a request: a whole file or one of its lines. Each span is checked in its own turn of the event loop. */
   function createRequest(): Request {
     const ready: unknown[] = []
     const values = createJsonValues({
@@ -78,7 +78,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
         for (const item of ready.splice(0)) {
           if (found.size >= maxOfSpans.spans || checked >= maxChecked) counts.beyond += 1
           else {
-            take(item)
+            check(item)
             await nextTurn()
           }
         }
@@ -86,17 +86,17 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
       },
       end: async () => {
         values.end()
-        if (!values.sawList) throw new ReportFault('foreign', 'It is JSON, and not OTLP with spans.')
+        if (!values.sawList) throw new ReportFault('foreign', 'The file is JSON, but not OTLP with spans.')
       },
     }
   }
 
-  /** A request in each line. */
+  /** Reads a file with a request in each line. */
   function createLines(): Request {
     let line: Request | 'bad' | undefined
     let lines = 0
     let first: ReportFault | undefined
-    /** A bad line does not affect the others. */
+    /** Reads a part of the current line. A fault ends this line only. */
     const within = async (read: (one: Request) => Promise<void>): Promise<void> => {
       if (line === undefined || line === 'bad') return
       const one = line
@@ -163,24 +163,24 @@ const lists = [
   ['links', 'droppedLinksCount', maxOfSpans.links],
 ] as const
 
-/** Of spans, events and links. An item may have any number of other fields. */
+/** The fields of spans, events and links. Only these are copied, because an item may have any number of other fields. */
 const fields = [...Object.keys(otlpSpan.shape), 'timeUnixNano']
 
-/** Limits the lists of a span before it is checked, because checking is slow. What is cut counts as dropped, as in the protocol. */
+/** Cuts the lists of a span before it is checked, because the check is slow. Cut items are added to the protocol's counts of dropped items. */
 function withinCaps(item: unknown): unknown {
   if (typeof item !== 'object' || item === null) return item
   const cut = Object.fromEntries(fields.map(field => [field, (item as Record<string, unknown>)[field]]))
-  for (const [list, dropped, most] of lists) {
+  for (const [list, dropped, max] of lists) {
     const all = cut[list]
     if (!Array.isArray(all)) continue
-    cut[list] = all.slice(0, most).map(one => (list === 'attributes' ? (one as unknown) : withinCaps(one)))
+    cut[list] = all.slice(0, max).map(one => (list === 'attributes' ? (one as unknown) : withinCaps(one)))
     const before = Number.isSafeInteger(cut[dropped]) ? (cut[dropped] as number) : 0
-    if (all.length > most) cut[dropped] = Math.max(0, before) + all.length - most
+    if (all.length > max) cut[dropped] = Math.max(0, before) + all.length - max
   }
   return cut
 }
 
-/** The parents among the spans; a cycle is broken. */
+/** The parent of each span that has one among these spans. A link that would close a cycle is omitted. */
 function parentsOf(found: ReadonlyMap<string, OtlpSpan>): Map<string, string> {
   const parents = new Map<string, string>()
   for (const { spanId, parentSpanId: parent } of found.values()) {
@@ -201,7 +201,7 @@ function ownSpan(span: OtlpSpan, parent: string | undefined, traces: ReadonlySet
     attributes,
     events: events.map(({ timeUnixNano: at, name: event, attributes: own }) => ({ at, name: event, attributes: own })),
     links: links.map(({ traceId, spanId: to, attributes: own }) => ({
-      // Links to the job's own trace now lead to the pipeline's.
+      // A link to one of the file's own traces loses its trace ID, so that it leads to the pipeline's trace.
       ...(!traces.has(traceId) && { traceId }),
       ...{ spanId: to, attributes: own },
     })),

@@ -1,4 +1,4 @@
-// Reads a job's reports other than tests, with one request each.
+// Reads a job's reports of all types but tests, with one request for each.
 import { readCoverage } from './coverage.ts'
 import { readDotenv } from './dotenv.ts'
 import { readFindings } from './findings.ts'
@@ -13,7 +13,7 @@ import type { RestClient } from '../rest/client.ts'
 
 export interface ReadReportOptions {
   readonly client: Pick<RestClient, 'jobArtifact'>
-  /** Whether this key of a dotenv report may be exported. */
+  /** Whether the value of this key of a dotenv report may be exported. */
   readonly isAllowed: (key: string) => boolean
   readonly redactText: RedactText
 }
@@ -60,6 +60,6 @@ function archiveError(type: ReportType): PlatformError {
     kind: 'not-found',
     isOfTheApi: true,
     what: `The platform answered with an archive instead of a report of type ${type}.`,
-    remedy: 'It is too old to serve reports by type: remove them from PIPESPAN_REPORTS.',
+    remedy: 'It is too old to serve reports by type: remove this type from PIPESPAN_REPORTS.',
   })
 }

@@ -1,4 +1,4 @@
-// Reads spans that a job has written into artifacts, at the configured paths, with one request for each.
+// Reads the spans that a job has written into artifacts, with one request for each configured path.
 import { createSpanCollector } from './own-spans.ts'
 import { PlatformError } from '../port.ts'
 import { redactedTo, redactedValue, redactionTurns, type RedactText } from '../text-redaction.ts'
@@ -6,14 +6,14 @@ import type { OwnAttributes, OwnLink, OwnSpan, OwnValue } from '../../model/own-
 import type { ReadSpans, SpansRead } from '../port/inside.ts'
 import type { RestClient } from '../rest/client.ts'
 
-/** The longest text, whatever the configuration says, UTF-16 units. */
+/** Maximum length of a text, whatever the configuration says, UTF-16 units. */
 const maxSpanText = 64 * 1024
 
 export interface ReadSpansOptions {
   readonly client: Pick<RestClient, 'jobArtifactFile'>
   readonly paths: readonly string[]
   readonly redactText: RedactText
-  /** Longest text that is exported, UTF-16 units. */
+  /** Maximum length of a text that is exported, UTF-16 units. */
   readonly maxText: number
 }
 
@@ -29,7 +29,7 @@ export function createReadSpans({ client, paths, redactText, maxText }: ReadSpan
         .jobArtifactFile(projectId, job.id, path, call, async body => ({
           fault: await collector.read(body, path.endsWith('.jsonl')),
         }))
-        .catch(nothingThere)
+        .catch(undefinedIfMissing)
       if (found !== undefined) files.push({ path, fault: found.fault })
     }
     if (collector.counts.kept > 0) await collector.withoutIds(await takenIds())
@@ -40,13 +40,13 @@ export function createReadSpans({ client, paths, redactText, maxText }: ReadSpan
   }
 }
 
-/** Swallows the error if only the file is missing. A missing project or endpoint is passed on. */
-function nothingThere(error: unknown): undefined {
-  const isOfFile = error instanceof PlatformError && error.kind === 'not-found' && !error.isOfTheApi
-  if (!isOfFile || /project/i.test(error.said ?? '')) throw error
+/** Answers undefined if only the file is missing. If the project or the endpoint is missing, it throws the error again. */
+function undefinedIfMissing(error: unknown): undefined {
+  const isMissing = error instanceof PlatformError && error.kind === 'not-found' && !error.isOfTheApi
+  if (!isMissing || /project/i.test(error.said ?? '')) throw error
 }
 
-/** Redacts a text, if it is a value with its key, and then cuts it. */
+/** Redacts a text, then cuts it. A value is redacted together with its key. */
 type Clean = (text: string, key?: string) => string
 
 async function cleanSpan(span: OwnSpan, cleanOne: Clean, turn: (text: string) => Promise<void>): Promise<OwnSpan> {

@@ -1,4 +1,4 @@
-// Reads the tests of a job: its JUnit artifact, or the report that the platform has parsed. Their texts are redacted.
+// Reads the tests of a job, from its JUnit artifact or from the report that the platform has parsed, and redacts their texts.
 import { cleanTests } from './clean-tests.ts'
 import { createTestCollector } from './test-collector.ts'
 import { jobGroupOf, readTestReport } from './test-report-json.ts'
@@ -16,9 +16,9 @@ import type { TestReports, TestsRead } from '../port/inside.ts'
 export interface TestReportsOptions {
   readonly client: Pick<RestClient, 'jobArtifact' | 'testReport'>
   readonly redactText: RedactText
-  /** Longest message or stack trace that is exported, UTF-16 units. */
+  /** Maximum length of a message or stack trace that is exported, UTF-16 units. */
   readonly maxText: number
-  /** Cases that are kept with their times. */
+  /** Maximum number of cases that are kept with their times. */
   readonly keptCases: number
 }
 
@@ -27,7 +27,7 @@ export function createTestReports({ client, redactText, maxText, keptCases }: Te
   const clean = async (tests: TestsRead): Promise<TestsRead> => cleanTests(tests, redactText, maxText)
   return {
     ofJob: async (projectId, job, call) => {
-      if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return unread()
+      if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return tooLarge()
       const found = await client.jobArtifact(projectId, job.id, testArtifact, call, async body =>
         readJunit(body, { ...kept, maxSeconds: maxSecondsOf(job) }),
       )
@@ -39,7 +39,7 @@ export function createTestReports({ client, redactText, maxText, keptCases }: Te
       return {
         of: async job => {
           const group = jobGroupOf(job.name ?? '')
-          // Parallel jobs share it: how long all of them took together is not known.
+          // Parallel jobs share one suite, and the total time of these jobs is not known.
           const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
           const found = await readTestReport(report, group, { ...kept, maxCases: reportCaps.cases, maxSeconds })
           return found && clean(found)
@@ -51,13 +51,13 @@ export function createTestReports({ client, redactText, maxText, keptCases }: Te
   }
 }
 
-/** Above this a time in the job's report cannot be: some reports add up what ran in parallel, so it may be longer than the job. */
+/** Maximum plausible time in the job's report. It may exceed the job's duration, because some reports add up what ran in parallel. */
 function maxSecondsOf({ start, end }: JobSnapshot): number {
   return 10 * Math.max(1, (end - start) / 1_000)
 }
 
-/** For a report that is not requested. */
-function unread(): TestsRead {
+/** The answer for a report that is not requested because it is too large. */
+function tooLarge(): TestsRead {
   const collector = createTestCollector({ maxCases: 0, maxText: 0, keptCases: 0 })
   return collector.collected(new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`))
 }

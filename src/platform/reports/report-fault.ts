@@ -1,8 +1,8 @@
-// Why a job's report cannot be read any further. What was read before remains.
+// The error of a report that cannot be read further, with a remedy for each reason. What was read before it is kept.
 import { Fault } from '../../lib/fault.ts'
 import type { ReportFaultReason } from '../../model/test-report.ts'
 
-/** Thrown while a report is read; it becomes the report's `fault`. */
+/** Thrown while a report is read. It becomes the report's `fault`. */
 export class ReportFault extends Fault {
   readonly reason: ReportFaultReason
 
@@ -12,7 +12,7 @@ export class ReportFault extends Fault {
   }
 }
 
-/** Answers the ReportFault that `read` throws; undefined if it completes. Other errors pass through. */
+/** Answers the ReportFault that `read` throws, or undefined if `read` completes. Other errors are passed on. */
 export async function faultOf(read: () => Promise<void>): Promise<ReportFault | undefined> {
   try {
     await read()
@@ -23,23 +23,23 @@ export async function faultOf(read: () => Promise<void>): Promise<ReportFault | 
   }
 }
 
-const whole = 'Have the job write the whole file before it ends.'
-const smaller = 'Split it over several jobs, or leave output of passing tests out of it.'
+const whole = 'Let the job write the whole file before it ends.'
+const smaller = 'Divide it among several jobs, or omit the output of passing tests.'
 
 const remedies: Readonly<Record<ReportFaultReason, string>> = {
   empty: whole,
-  archive: 'A newer version of the platform hands out reports by themselves.',
-  not_gzip: 'Look at what stands between the platform and Pipespan: it changes artifacts.',
-  not_xml: 'Have `artifacts:reports` name files of the format of each report only.',
-  not_junit: 'Have `artifacts:reports:junit` name JUnit XML files only.',
-  not_json: 'Have `artifacts:reports` name files of the format of each report only.',
-  suite_error: "Open the pipeline's tests at the platform: it says what is wrong with the file.",
+  archive: 'Upgrade the platform: newer versions serve single reports.',
+  not_gzip: 'Check the proxies between the platform and Pipespan: one of them changes artifacts.',
+  not_xml: 'Let each entry of `artifacts:reports` name only files of its format.',
+  not_junit: 'Let `artifacts:reports:junit` name only JUnit XML files.',
+  not_json: 'Let each entry of `artifacts:reports` name only files of its format.',
+  suite_error: "Open the pipeline's tests on the platform, which shows what is wrong with the file.",
   truncated: whole,
   damaged: 'Run the job again.',
-  malformed: 'Have the job write well-formed XML.',
-  entities: 'Have the job write its report without a document type.',
+  malformed: 'Let the job write well-formed XML.',
+  entities: 'Let the job write its report without a document type.',
   too_large: smaller,
-  too_deep: 'Have the job write JUnit XML: suites with cases in them.',
+  too_deep: 'Let the job write JUnit XML: suites that contain cases.',
   too_many: smaller,
-  foreign: 'Have `artifacts:reports` name files of the format of each report only.',
+  foreign: 'Let each entry of `artifacts:reports` name only files of its format.',
 }

@@ -1,10 +1,10 @@
-// The cases of one suite, and which of them are runs of the same test.
+// Groups the cases of one suite into tests: some cases are further runs of the same test.
 //
-// Data-driven tests share a name, and some tests have none, so cases of one name are tests of their own: the second has the ordinal 2. They are runs
-// of one test only if the report says so:
-//   - the number in `attempt`, `retry` or `rerun` of a case is greater than that of the case of its name before it; or
-//   - the suite says how many tests it has, lists more cases, and these have exactly so many different names.
-// The file and the line belong to the name. Of the runs of a test the last one that was not skipped decides whether it passed.
+// Data-driven tests share a name, and some tests have no name. Therefore cases of the same name are different tests, and the second one has the ordinal
+// 2. They are runs of one test only if the report says so, in one of two ways:
+//   - the number in `attempt`, `retry` or `rerun` of a case is higher than that of the previous case of its name; or
+//   - the suite declares a number of tests, has more cases than that, and exactly that many different names.
+// File and line count as parts of the name. The last run that was not skipped decides whether the test passed.
 import { testHashOf, testNameOf, type NamedCase } from './test-name.ts'
 import type { TestFailure, TestName, TestResult } from '../../model/test-report.ts'
 
@@ -12,13 +12,13 @@ export interface CaseRun extends NamedCase {
   readonly line?: number | undefined
   readonly seconds?: number | undefined
   readonly result: TestResult
-  /** The report says that it was repeated after a failure, in this case itself. */
+  /** True if this case itself says that the test was repeated after a failure. */
   readonly isRerun: boolean
-  /** Which run of its test this is, where the report says so; else 0. */
+  /** The number of the run, if the report has one; otherwise 0. */
   readonly run: number
 }
 
-/** A test: a case with all its further runs. */
+/** A test: a case and its further runs. */
 export interface TestState {
   readonly hash: number
   readonly test: TestName
@@ -29,25 +29,25 @@ export interface TestState {
 }
 
 interface Known extends TestState {
-  /** The hash of its name, and where it is. */
+  /** The hash of the name, with file and line. */
   readonly identity: string
-  /** The number of its last run. */
+  /** The number of the last run. */
   run: number
 }
 
 export interface SuiteCases {
-  /** `failureOf`: called once, if the case failed. */
+  /** Adds a case. Calls `failureOf` once if the case failed. */
   add(run: CaseRun, failureOf: (test: TestName) => TestFailure | undefined): void
-  /** The tests, in the report's order. `declared`: how many the suite says it has. */
+  /** The tests in the report's order. `declared`: the number of tests that the suite declares. */
   tests(declared: number | undefined): readonly TestState[]
 }
 
-/** `suite`: its name. `onRelease`: called for each failure that is not reported after all, as a later run passed. */
+/** `suite`: the suite's name. `onRelease` is called for each failure that is dropped because another run of its test decides. */
 export function createSuiteCases(suite: string, onRelease: () => void): SuiteCases {
   const all: Known[] = []
   /** The last test of each name, by the hash of the name. */
   const latest = new Map<number, Known>()
-  /** The first test of each name and place: the end of a suite of many cases need not look for them. */
+  /** The first test of each name, file and line, so that `tests` need not search for it among many cases. */
   const first = new Map<string, Known>()
 
   function repeat(known: Known, again: Known): void {

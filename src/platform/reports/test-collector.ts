@@ -1,4 +1,4 @@
-// Collects the cases of a report: totals, limited numbers of suites and failures, and which tests failed and passed.
+// Collects the cases of a report: totals, a limited number of suites and failures, and the sets of tests that failed and passed.
 import { ReportFault } from './report-fault.ts'
 import { createSuiteCases, isFailed, type CaseRun, type SuiteCases, type TestState } from './suite-cases.ts'
 import { testNameOf } from './test-name.ts'
@@ -19,7 +19,7 @@ export interface ReportedSuite {
   readonly file?: string | undefined
   readonly seconds?: number | undefined
   readonly startedAt?: Millis | undefined
-  /** How many tests it says it has, those of suites within it included. */
+  /** The number of tests that the suite declares. It includes those of nested suites. */
   readonly tests?: number | undefined
 }
 
@@ -27,7 +27,7 @@ export interface ReportedCase extends CaseRun {
   readonly words: { readonly type: string; readonly message: string; readonly stack: string }
 }
 
-/** Called by the readers of all formats, in the report's order. */
+/** Receives suites and cases in the report's order. The readers of all formats call it. */
 export interface CaseSink {
   beginSuite(suite: ReportedSuite): void
   case(reported: ReportedCase): void
@@ -35,13 +35,13 @@ export interface CaseSink {
 }
 
 export interface CollectorOptions {
-  /** Cases whose result is used; the rest is only counted. */
+  /** Maximum number of cases whose result is used. Further cases are only counted. */
   readonly maxCases: number
-  /** Longest text that is kept of a message or a stack trace, UTF-16 units. */
+  /** Maximum length of a message or a stack trace, UTF-16 units. */
   readonly maxText: number
-  /** Cases that are kept with their times, for spans. */
+  /** Maximum number of cases that are kept with their times, for spans. */
   readonly keptCases: number
-  /** Longer times of suites and cases cannot be, s. They are dropped and counted. */
+  /** Maximum plausible time of a suite or a case, s. Longer times are dropped and counted. */
   readonly maxSeconds?: number | undefined
 }
 
@@ -50,11 +50,11 @@ export interface TestCollector extends CaseSink {
   collected(fault?: ReportFault): { readonly report: TestReport; readonly outcomes: TestOutcomes }
 }
 
-/** Limits of what is kept of a report. */
-const most = { suites: 1_000, failures: 100, flaky: 100, failedTests: 1_000, slowest: 10 } as const
+/** Maximum numbers of what is kept of a report. */
+const limits = { suites: 1_000, failures: 100, flaky: 100, failedTests: 1_000, slowest: 10 } as const
 
-/** Longer times are errors, however long the job took, s. */
-const maxSecondsOfAny = 1e9
+/** Maximum time if the options name none, s. A longer time is an error of the report. */
+const defaultMaxSeconds = 1e9
 
 interface OpenSuite {
   readonly reported: ReportedSuite
@@ -72,14 +72,14 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   const slowest: SlowTest[] = []
   const totals = { total: 0, passed: 0, failed: 0, errored: 0, skipped: 0, flaky: 0, seconds: 0 }
   const dropped = { cases: 0, suites: 0, failures: 0, times: 0 }
-  let taken = 0
+  let read = 0
   let keptCases = 0
-  /** Failures with a message, of suites that are still open. */
+  /** Number of failures with a message in suites that are still open. */
   let pendingWords = 0
 
-  /** Undefined for a time that cannot be. */
-  function possible(seconds: number | undefined): number | undefined {
-    if (seconds === undefined || seconds <= (options.maxSeconds ?? maxSecondsOfAny)) return seconds
+  /** Drops a time that is not plausible. */
+  function plausible(seconds: number | undefined): number | undefined {
+    if (seconds === undefined || seconds <= (options.maxSeconds ?? defaultMaxSeconds)) return seconds
     dropped.times += 1
     return undefined
   }
@@ -93,7 +93,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
 
   function failureOf(suite: ReportedSuite, test: TestName, reported: ReportedCase): TestFailure | undefined {
     const { result, file = suite.file, line, seconds, words } = reported
-    if (!isFailed(result) || failures.length + pendingWords >= most.failures) return undefined
+    if (!isFailed(result) || failures.length + pendingWords >= limits.failures) return undefined
     pendingWords += 1
     const text = (value: string) => (value.trim() === '' ? undefined : shortened(value, options.maxText))
     const message = words.message.trim() === '' ? firstLine(words.stack) : words.message
@@ -121,11 +121,11 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         kept.push({ name, ...(ordinal !== undefined && { ordinal }), result, seconds: seconds ?? 0 })
       }
     }
-    // A suite that only contains suites has no results of its own.
+    // A suite that contains only suites has no results of its own.
     if (tests.length === 0) return
-    const seconds = (hasSuites ? undefined : possible(reported.seconds)) ?? own
+    const seconds = (hasSuites ? undefined : plausible(reported.seconds)) ?? own
     totals.seconds += seconds ?? 0
-    if (suites.length >= most.suites) {
+    if (suites.length >= limits.suites) {
       dropped.suites += 1
       return
     }
@@ -143,12 +143,12 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     totals[counts[result]] += 1
     if (isFlaky) {
       totals.flaky += 1
-      if (flaky.size < most.flaky) flaky.set(hash, test)
+      if (flaky.size < limits.flaky) flaky.set(hash, test)
     }
     if (result === 'pass') passed.add(hash)
     noteSlow(hash, test, seconds)
     if (!isFailed(result)) return
-    if (failed.size < most.failedTests) failed.set(hash, test)
+    if (failed.size < limits.failedTests) failed.set(hash, test)
     if (failure === undefined) dropped.failures += 1
     else {
       failures.push(failure)
@@ -157,10 +157,10 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
   }
 
   function noteSlow(hash: number, test: TestName, seconds: number): void {
-    if (seconds <= (slowest[most.slowest - 1]?.seconds ?? 0) || slowest.some(one => one.hash === hash)) return
+    if (seconds <= (slowest[limits.slowest - 1]?.seconds ?? 0) || slowest.some(one => one.hash === hash)) return
     const faster = slowest.findIndex(one => one.seconds < seconds)
     slowest.splice(faster < 0 ? slowest.length : faster, 0, { hash, ...test, seconds })
-    slowest.length = Math.min(slowest.length, most.slowest)
+    slowest.length = Math.min(slowest.length, limits.slowest)
   }
 
   function endSuite(): void {
@@ -175,13 +175,13 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
       begin(reported)
     },
     case: reported => {
-      if (taken >= options.maxCases) {
+      if (read >= options.maxCases) {
         dropped.cases += 1
         return
       }
-      taken += 1
+      read += 1
       const suite = open.at(-1) ?? begin({ name: '' })
-      const run = { ...reported, seconds: possible(reported.seconds) }
+      const run = { ...reported, seconds: plausible(reported.seconds) }
       suite.cases.add(run, test => failureOf(suite.reported, test, run))
     },
     endSuite,
@@ -189,10 +189,10 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
       while (open.length > 0) endSuite()
       const cut = new ReportFault(
         'too_many',
-        `The report has ${taken + dropped.cases} cases; ${taken} of them were read.`,
+        `The report has ${read + dropped.cases} cases; ${read} of them were read.`,
       )
       const why = fault ?? (dropped.cases > 0 ? cut : undefined)
-      // A test that failed in one suite and passed in another has failed.
+      // A test that failed in one suite and passed in another counts as failed.
       for (const hash of failed.keys()) passed.delete(hash)
       const report: TestReport = {
         totals: { ...totals } satisfies TestTotals,
@@ -213,7 +213,7 @@ function firstLine(text: string): string {
   return text.trimStart().split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** A copy, because a slice would keep the whole string in memory. */
+/** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
 function shortened(text: string, limit: number): string {
   return Buffer.from(text.slice(0, limit).toWellFormed()).toString()
 }

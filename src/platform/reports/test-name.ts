@@ -1,4 +1,4 @@
-// The name of a test, and the hash that identifies it in all runs of its job.
+// Makes the name of a test, and the hash that identifies the test in all runs of its job.
 import { createHash } from 'node:crypto'
 import { maxSecret } from '../text-redaction.ts'
 import type { TestName } from '../../model/test-report.ts'
@@ -9,19 +9,20 @@ export interface NamedCase {
   readonly file?: string | undefined
 }
 
-/** Characters of a name that are exported. Parameters of a test may be of any length. More are kept until the name is redacted. */
+/** Maximum length of a name that is exported, because a test's parameters may be of any length. More is kept until the name is redacted. */
 export const maxTestName = 1_024
 const maxKept = maxTestName + maxSecret
 
-/** The name with its class, unless it begins with that. The suite's name, or else the class. */
+/** `name`: class and name, or only the name if it begins with the class. `suite`: the suite's name, or the class if the suite has none. */
 export function testNameOf({ name, classname }: NamedCase, suite: string): TestName {
   const full = classname === '' || name.startsWith(classname) ? name : name === '' ? classname : `${classname}.${name}`
-  return { suite: kept(suite === '' ? classname : suite), name: kept(full) }
+  return { suite: shortened(suite === '' ? classname : suite), name: shortened(full) }
 }
 
 /**
- * The first 48 bits of a SHA-256 over class and name, or over file and name without a class, and over the ordinal of a further test of that name. Not
- * over the suite, because some name it after the machine or the time. With 100,000 tests, two have the same hash in one of 50,000 reports.
+ * The first 48 bits of a SHA-256 over class and name (file and name if there is no class), and over the ordinal of a further test of that name. The suite
+ * is not part of it, because some reports name suites after the machine or the time. In a report of 100,000 tests, the probability that two of them have
+ * the same hash is 1 in 50,000.
  */
 export function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number): number {
   const digest = createHash('sha256')
@@ -30,8 +31,8 @@ export function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: 
   return digest.readUIntBE(0, 6)
 }
 
-/** A copy, because a slice would keep the whole string in memory. */
-function kept(text: string): string {
+/** Cuts a text. The result is a copy, because a slice would keep the whole string in memory. */
+function shortened(text: string): string {
   if (text.length <= maxKept) return text.toWellFormed()
   return Buffer.from(text.slice(0, maxKept).toWellFormed()).toString()
 }

@@ -1,5 +1,5 @@
-// The test reports of a pipeline as parsed by the platform (`test_report`), for platforms that do not serve the reports themselves. Each suite is a
-// job, by its name.
+// Reads the test report of a pipeline that the platform has parsed (`test_report`). It is used for platforms that do not serve the reports of single
+// jobs. Each suite in it has the name of a job.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { maybe, wireList, wireText } from '../rest/wire-field.ts'
@@ -7,7 +7,7 @@ import { createTestCollector, type CollectorOptions, type ReportedCase } from '.
 import { ReportFault } from './report-fault.ts'
 import type { TestsRead } from '../port/inside.ts'
 
-/** All other statuses count as passed: `success`, and future ones. */
+/** Every other status counts as passed: `success`, and statuses that a future platform may add. */
 const results = { failed: 'fail', error: 'error', skipped: 'skip' } as const
 
 const words = maybe(z.string())
@@ -33,11 +33,11 @@ const testSuite = z.object({
   test_cases: wireList.catch([]),
 })
 
-/** `GET /projects/:id/pipelines/:pipeline_id/test_report`. Its suites, and the cases of each, are parsed when they are read. */
+/** `GET /projects/:id/pipelines/:pipeline_id/test_report`. A suite, and each of its cases, is only parsed when it is read. */
 export const testReport = z.object({ test_suites: wireList.catch([]) })
 export type RestTestReport = z.infer<typeof testReport>
 
-/** Suites or cases that are read in one turn of the event loop. */
+/** Number of suites or cases that are read in one turn of the event loop. */
 const itemsPerTurn = 200
 
 async function* inTurns(items: readonly unknown[]): AsyncGenerator {
@@ -47,7 +47,7 @@ async function* inTurns(items: readonly unknown[]): AsyncGenerator {
   }
 }
 
-/** The tests of all jobs of this name; undefined if there are none. */
+/** The tests of the suite that has this job's name; undefined if there is none. */
 export async function readTestReport(
   report: RestTestReport,
   job: string,
@@ -66,25 +66,37 @@ async function readSuite(suite: z.infer<typeof testSuite>, options: CollectorOpt
   for await (const item of inTurns(suite.test_cases)) {
     const { data } = testCase.safeParse(item)
     if (data === undefined) continue
-    const { name, classname, file, status, execution_time: seconds, system_output: said, stack_trace: trace } = data
+    const {
+      name,
+      classname,
+      file,
+      status,
+      execution_time: seconds,
+      system_output: systemOutput,
+      stack_trace: trace,
+    } = data
     collector.case({
       ...{ name, classname: classname ?? '', file, seconds, isRerun: false, run: 0 },
       result: status in results ? results[status as keyof typeof results] : 'pass',
-      words: wordsOf(said, trace),
+      words: wordsOf(systemOutput, trace),
     })
   }
   const { suite_error: error } = suite
   return collector.collected(
-    error === undefined ? undefined : new ReportFault('suite_error', 'The platform cannot read it.'),
+    error === undefined ? undefined : new ReportFault('suite_error', 'The platform cannot read the report.'),
   )
 }
 
-function wordsOf(said: z.infer<typeof output>, trace: string | undefined): ReportedCase['words'] {
-  const { message = '', type = '', ...rest } = typeof said === 'string' ? { text: said } : { text: '', ...said }
+function wordsOf(systemOutput: z.infer<typeof output>, trace: string | undefined): ReportedCase['words'] {
+  const {
+    message = '',
+    type = '',
+    ...rest
+  } = typeof systemOutput === 'string' ? { text: systemOutput } : { text: '', ...systemOutput }
   return { type, message, stack: trace ?? rest.text }
 }
 
-/** The common name of parallel jobs, as on the platform: `rspec 2/5` and `deploy: [eu, blue]` are `rspec` and `deploy`. */
+/** The common name of parallel jobs, formed as on the platform: `rspec` for `rspec 2/5`, `deploy` for `deploy: [eu, blue]`. */
 export function jobGroupOf(name: string): string {
   return name.slice(0, 1_000).replace(/(?:[\s:]{1,9}(?:\[[^\][]*\]|\d{1,9}[\s:/\\]{1,9}\d{1,9})){1,3}\s{0,9}$/, '')
 }

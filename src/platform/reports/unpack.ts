@@ -1,4 +1,4 @@
-// Unpacks and decodes an artifact as a stream, within its size limits. Other work gets its turn between windows of text.
+// Unpacks and decodes an artifact as a stream, within its size limits. The event loop gets a turn between two windows of text.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { ReportFault } from './report-fault.ts'
@@ -6,22 +6,22 @@ import type { ReportCaps } from './caps.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** Enough for a byte order mark and the encoding of an XML declaration. */
+/** Number of bytes that contain a byte order mark and the encoding of an XML declaration. */
 const headBytes = 256
 
-/** Bytes of text that are read in one turn of the event loop: the slowest, samples of metrics, take 13 ms. A packed byte may become a thousand. */
+/** Number of bytes that are read in one turn of the event loop. Samples of metrics are the slowest content and take 13 ms. */
 export const bytesPerTurn = 8 * 1024
 
 /**
- * The text of a gzip, which may have several members, or of plain text. `begins` recognises plain text by its first bytes, by default XML and JSON.
- * Throws a ReportFault; errors of the source pass through.
+ * The text of an artifact: a gzip, which may have several members, or a text that is not packed. `isText` recognises such a text by its first bytes; by
+ * default it accepts XML and JSON. Throws a ReportFault; errors of the source are passed on.
  */
 export async function* textOf(
   source: Bytes,
   caps: Pick<ReportCaps, 'packed' | 'unpacked'>,
-  begins: (head: Uint8Array) => boolean = looksLikeMarkup,
+  isText: (head: Uint8Array) => boolean = looksLikeMarkup,
 ): AsyncGenerator<string, void> {
-  const bytes = atMost(unpacked(atMost(source, caps.packed, 'packed'), begins), caps.unpacked, 'unpacked')
+  const bytes = atMost(unpacked(atMost(source, caps.packed, 'packed'), isText), caps.unpacked, 'unpacked')
   const { head, rest } = await begun(bytes, headBytes)
   const decoder = new TextDecoder(encodingOf(head))
   for await (const chunk of joined(head, rest)) {
@@ -33,25 +33,25 @@ export async function* textOf(
   yield decoder.decode()
 }
 
-async function* unpacked(source: Bytes, begins: (head: Uint8Array) => boolean): Bytes {
+async function* unpacked(source: Bytes, isText: (head: Uint8Array) => boolean): Bytes {
   const { head, rest } = await begun(source, 4)
   const all = joined(head, rest)
   if (head.length === 0) throw new ReportFault('empty', 'The report is empty.')
   if (Buffer.from(head).toString('latin1', 0, 2) === 'PK') {
-    throw new ReportFault('archive', 'The platform answers with the archive of all artifacts in place of the report.')
+    throw new ReportFault('archive', 'The platform answered with the archive of all artifacts instead of the report.')
   }
   if (!(head[0] === 0x1f && head[1] === 0x8b)) {
-    if (!begins(head)) throw new ReportFault('not_gzip', 'The report is no gzip.')
+    if (!isText(head)) throw new ReportFault('not_gzip', 'The report is not a gzip file.')
     yield* all
     return
   }
   yield* gunzipped(all)
 }
 
-/** Bytes unpacked at a time, as they may become a thousand times as many. */
+/** Number of bytes that are unpacked at a time, because unpacking may multiply them by a thousand. */
 const windowBytes = 8 * 1024
 
-/** Yields all that can be unpacked before it throws: a stream would drop what was not read by then. */
+/** Yields everything that can be unpacked before it throws. A pipe would drop what was not yet read when the error occurs. */
 async function* gunzipped(source: Bytes): Bytes {
   const gunzip = createGunzip()
   const ready: Uint8Array[] = []
@@ -62,7 +62,7 @@ async function* gunzipped(source: Bytes): Bytes {
   ended.catch(() => undefined)
   try {
     for await (const window of inWindows(source)) {
-      // After an error the callback may never be called.
+      // After an error the callback of `write` may never be called, so `ended` is awaited, too.
       await Promise.race([ended, new Promise<void>(resolve => gunzip.write(window, () => resolve()))])
       yield* ready.splice(0)
     }
@@ -77,7 +77,7 @@ async function* gunzipped(source: Bytes): Bytes {
   yield* ready
 }
 
-/** The same bytes in pieces of one size, so that a damaged file always yields the same, however it arrives. */
+/** Divides the bytes into pieces of one size, so that a damaged file always yields the same bytes, however they arrive. */
 async function* inWindows(source: Bytes): Bytes {
   let pending: Uint8Array = new Uint8Array(0)
   for await (const chunk of source) {
@@ -104,21 +104,21 @@ async function* atMost(source: Bytes, limit: number, what: string): Bytes {
     bytes += chunk.length
     if (bytes <= limit) yield chunk
     else {
-      // Cut at the exact byte, so that the result does not depend on how the bytes arrive.
+      // The cut is at the exact byte, so that the result does not depend on how the bytes arrive.
       if (left > 0) yield chunk.subarray(0, left)
       throw new ReportFault('too_large', `The report has more than ${limit} bytes ${what}.`)
     }
   }
 }
 
-/** Divides the source into its first bytes and the rest. */
+/** Divides the source into its first bytes and the rest. An error after some bytes becomes an error of the rest. */
 async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8Array; rest: Bytes }> {
   const iterator = source[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let length = 0
   while (length < bytes) {
     const next = await iterator.next().catch((error: unknown) => {
-      // What arrived before the error is read first.
+      // The bytes that arrived before the error are read first.
       if (length === 0) throw error
       return { failed: error }
     })
@@ -139,7 +139,7 @@ async function* joined(head: Uint8Array, rest: Bytes): Bytes {
   yield* rest
 }
 
-/** A byte order mark, white space, or the beginning of XML or JSON. */
+/** True for a byte order mark, white space, or the beginning of XML or JSON. */
 function looksLikeMarkup(head: Uint8Array): boolean {
   const mark = Buffer.from(head).toString('hex', 0, 3)
   const first = head[0] ?? 0
@@ -151,13 +151,13 @@ export function looksLikePlainText(head: Uint8Array): boolean {
   return head.every(byte => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 }
 
-/** By the byte order mark, else by the declaration, else UTF-8. */
+/** The encoding by the byte order mark, or else by the XML declaration, or else UTF-8. */
 function encodingOf(head: Uint8Array): string {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
   const text = Buffer.from(head).toString('latin1')
   const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1]
-  // A declaration of UTF-16 that can be read as Latin-1 is wrong.
+  // A declaration of UTF-16 is wrong if it can be read as Latin-1.
   if (declared === undefined || /^utf-?16/i.test(declared)) return 'utf-8'
   try {
     return new TextDecoder(declared).encoding

@@ -1,12 +1,12 @@
-// Parses windows of text into XML elements, of one document or several in a row. Lenient: what is not well-formed is skipped and reported once. Only
-// XML's five own entities are known; a document type that declares entities is refused.
+// Parses windows of text into XML elements, of one document or of several in a row. The parser is lenient: it skips what is not well-formed and reports
+// it once. It knows only the five entities of XML and refuses a document type that declares entities.
 import sax from 'sax'
 import { ReportFault } from './report-fault.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 
 export interface ElementSink {
-  /** An XML declaration: another document begins, even if elements are open. */
+  /** Called at an XML declaration: another document begins, even if elements are open. */
   document(): void
   open(name: string, attributes: Attributes): void
   text(text: string): void
@@ -14,24 +14,24 @@ export interface ElementSink {
 }
 
 export interface ElementReader {
-  /** `text`: a window of some KiB, as no buffer is limited within it. Throws a ReportFault if the report must not be read further, and what the sink throws. */
+  /** `text`: a window of a few KiB, because buffers are only limited between two windows. Throws a ReportFault if the report must not be read further. Errors of the sink are passed on. */
   write(text: string): void
-  /** Answers the first error of well-formedness. */
+  /** Answers the first fault, if the report is not well-formed. */
   end(): ReportFault | undefined
   /** Whether any element was found. */
   readonly sawElement: boolean
 }
 
-/** Limit of one attribute, comment or tag, characters; longer text comes in pieces. */
+/** Maximum length of an attribute, a comment or a tag, characters. A longer text arrives in pieces. */
 const maxTokenLength = 1024 * 1024
 const maxAttributes = 1_000
 const maxFaults = 1_000
 
-/** Errors that the parser reports between several documents in one file. */
+/** Errors that the parser reports between two documents of one file. They are ignored. */
 const betweenDocuments = /^(?:Inappropriately located doctype declaration|XML declaration encoding)/
 
 export function createElementReader(sink: ElementSink): ElementReader {
-  // The limit is global to the library, which is used only here.
+  // The limit is global in the library, but no other file uses the library.
   Object.assign(sax, { MAX_BUFFER_LENGTH: maxTokenLength })
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions)
   let firstFault: ReportFault | undefined
@@ -41,17 +41,17 @@ export function createElementReader(sink: ElementSink): ElementReader {
   let faults = 0
 
   parser.onerror = error => {
-    const said = error.message.split('\n', 1)[0] ?? ''
-    if (said.startsWith('Max buffer length')) throw tooLong(parser)
-    // Lets the parser continue.
+    const message = error.message.split('\n', 1)[0] ?? ''
+    if (message.startsWith('Max buffer length')) throw tooLong(parser)
+    // Without an error set, the parser continues.
     ;(parser as { error: Error | null }).error = null
-    if (betweenDocuments.test(said)) return
+    if (betweenDocuments.test(message)) return
     faults += 1
-    const unfinished = said === 'Unclosed root tag' || said === 'Unexpected end'
+    const unfinished = message === 'Unclosed root tag' || message === 'Unexpected end'
     firstFault ??= unfinished
-      ? new ReportFault('truncated', `The report ends within its line ${parser.line + 1}.`)
-      : new ReportFault('malformed', `The report is no well-formed XML in its line ${parser.line + 1}.`)
-    // Each takes time, and a report with so many errors is useless.
+      ? new ReportFault('truncated', `The report ends within line ${parser.line + 1}.`)
+      : new ReportFault('malformed', `The report is not well-formed XML in line ${parser.line + 1}.`)
+    // Each error takes time, and a report with this many errors is useless.
     if (faults > maxFaults) throw firstFault
   }
   parser.onopentagstart = () => {
@@ -65,7 +65,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
   }
   parser.onopentag = ({ name, attributes: own }) => {
     sawElement = true
-    // Otherwise all after the first document would be an error.
+    // Without this, everything after the first document would be an error.
     Object.assign(parser, { closedRoot: false })
     sink.open(name, own as Attributes)
   }
@@ -77,7 +77,7 @@ export function createElementReader(sink: ElementSink): ElementReader {
   }
   parser.ondoctype = declared => {
     if (declared.includes('<!ENTITY')) {
-      throw new ReportFault('entities', `The report declares entities in its line ${parser.line + 1}.`)
+      throw new ReportFault('entities', `The report declares entities in line ${parser.line + 1}.`)
     }
   }
   parser.onprocessinginstruction = ({ name }) => {
@@ -99,6 +99,6 @@ export function createElementReader(sink: ElementSink): ElementReader {
 function tooLong(parser: sax.SAXParser): ReportFault {
   return new ReportFault(
     'too_large',
-    `The report has an attribute or a comment that is too long, in its line ${parser.line + 1}.`,
+    `The report has an attribute or a comment that is too long, in line ${parser.line + 1}.`,
   )
 }
