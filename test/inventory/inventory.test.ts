@@ -275,7 +275,7 @@ describe('a bill of materials', () => {
     world.api.misbehave = ({ path }) => (path.endsWith('/download') ? { status: 200, headers: {}, body } : undefined)
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
     const [state] = await world.store.repositories.inventoryStates.all()
-    expect(state?.refusal?.message).toContain({ 'broken-answer': 'not whole', 'too-large': 'too large' }[why])
+    expect(state?.refusal?.message).toContain({ 'broken-answer': 'incomplete', 'too-large': 'too large' }[why])
     expect(world.events).toEqual([])
   })
 

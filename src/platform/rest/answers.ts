@@ -1,4 +1,4 @@
-// Asks about one pipeline part by part, and makes one observation of the answers.
+// Requests the parts of one pipeline one by one, and makes one observation of the answers.
 import { allOf } from './pages.ts'
 import { errorOfDetails } from './error-messages.ts'
 import { normalizeRest, type RestParts } from './normalize.ts'
@@ -17,10 +17,10 @@ import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
 export interface PipelineCalls {
   readonly instance: string
   pipeline(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestPipeline>
-  /** All attempts, retried ones too; no bridges. */
+  /** The jobs of all attempts, also retried ones, without bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
-  /** The W3C traceparent among the pipeline's variables, if it is valid; nothing else of them is read. */
+  /** The W3C traceparent among the pipeline's variables, if it is valid. No other variable is read. */
   pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
 }
 

@@ -1,22 +1,22 @@
-// Plain requests to any path of the API, for the inventory: one object, a whole list, a change.
+// Sends the inventory's requests to any path of the API: for one object, a whole list or a change.
 import { allOf } from './pages.ts'
 import type { z } from 'zod'
 import type { CallOptions, Listed } from '../port.ts'
 import type { Query } from './query.ts'
 import type { Reader } from './read.ts'
 
-/** Every call rejects with a PlatformError, or with the reason of an aborted signal. Paths begin with a slash. */
+/** Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. Paths begin with a slash. */
 export interface Asking {
   one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
-  /** A file of JSON, which another host may keep. */
+  /** A JSON file. The platform may redirect to another host for it. */
   file<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>
-  /** The items of a list, by default a thousand at most. Invalid items are left out. */
+  /** The items of a list, at most `max` (default `maxListed`). Invalid items are omitted. */
   all<S extends z.ZodType>(path: string, schema: S, query?: Query, max?: number): Promise<Listed<z.output<S>>>
-  /** Sent only once: if the outcome is unknown, the caller must check. */
+  /** Sends a change. It is not repeated if its outcome is unknown; the caller must then check whether the change was made. */
   post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
 }
 
-/** Items of one list that are read for the inventory. */
+/** Maximum number of items that the inventory reads of one list. */
 export const maxListed = 1_000
 
 export function createAsking({ one, file, pages, change }: Reader, call: CallOptions): Asking {

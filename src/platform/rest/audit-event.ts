@@ -1,4 +1,4 @@
-// Parses an audit event of the platform and turns it into a log record.
+// Parses an audit event of the platform and turns it into an event for a log record.
 import { z } from 'zod'
 import { auditAddress, auditAttributes, auditBody, auditKind, auditName } from './audit-table.ts'
 import { cleaned, digest, type EventWords } from '../webhook/read-event.ts'
@@ -19,7 +19,7 @@ export function auditPath(source: AuditSource): string {
   return `/${owner}/audit_events`
 }
 
-/** Newest first, paged by keyset. The bounds are rounded outwards to whole seconds. */
+/** The query of a list of audit events, newest first, with keyset pagination. The bounds are rounded outwards to whole seconds. */
 export function auditQuery(period: {
   readonly createdAfter: Millis
   readonly createdBefore?: Millis | undefined
@@ -34,13 +34,13 @@ export function auditQuery(period: {
   }
 }
 
-/** Without fractions, as the REST document writes them for audit events. */
+/** A time without fractions, because the REST document writes the times of audit events in this form. */
 function wholeSeconds(seconds: number): string {
   return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
 export interface AuditWords extends EventWords {
-  /** Whether addresses of clients are exported. */
+  /** Whether the client's address is exported. */
   readonly address: boolean
 }
 
@@ -48,7 +48,7 @@ export const defaultAuditWords: AuditWords = {
   ...{ profile: vendors.generic, redactText: createTextRedaction([]), address: false },
 }
 
-/** An event without id or time is invalid, because it cannot be recognised again. */
+/** The schema of an audit event. An event without ID or time is invalid, because it cannot be recognised when it is read again. */
 export const restAuditEvent = (instance: string, words: AuditWords) =>
   z.unknown().transform((item, context): AuditEvent => {
     const json = readObject(item)
@@ -56,11 +56,11 @@ export const restAuditEvent = (instance: string, words: AuditWords) =>
     const at = readTime(json?.created_at)
     if (json !== undefined && id !== undefined && at !== undefined)
       return { id, event: readEvent({ id, at, json }, instance, words) }
-    context.addIssue({ code: 'custom', message: 'no id, or no time' })
+    context.addIssue({ code: 'custom', message: 'no ID, or no time' })
     return z.NEVER
   })
 
-/** Its id and time identify it. They are the same whether it was read of the instance, of its group or of a parent group. */
+/** ID and time identify the event. They are the same in the lists of the instance, of its group and of a parent group. */
 function readEvent(
   { id, at, json }: { readonly id: number; readonly at: Millis; readonly json: WireObject },
   instance: string,

@@ -1,14 +1,14 @@
-// The table of audit events: which field of the answer becomes which attribute. Used by the reader and docs/EVENTS.md.
+// The table of audit events: each row maps a field of the answer to an attribute. The reader and docs/EVENTS.md use it.
 import { first, id, readLongWord, shown, text, value, type EventAttribute, type Path } from '../webhook/event-fields.ts'
 import { readFlag, readLongText, readText, type Read, type WireObject } from '../wire-read.ts'
 
-/** Not selected by the event options, but by PIPESPAN_AUDIT. */
+/** This kind of event is selected by PIPESPAN_AUDIT, not by the options for events. */
 export const auditKind = 'audit'
 export const auditName = 'platform.audit'
 
 const details = 'details'
-/** The fields that name what was done, the most specific first. */
-const deeds = ['change', 'add', 'remove'] as const
+/** The fields that name the action, most specific first. */
+const actions = ['change', 'add', 'remove'] as const
 
 export const auditAttributes: readonly EventAttribute[] = [
   id('platform.audit.id', 'id'),
@@ -23,7 +23,11 @@ export const auditAttributes: readonly EventAttribute[] = [
   text('platform.audit.entity.path', `${details}.entity_path|entity_path`),
   text('platform.audit.target.type', `${details}.target_type|target_type`),
   shown('platform.audit.target.details', `${details}.target_details|target_details`),
-  said('platform.audit.change', deeds.map(one => `${details}.${one}`).join('|'), 'what was changed, added or removed'),
+  said(
+    'platform.audit.change',
+    actions.map(one => `${details}.${one}`).join('|'),
+    'what was changed, added or removed',
+  ),
   said('platform.audit.from', `${details}.from`),
   said('platform.audit.to', `${details}.to`),
   id('user.id', 'author_id'),
@@ -37,17 +41,17 @@ export const auditAddress: EventAttribute = text(
   'only with `PIPESPAN_AUDIT_ADDRESS=true`',
 )
 
-/** A short display string: the platform's own sentence, if there is one. */
+/** A short text for people: the platform's own sentence, or else the action and its object. */
 export function auditBody(json: WireObject): string {
   const message = first(json, `${details}.custom_message`, readLongText)
   if (message !== undefined) return message
   const of = (field: string): string | undefined => first(json, `${details}.${field}`, readSaid)
-  const deed = deedOf(json)
-  const subject = deed === undefined ? undefined : of(deed)
-  if (deed === undefined || subject === undefined) return typeOf(json)
+  const action = actionOf(json)
+  const subject = action === undefined ? undefined : of(action)
+  if (action === undefined || subject === undefined) return typeOf(json)
   const change =
-    deed === 'change' ? [of('from'), of('to')].map((word, at) => word && `${['from', 'to'][at]} ${word}`) : []
-  const done = { change: 'Changed', add: 'Added', remove: 'Removed' }[deed]
+    action === 'change' ? [of('from'), of('to')].map((word, at) => word && `${['from', 'to'][at]} ${word}`) : []
+  const done = { change: 'Changed', add: 'Added', remove: 'Removed' }[action]
   return [done, subject, ...change].filter(word => word !== undefined).join(' ')
 }
 
@@ -57,14 +61,14 @@ function typeOf(json: WireObject): string {
   // `Service::Audit::InstanceScope` is `instance_scope`.
   const [entity = ''] = (first(json, 'entity_type', readText) ?? 'unknown').split('::').slice(-1)
   const word = entity.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase()
-  return `${word}.${deedOf(json) ?? 'custom'}`
+  return `${word}.${actionOf(json) ?? 'custom'}`
 }
 
-function deedOf(json: WireObject): (typeof deeds)[number] | undefined {
-  return deeds.find(deed => first(json, `${details}.${deed}`, readSaid) !== undefined)
+function actionOf(json: WireObject): (typeof actions)[number] | undefined {
+  return actions.find(action => first(json, `${details}.${action}`, readSaid) !== undefined)
 }
 
-/** A word, a number, or a switch. */
+/** Reads a word, a number or a boolean. */
 const readSaid: Read<string> = found => readLongWord(found) ?? readFlag(found)?.toString()
 
 function said(key: string, from: Path, note?: string): EventAttribute {

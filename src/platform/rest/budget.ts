@@ -1,61 +1,62 @@
-// The API budget: decides whether a request may be sent now. Its state is plain JSON and its transitions are pure, so that a row of the store can
-// hold it for all processes that share a token.
+// The API budget decides whether a request may be sent now. It is a token bucket: its state is plain JSON and its transitions are pure functions, so that
+// a row of the store can hold it for all processes that share a token of the platform.
 //
 //              one request                 refill: up to `burst`
 //   tokens ─────────────────► tokens − 1 ─────────────────► tokens
 //     │ fewer than 1 + reserve(priority)
-//     └───────────────────────────────► wait. Before all else: wait while the platform asked for a pause, or while what it
-//                                       announced as remaining is down to the priority's reserve.
+//     └───────────────────────────────► wait
 //
-// At most `perMinute` requests are granted in any minute: the burst and the refill of a minute together. Each lower priority leaves a larger reserve,
-// so that higher ones are served sooner.
+// 1. While the platform's pause lasts, every request waits.
+// 2. A request waits while the number of requests that the platform announced as remaining is below 1 + the priority's reserve.
+// 3. A request waits while the tokens are below 1 + the priority's reserve. A lower priority has a larger reserve, so that higher ones are served sooner.
+// 4. Otherwise the request is granted. At most `perMinute` requests are granted in any minute: the burst and the refill of one minute together.
 import type { Millis } from '../../model/instant.ts'
 import type { Priority } from '../port.ts'
 import type { BudgetFacts, BudgetSnapshot } from '../port/budget.ts'
 
 export interface BudgetRules {
-  /** Most requests in any minute, at least 1. */
+  /** Maximum number of requests in any minute, at least 1. */
   readonly perMinute: number
 }
 
-/** Plain JSON. All times are of one clock, that of whoever keeps the state. */
+/** The state as plain JSON. All times come from the clock of its keeper: the process or the store. */
 export interface BudgetState {
   readonly tokens: number
-  /** When `tokens` was computed. */
+  /** The time at which `tokens` was computed. */
   readonly at: Millis
-  /** The platform asked to wait until then. */
+  /** The end of the pause that the platform asked for. */
   readonly pausedUntil?: Millis | undefined
-  /** What remains of the platform's own limit until it resets, minus what was granted since. */
+  /** The requests that remain of the platform's own limit until it resets, minus those granted since it was announced. */
   readonly announced?: { readonly remaining: number; readonly until: Millis } | undefined
 }
 
 export interface Grant {
   readonly state: BudgetState
-  /** 0: granted. Otherwise ask again after so many ms. */
+  /** 0 if the request is granted. Otherwise the caller must try again after this time, ms. */
   readonly waitMs: number
 }
 
 const minute = 60_000
-/** The longest that a pause or an announced limit counts. */
+/** Maximum time for which a pause or an announced limit counts, ms. */
 export const maxPause = 60 * minute
 
-/** Share of the burst that stays untouched by this priority. */
+/** The share of the burst that a priority leaves to higher ones. */
 const reserves: Record<Priority, number> = { enrich: 0, page: 1 / 6, poll: 1 / 3, backfill: 2 / 3, inside: 5 / 6 }
 
 export function freshBudget(rules: BudgetRules, now: Millis): BudgetState {
   return { tokens: burstOf(rules), at: now }
 }
 
-/** Grants one request, or says how long to wait. */
+/** Grants one request, or tells how long to wait. */
 export function grant(rules: BudgetRules, before: BudgetState, now: Millis, priority: Priority): Grant {
   const state = refilled(rules, before, now)
   const { tokens, pausedUntil, announced } = state
   if (pausedUntil !== undefined) return { state, waitMs: Math.min(maxPause, pausedUntil - now) }
   const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
-  // Waits for the longer of both: otherwise a lower priority might wait less than a higher one.
+  // The wait is the longer of the two, because otherwise a lower priority might wait less than a higher one.
   const isReserved = announced !== undefined && announced.remaining < needed
   const untilReset = isReserved ? Math.min(maxPause, announced.until - now) : 0
-  // The margin makes up for rounding: after the announced wait the tokens must suffice.
+  // The margin compensates rounding errors: after the wait the tokens must suffice.
   const isShort = tokens + 1e-9 < needed
   const untilRefilled = isShort ? Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) : 0
   if (isReserved || isShort) return { state, waitMs: Math.max(untilReset, untilRefilled) }
@@ -63,7 +64,7 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   return { state: { ...state, tokens: Math.max(0, tokens - 1), ...(rest && { announced: rest }) }, waitMs: 0 }
 }
 
-/** Applies what the platform announced. If two announcements are in force, the stricter one counts, as answers may overtake each other. */
+/** Applies the rate limit of an answer. If two announcements are in force, the stricter one counts, because answers may overtake each other. */
 export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): BudgetState {
   const { tokens, at } = before
   const pausedUntil = latestInForce(before.pausedUntil, facts.pause, now)
@@ -86,17 +87,17 @@ export function snapshotOf(rules: BudgetRules, before: BudgetState, now: Millis)
   }
 }
 
-/** What may be sent at once after a rest; more than 1, so that each priority has a reserve. */
+/** Number of requests that may be sent at once after a rest. It is above 1, so that each priority has a reserve. */
 function burstOf({ perMinute }: BudgetRules): number {
   return Math.max(1.5, perMinute / 6)
 }
 
-/** With this rate the burst and a minute's refill together stay below `perMinute` + 1. */
+/** Tokens per ms. With this rate the burst and the refill of a minute together stay below `perMinute` + 1. */
 function ratePerMs(rules: BudgetRules): number {
   return (rules.perMinute + 1 - burstOf(rules)) / minute
 }
 
-/** The state now, with tokens refilled and without what has expired. If the clock was set back by less than a minute, refilling waits. */
+/** The state at `now`: tokens are refilled, and what has expired is removed. After the clock was set back by less than a minute, refilling waits. */
 function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: BudgetState, now: Millis): BudgetState {
   const isSetBack = at - now > minute
   const passed = Math.max(0, now - at)
@@ -108,7 +109,7 @@ function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: Bu
   }
 }
 
-/** A time further ahead than any pause was written under a clock that was ahead. */
+/** A time that is further ahead than the maximum pause does not count: it was written when the clock was wrong. */
 function isInForce(until: Millis | undefined, now: Millis): boolean {
   return until !== undefined && until > now && until <= now + maxPause
 }

@@ -1,4 +1,4 @@
-// The options of all requests to the platform.
+// Declares the options of all requests to the platform.
 import type { BackoffOptions } from '../../lib/backoff.ts'
 import type { Budget } from '../port/budget.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -9,28 +9,28 @@ import type { StreamPace } from './stream.ts'
 import type { TokenType } from './credentials.ts'
 
 export interface RetryRules extends BackoffOptions {
-  /** Tries of one request that may fail with a network error or a 5xx. */
+  /** Maximum number of attempts of one request that fail with a network error or a 5xx. */
   readonly tries: number
-  /** Tries of one request that may fail with a 429. */
+  /** Maximum number of attempts of one request that fail with a 429. */
   readonly refusals: number
 }
 
 export interface RequesterOptions {
   readonly dispatcher: Dispatcher
-  /** Called for every request, as the file that holds it may change. */
+  /** Called for every request, because the token's file may change. */
   readonly token: () => string | undefined
   readonly tokenType: TokenType
   readonly userAgent: string
   readonly budget: Budget
-  /** Requests of one priority that are under way at once. */
+  /** Maximum number of concurrent requests of one priority. */
   readonly concurrency: number
   readonly limits: ExchangeLimits
-  /** How slow a stream may be; default: `streamPace`. */
+  /** Minimum speed of a stream; default `streamPace`. */
   readonly pace?: StreamPace | undefined
   readonly retry: RetryRules
-  /** Path of the API's base, which error messages omit. */
+  /** The path of the API's base, which error messages omit. */
   readonly basePath: string
-  /** Called for every answer 401: the token is missing, expired or revoked. */
+  /** Called on every 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
   readonly clock: Clock
   readonly log: Log

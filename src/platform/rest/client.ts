@@ -1,4 +1,4 @@
-// The platform's REST API as typed calls. The rules of all requests are in `request.ts`, the shapes in `schemas.ts` and `lists.ts`.
+// Offers the platform's REST API as typed calls. The rules of all requests are in `request.ts`, the shapes of answers in `schemas.ts` and `lists.ts`.
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { answersAbout, type PipelineCalls } from './answers.ts'
@@ -30,36 +30,36 @@ import type { TokenType } from './credentials.ts'
 export interface PlatformClientOptions {
   /** Base URL of the platform, without `/api/v4`. */
   readonly url: string
-  /** Called for every request, as the file that holds it may change. Undefined: requests have no token. */
+  /** Called for every request, because the token's file may change. If it answers undefined, the request has no token. */
   readonly token: () => string | undefined
   readonly tokenType: TokenType
-  /** A certificate authority to trust besides the usual ones, PEM. */
+  /** A certificate authority that is trusted in addition to the default ones, PEM. */
   readonly ca?: string | undefined
-  /** How to reach the platform, if not directly. */
+  /** Makes the connections, if they are not direct. */
   readonly dispatcher?: DispatcherFactory | undefined
   readonly budget: Budget
-  /** Requests of one priority that are under way at once. */
+  /** Maximum number of concurrent requests of one priority. */
   readonly concurrency: number
   readonly userAgent: string
-  /** All in ms. */
+  /** Timeouts, ms. */
   readonly timeouts?: { readonly connect: number; readonly answer: number } | undefined
   readonly retry?: RetryRules | undefined
-  /** How slow a job log or an artifact may arrive. */
+  /** Minimum speed of a job log or an artifact. */
   readonly pace?: StreamPace | undefined
-  /** Longest answer that is read, bytes. */
+  /** Maximum size of an answer, bytes. */
   readonly maxBytes?: number | undefined
-  /** Called for every answer 401: the token is missing, expired or revoked. */
+  /** Called on every 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
   readonly onLeftOut?: OnLeftOut | undefined
-  /** How audit events are read; default: known secrets are redacted, addresses of clients left out. */
+  /** How audit events are read. By default known secrets are redacted and addresses of clients omitted. */
   readonly auditWords?: AuditWords | undefined
   readonly clock: Clock
   readonly log: Log
 }
 
-/** What this room also asks. */
+/** The client with the calls that only this room makes. */
 export interface RestClient extends PlatformClient, PipelineCalls {
-  /** One of a job's artifacts, by its type. `read` gets the bytes as they arrive; its errors pass through. */
+  /** Streams one of a job's artifacts, by its type, to `read`. Errors of `read` are passed on. */
   jobArtifact<T>(
     project: ResourceId,
     jobId: number,
@@ -67,7 +67,7 @@ export interface RestClient extends PlatformClient, PipelineCalls {
     options: CallOptions,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T>
-  /** One file of a job's artifacts, by its path; as above. */
+  /** Streams one file of a job's artifacts, by its path, to `read`. Errors of `read` are passed on. */
   jobArtifactFile<T>(
     project: ResourceId,
     jobId: number,
@@ -77,11 +77,11 @@ export interface RestClient extends PlatformClient, PipelineCalls {
   ): Promise<T>
   /** The test reports of a pipeline's latest jobs, as parsed by the platform. */
   testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
-  /** Plain requests, for the inventory. */
+  /** Requests to any path of the API, for the inventory. */
   asking(options: CallOptions): Asking
 }
 
-/** The platform's number of the role Maintainer, the lowest that may edit a project's hooks. */
+/** The platform's number for the role Maintainer, the lowest role that may edit a project's hooks. */
 const maintainer = 40
 
 const defaults = {
@@ -90,13 +90,13 @@ const defaults = {
   maxBytes: 32 * 1024 * 1024,
 }
 
-/** Throws a ConfigError when `url` is no http(s) address. */
+/** Throws a ConfigError if `url` is not an http(s) address. */
 export function createPlatformClient(options: PlatformClientOptions): RestClient {
   const instance = normalizeInstance(options.url)
   if (instance === undefined) {
     throw new ConfigError(
-      'PIPESPAN_PLATFORM_URL is no http(s) address.',
-      'Set it to the address of the platform, e.g. https://git.example.com.',
+      'PIPESPAN_PLATFORM_URL is not an http(s) address.',
+      'Set it to the address of the platform, such as https://git.example.com.',
     )
   }
   const { connect, answer } = options.timeouts ?? defaults.timeouts

@@ -1,4 +1,4 @@
-// Commits: only their times, never ids, messages or authors.
+// The schema of commits. Only their times are read, never IDs, messages or authors.
 import { z } from 'zod'
 import { known } from '../known.ts'
 import { maybe, wireTime } from './wire-field.ts'

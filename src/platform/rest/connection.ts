@@ -1,4 +1,4 @@
-// Connections to the platform: keep-alive, trusted certificates, proxies.
+// Makes connections to the platform: keep-alive, trusted certificates, proxies.
 import { getCACertificates } from 'node:tls'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 
@@ -6,30 +6,30 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 export interface ConnectRules {
   /** Trusted certificate authorities, PEM; undefined: Node's own. */
   readonly ca?: string[] | undefined
-  /** For a connection and its TLS handshake, ms. */
+  /** Timeout for a connection with its TLS handshake, ms. */
   readonly timeout: number
 }
 
-/** Makes a dispatcher, which the caller must close. */
+/** Makes a dispatcher that the caller must close. */
 export type DispatcherFactory = (rules: ConnectRules) => Dispatcher
 
-/** The configured authorities (PEM, one or several) are trusted in addition to the usual ones. */
+/** `ca`: one or more certificate authorities (PEM) that are trusted in addition to the default ones. */
 export function connectRules(ca: string | undefined, timeout: number): ConnectRules {
   return { ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }), timeout }
 }
 
-/** Connects directly. Idle connections stay open for half a minute. HTTP/1.1 only, as HTTP/2 gains nothing with few requests at once. */
+/** Connects directly, with HTTP/1.1 only: with few concurrent requests, HTTP/2 has no advantage. Idle connections stay open for 30 s. */
 export const directDispatcher: DispatcherFactory = ({ ca, timeout }) =>
   new Agent({ connect: { ...(ca && { ca }), timeout }, keepAliveTimeout: 30_000, allowH2: false })
 
-/** URLs of proxies by the scheme of the request; `no`: hosts without a proxy, comma-separated. */
+/** URLs of proxies, by the scheme of the request. `no`: comma-separated hosts that are reached without a proxy. */
 export interface PlatformProxies {
   readonly http?: string | undefined
   readonly https?: string | undefined
   readonly no?: string | undefined
 }
 
-/** Connects through the configured proxy for `url`, if there is one; undici's own reading of the environment is not used. */
+/** Connects through the proxy that is configured for `url`, or directly if there is none. The values come from the options, so undici does not read the environment. */
 export function proxiedDispatcher(url: string, proxies: PlatformProxies): DispatcherFactory {
   const proxy = url.startsWith('https:') ? proxies.https : proxies.http
   if (proxy === undefined || proxy === '') return directDispatcher

@@ -1,20 +1,20 @@
-// The header for each kind of token (REST document, "Authentication").
+// Makes the header for each type of token (REST document, "Authentication").
 import { PlatformError } from '../port.ts'
 
 /** `private`: a personal, project or group access token. `bearer`: an OAuth token. `job`: a CI/CD job token. */
 export type TokenType = 'private' | 'bearer' | 'job'
 
-/** RFC 9110, 5.5: the characters of a header's value, other than blanks. */
+/** The characters of a header's value except blanks (RFC 9110, 5.5). */
 const sendable = /^[\x21-\x7e]+$/
 
-/** The header for a token; none without a token. Throws a PlatformError if the token cannot be sent in a header. */
+/** The header for a token, or no header without a token. Throws a PlatformError if no header can carry the token. */
 export function credentialHeaders(type: TokenType, token: string | undefined): Record<string, string> {
   if (token === undefined) return {}
   if (!sendable.test(token)) {
     throw new PlatformError({
       kind: 'unauthorized',
-      what: 'The platform token holds blanks, line breaks or characters that no HTTP header can carry.',
-      remedy: 'Check PIPESPAN_PLATFORM_TOKEN or its file: it must hold the token alone.',
+      what: 'The platform token contains blanks, line breaks or characters that no HTTP header can carry.',
+      remedy: 'Check PIPESPAN_PLATFORM_TOKEN or its file: it must contain only the token.',
     })
   }
   switch (type) {
@@ -27,7 +27,7 @@ export function credentialHeaders(type: TokenType, token: string | undefined): R
   }
 }
 
-/** The token without blanks and line breaks around it; undefined if it is empty. */
+/** The token without surrounding blanks and line breaks; undefined if nothing is left. */
 export function trimToken(token: string | undefined): string | undefined {
   const trimmed = token?.trim()
   return trimmed === undefined || trimmed === '' ? undefined : trimmed

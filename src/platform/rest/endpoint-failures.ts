@@ -1,32 +1,37 @@
-// Failures that looked like an outage of the platform but concern one endpoint, because other requests succeed after them: a proxy that blocks one
-// path, a rate limit of one endpoint, a scope that is insufficient for it.
+// Recognises failures that look like an outage of the platform but concern one endpoint only: a proxy that blocks one path, a rate limit of one
+// endpoint, a scope that does not suffice for it. A subject is the thing that a request is about, such as a project.
 //
-//   suspect ── somebody else answers ─► its own ── fails and somebody else answers once more ─► certain
-//      ▲                                   │ who failed there answers
-//      └────── forgotten ◄─────────────────┘
+//   suspect ── another subject succeeds ─► known ── the endpoint fails again, and another subject succeeds again ─► certain
+//                                            │                                                                        │
+//   forgotten ◄── a subject that failed at the endpoint succeeds ────────────────────────────────────────────────────┘
 //
-// Only `certain` lets other requests continue: an answer may have been under way when the token was revoked.
+// 1. A failure that is attributed to the platform makes its endpoint a suspect.
+// 2. When another subject succeeds, the failure concerns the endpoint and not the platform.
+// 3. Only in the state `certain` may other requests continue. A single success does not suffice: its answer may have been on its way when the token was
+//    revoked.
+// 4. When a subject that failed at the endpoint succeeds, the endpoint's failure is over.
 import type { PlatformError } from '../port.ts'
 
 export interface EndpointFailures {
-  /** A failure that is attributed to the platform. */
+  /** Reports a failure that is attributed to the platform. */
   suspect(subject: string, error: PlatformError): void
-  /** Undefined: nothing shows that it is the endpoint's own. `stop`: it may still be the platform's. */
+  /** Reports a failure. Answers undefined if nothing shows that it concerns only the endpoint, and `stop` if it may still concern the platform. */
   failed(subject: string, error: PlatformError): 'go-on' | 'stop' | undefined
+  /** Reports a success. */
   answered(subject: string): void
 }
 
 interface Failure {
   readonly name: string
-  /** Subjects whose requests failed there. */
+  /** Subjects whose requests failed at the endpoint. */
   readonly failed: Set<string>
-  /** Subjects that were answered since; a failure of one of these is a new one. */
+  /** Subjects that have succeeded since. If one of these fails, that is a new failure. */
   readonly answered: Set<string>
   hasFailedAgain: boolean
   isCertain: boolean
 }
 
-/** Most endpoints that are remembered, and most subjects of each; the oldest is forgotten first. */
+/** Maximum number of endpoints that are remembered, and of subjects of each. The oldest is forgotten first. */
 const capacity = 1_000
 
 export function createEndpointFailures(log: {
@@ -79,7 +84,7 @@ function keyOf(subject: string, error: PlatformError): string {
   return `${error.kind} ${nameOf(subject, error)}`
 }
 
-/** The endpoint without ids, such as `GET /projects/:id/feature_flags`. */
+/** The endpoint without IDs, such as `GET /projects/:id/feature_flags`. */
 function nameOf(subject: string, { endpoint }: PlatformError): string {
   if (endpoint === undefined) return subject
   return endpoint.replace(/\/(projects|groups)\/[^/]+/, '/$1/:id').replace(/\/\d+(?=\/|$)/g, '/:id')

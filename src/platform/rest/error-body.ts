@@ -1,30 +1,30 @@
-// Extracts the message from an error's body: `message` (text, or an object of lists), `error`, plain text, or a proxy's page.
+// Extracts the message from the body of an error. The body may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a proxy's page.
 import { briefly } from '../../lib/redaction.ts'
 
-/** How much of an error's body is read, bytes. */
+/** Maximum number of bytes that are read of an error's body. */
 export const maxSaidBytes = 16 * 1024
-/** Longer messages are cut. */
-const longest = 200
+/** Maximum length of a message. Longer messages are cut. */
+const maxMessageLength = 200
 
 export interface Said {
-  /** Shortened to one line, without secrets. Undefined for an empty body. */
+  /** The message, shortened to one line and without secrets. Undefined for an empty body. */
   readonly said?: string | undefined
-  /** The `error` of a JSON body when it is a single word. */
+  /** The `error` of a JSON body, if it is a single word. */
   readonly code?: string | undefined
-  /** The message was in `error`: the API refuses all such requests, or lacks the endpoint. */
+  /** True if the message was in `error`, and not in `message`: the API refuses every request to this endpoint or lacks it. */
   readonly isOfTheApi?: boolean | undefined
-  /** The keys of a JSON body, which tell some refusals apart. */
+  /** The keys of a JSON body, by which some refusals are told apart. */
   readonly keys?: readonly string[] | undefined
-  /** A web page, from a proxy or a wrong address. */
+  /** True if the body is a web page: it comes from a proxy or a wrong address. */
   readonly isPage: boolean
 }
 
-/** The beginning of a body, which says what is wrong. */
+/** The beginning of an error's body, as text. */
 export function saidIn(body: Buffer): string {
   return body.toString('utf8', 0, maxSaidBytes)
 }
 
-/** Redacts the secrets that this process knows, and `secrets`. */
+/** Parses an error's body. The secrets that this process knows and `secrets` are redacted. */
 export function saidBy(body: string, contentType: string | undefined, secrets: readonly string[]): Said {
   if (isPage(body, contentType)) {
     const title = /<title[^>]*>([^<]*)</i.exec(body)?.[1]?.trim()
@@ -48,7 +48,7 @@ function isPage(body: string, contentType: string | undefined): boolean {
   return /^text\/html\b/i.test(contentType ?? '') || /^\s*<[!?a-z]/i.test(body)
 }
 
-/** `{name: ['is too short', 'is taken'], sha: ['is missing']}` as `name is too short, is taken; sha is missing`. */
+/** Turns `{name: ['is too short', 'is taken'], sha: ['is missing']}` into `name is too short, is taken; sha is missing`. */
 function flat(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) return value.map(flat).join(', ')
@@ -61,5 +61,5 @@ function flat(value: unknown): string {
 }
 
 function shorten(text: string, secrets: readonly string[]): string | undefined {
-  return briefly(text, longest, secrets)
+  return briefly(text, maxMessageLength, secrets)
 }

@@ -1,4 +1,4 @@
-// The messages and remedies of all errors of requests.
+// Makes the errors of all requests, with their messages and remedies.
 import { redact } from '../../lib/redaction.ts'
 import type { Said } from './error-body.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
@@ -10,9 +10,9 @@ interface Refusal {
 }
 
 const wrongAddress =
-  'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may stand before it.'
+  'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may answer in its place.'
 
-/** The error for an answer with an error status. `said` is from `saidBy`. */
+/** The error for an answer with an error status. `answer` comes from `saidBy`. */
 export function errorOfStatus(status: number, endpoint: string, answer: Said): PlatformError {
   const { kind, what, remedy } = refusalOf(status, answer, endpoint.startsWith('GET ') ? 'read' : 'change')
   const words = answer.said === undefined ? '' : `: "${answer.said}"`
@@ -32,7 +32,7 @@ export function errorOfStatus(status: number, endpoint: string, answer: Said): P
 function refusalOf(
   status: number,
   answer: { readonly code?: string | undefined; readonly isPage: boolean },
-  right: 'read' | 'change',
+  action: 'read' | 'change',
 ): Refusal {
   if (answer.isPage && status < 500 && status !== 429) {
     return { kind: 'not-the-api', what: "A web page answered instead of the platform's API", remedy: wrongAddress }
@@ -49,17 +49,17 @@ function refusalOf(
     const scope = answer.code === 'insufficient_scope'
     return {
       kind: 'forbidden',
-      what: scope ? "The token's scope does not suffice" : `The token may not ${right} this`,
+      what: scope ? "The token's scope does not suffice" : `The token may not ${action} this`,
       remedy: scope
-        ? `Make a token that may ${right === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
-        : `Give the token's user a role that may ${right} it, or a token of a wider scope.`,
+        ? `Make a token that may ${action === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
+        : `Give the token's user a role that may ${action} it, or a token of a wider scope.`,
     }
   }
   if (status === 404) {
     return {
       kind: 'not-found',
-      what: 'The platform knows no such thing, or does not show it to this token',
-      remedy: 'Check the id or path; what was deleted or moved out of sight is left out until it can be seen again.',
+      what: 'The platform does not have this, or does not show it to this token',
+      remedy: 'Check the ID or path. Something that was deleted or hidden is omitted until the token can see it again.',
     }
   }
   if (status === 429) {
@@ -73,28 +73,28 @@ function refusalOf(
     return {
       kind: 'unavailable',
       what: 'The platform cannot answer at the moment',
-      remedy: "It is asked again by itself; if it lasts, look at the platform's health.",
+      remedy: "Pipespan asks again automatically. If this lasts, check the platform's health.",
     }
   }
   return {
     kind: 'refused',
     what: 'The platform refused the request',
-    remedy: 'Its own words say why; the platform may be older than this request.',
+    remedy: "The platform's message says why. The platform may also be too old for this request.",
   }
 }
 
-/** A token may read a project's pipelines, but not their jobs or bridges: 403, or 404 although the pipeline is there. */
+/** The error of a token that may read a project's pipelines but not their jobs or bridges: 403, or 404 although the pipeline exists. */
 export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError): PlatformError {
   const { kind, status, endpoint, said } = refusal
   const words = said === undefined ? '' : `: "${said}"`
   return new PlatformError({
     ...{ kind, status, endpoint, said },
     what: `The token may not read the ${what} of this project's pipelines, which are exported without them (${status} at ${endpoint}${words}).`,
-    remedy: `Give the token's user a role that may read ${what}, or the token a wider scope. They are asked for again once a day.`,
+    remedy: `Give the token's user a role that may read ${what}, or the token a wider scope. Pipespan asks for them again once a day.`,
   })
 }
 
-/** No answer came: `reason` is the connection's error code, e.g. `ECONNREFUSED`. */
+/** The error of a request without an answer. `reason` is the connection's error code, such as `ECONNREFUSED`. */
 export function errorOfConnection(
   kind: 'network' | 'timeout',
   endpoint: string,
@@ -104,34 +104,34 @@ export function errorOfConnection(
   const what = kind === 'timeout' ? 'The platform did not answer in time' : 'The platform cannot be reached'
   const remedy = certificate
     ? "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
-    : 'Check PIPESPAN_PLATFORM_URL, the network and the proxy; it is asked again by itself.'
+    : 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.'
   return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, said: reason })
 }
 
-/** A stream was given up because it held a place for too long. */
+/** The error of a stream that was aborted because it was too slow. */
 export function errorOfSlow(endpoint: string, said: string): PlatformError {
   return new PlatformError({
     kind: 'slow',
     what: `The platform sends too slowly (${endpoint}: ${said}).`,
     remedy:
-      "It is asked again by itself; if it lasts, look at the platform's storage of logs and artifacts, and at the network.",
+      "Pipespan asks again automatically. If this lasts, check the platform's storage of logs and artifacts, and the network.",
     endpoint,
     said,
   })
 }
 
-/** A request that changes something was redirected: this is not followed, as the method might get lost. */
+/** The error of a change that was redirected. Such a redirect is not followed, because the method might get lost. */
 export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
   return new PlatformError({
     kind: 'not-found',
-    what: `It has moved to ${to.pathname} (${status} at ${endpoint}); nothing was changed.`,
-    remedy: 'Name it by its new path, or by its number.',
+    what: `The requested path has moved to ${to.pathname} (${status} at ${endpoint}); nothing was changed.`,
+    remedy: 'Use the new path of the project or group, or its number.',
     status,
     endpoint,
   })
 }
 
-/** A redirect or a next page leads to another host. Only the origin is shown, as the rest may contain secrets. */
+/** The error of a redirect or a next page that leads to another host. The message shows only the origin, because the rest may contain secrets. */
 export function errorOfForeignHost(endpoint: string, by: 'redirect' | 'next page', origin: string): PlatformError {
   return new PlatformError({
     kind: 'foreign-host',
@@ -141,12 +141,12 @@ export function errorOfForeignHost(endpoint: string, by: 'redirect' | 'next page
   })
 }
 
-/** A 2xx or a redirect that cannot come from the API. */
+/** The error of a 2xx or a redirect that cannot come from the API. */
 export function errorOfNoApi(status: number, endpoint: string, said: string | undefined): PlatformError {
   const words = said === undefined ? '' : `: "${said}"`
   return new PlatformError({
     kind: 'not-the-api',
-    what: `What answers is not the platform's API (${status} at ${endpoint}${words}).`,
+    what: `The answer does not come from the platform's API (${status} at ${endpoint}${words}).`,
     remedy: wrongAddress,
     status,
     endpoint,
@@ -154,31 +154,31 @@ export function errorOfNoApi(status: number, endpoint: string, said: string | un
   })
 }
 
-/** The platform redirected to an object storage, which refused. */
+/** The error of an object storage to which the platform redirected. */
 export function errorOfStorage(status: number, endpoint: string): PlatformError {
   return new PlatformError({
     kind: 'unavailable',
-    what: `Where the platform keeps it, it cannot be fetched (${status} after a redirect from ${endpoint}).`,
-    remedy: "It is asked for again by itself; if it lasts, look at the platform's object storage and its clock.",
+    what: `The platform's object storage refused the request (${status} after a redirect from ${endpoint}).`,
+    remedy: "Pipespan asks again automatically. If this lasts, check the platform's object storage and its clock.",
     endpoint,
   })
 }
 
-/** An answer that cannot be read. */
+/** The error of an answer that cannot be read. */
 export function errorOfAnswer(
   kind: 'broken-answer' | 'unexpected-answer' | 'too-large',
   endpoint: string,
   said: string,
 ): PlatformError {
   const what = {
-    'broken-answer': "The platform's answer is not whole",
-    'unexpected-answer': "The platform's answer has not the documented shape",
+    'broken-answer': "The platform's answer is incomplete",
+    'unexpected-answer': "The platform's answer does not have the documented shape",
     'too-large': "The platform's answer is too large",
   }[kind]
   const remedy = {
-    'broken-answer': 'It is asked again by itself; if it lasts, a proxy may be cutting answers short.',
+    'broken-answer': 'Pipespan asks again automatically. If this lasts, a proxy may be cutting answers off.',
     'unexpected-answer': "Check PIPESPAN_PLATFORM_URL and the platform's version (its REST API must be v4).",
-    'too-large': 'Nothing the platform documents is that large: look at what this address serves.',
+    'too-large': 'No documented answer of the platform is that large: check what this address serves.',
   }[kind]
   return new PlatformError({ kind, what: `${what} (${endpoint}: ${said}).`, remedy, endpoint, said })
 }

@@ -1,19 +1,20 @@
-// Logs what is wrong with the platform once, not in every round, and logs when it is over.
+// Logs a failure of the platform once and not in every round, and logs when it is over. An outage is therefore one message and not thousands.
 //
-// A failure that may concern one project only (a time-out, a 5xx, a broken answer) is held back: if another request succeeds next, it is logged for
-// the project; after a few failures in a row it is logged for the platform. So an outage is one message, not thousands. A failure that should concern
-// the whole platform (a refused token, no connection) may turn out to concern one endpoint, if other requests succeed after it; then it is logged
-// once for that endpoint.
+// 1. A failure that concerns one subject, such as a project, is logged for that subject.
+// 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a broken answer) is held back. If another request succeeds next, it is
+//    logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
+// 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform. If other requests succeed after it, it may
+//    concern one endpoint only (`endpoint-failures.ts`); it is then logged once for that endpoint.
 import { remember } from '../../lib/bounded-map.ts'
 import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'
 import type { ErrorThrottle, PlatformError } from '../port.ts'
 
-/** Most subjects that are remembered; the oldest is forgotten first. */
+/** Maximum number of subjects that are remembered. The oldest is forgotten first. */
 const capacity = 10_000
 const platform = 'the platform'
-/** After so many failures without an answer the platform is to blame. */
-const tooMany = 3
+/** After this many unclear failures without a success in between, the platform has failed. */
+const maxUnclear = 3
 
 export function createErrorThrottle(log: Log): ErrorThrottle {
   const logged = new Map<string, PlatformError>()
@@ -30,7 +31,7 @@ export function createErrorThrottle(log: Log): ErrorThrottle {
     if (logged.delete(subject)) log.info({ subject }, `${subject} answers again`)
   }
 
-  function ofPlatform(failures: typeof unclear): 'stop' {
+  function failPlatform(failures: typeof unclear): 'stop' {
     for (const { subject, error } of failures) endpoints.suspect(subject, error)
     for (const { error } of failures.slice(-1)) logOnce(platform, error)
     return 'stop'
@@ -45,13 +46,13 @@ export function createErrorThrottle(log: Log): ErrorThrottle {
       }
       const known = endpoints.failed(subject, error)
       if (known !== undefined) return known
-      if (scope === 'platform') return ofPlatform([{ subject, error }])
+      if (scope === 'platform') return failPlatform([{ subject, error }])
       unclear.push({ subject, error })
-      if (unclear.length < tooMany) return 'go-on'
-      return ofPlatform(unclear.splice(0))
+      if (unclear.length < maxUnclear) return 'go-on'
+      return failPlatform(unclear.splice(0))
     },
     answered: subject => {
-      // Failures during an outage of the whole platform are not logged singly.
+      // Unclear failures during an outage of the whole platform are not logged for their subjects.
       const own = logged.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
       unclear = []
       for (const one of own) logOnce(one.subject, one.error)

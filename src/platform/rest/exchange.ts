@@ -1,4 +1,4 @@
-// Sends one HTTP request: answers the whole response, or why there is none.
+// Sends one HTTP request. Answers the whole response, or the reason why there is none.
 import { request, type Dispatcher } from 'undici'
 import { maxSaidBytes } from './error-body.ts'
 import { codeOf, strangerBy } from '../../lib/stranger.ts'
@@ -7,16 +7,16 @@ import { reasonOf } from '../../lib/fault.ts'
 export interface Answer {
   readonly outcome: 'answer'
   readonly status: number
-  /** Names in lower case; values of a repeated header are joined by a comma. */
+  /** Names are in lower case; the values of a repeated header are joined by commas. */
   readonly headers: Readonly<Record<string, string>>
-  /** The beginning of an error's. */
+  /** The body; of an error only the beginning. */
   readonly body: Buffer
 }
 
 export type Exchange =
   | Answer
   | { readonly outcome: 'network' | 'timeout'; readonly reason: string; readonly certificate: boolean }
-  /** `said`: which limit was exceeded. */
+  /** `said`: the limit that was exceeded. */
   | { readonly outcome: 'too-large'; readonly said: string }
 
 export interface Outgoing {
@@ -29,39 +29,39 @@ export interface Outgoing {
 export type Method = 'GET' | 'POST' | 'PUT'
 
 export interface ExchangeLimits {
-  /** From the first byte sent to the last one received, ms. */
+  /** Timeout from the first byte sent to the last one received, ms. */
   readonly answerMs: number
-  /** Longest body that is read. */
+  /** Maximum size of a body, bytes. */
   readonly maxBytes: number
 }
 
-/** Rejects only with the reason of an aborted `signal`. Redirects are not followed. */
+/** Sends a request and follows no redirect. Rejects only if `signal` is aborted, with its reason. */
 export async function exchange(
   dispatcher: Dispatcher,
   { method, url, headers, body }: Outgoing,
   limits: ExchangeLimits,
   signal: AbortSignal,
 ): Promise<Exchange> {
-  const deadline = AbortSignal.timeout(limits.answerMs)
+  const timeout = AbortSignal.timeout(limits.answerMs)
   try {
     const answer = await request(url, {
       dispatcher,
       method,
       headers: { ...headers },
       ...(body === undefined ? {} : { body }),
-      signal: AbortSignal.any([signal, deadline]),
+      signal: AbortSignal.any([signal, timeout]),
     })
     const { statusCode: status } = answer
-    const found = await bounded(answer.body as AsyncIterable<Buffer>, limits.maxBytes, status >= 300)
-    if ('said' in found) return { outcome: 'too-large', ...found }
-    return { outcome: 'answer', status, headers: flatHeaders(answer.headers), body: found }
+    const whole = await bounded(answer.body as AsyncIterable<Buffer>, limits.maxBytes, status >= 300)
+    if ('said' in whole) return { outcome: 'too-large', ...whole }
+    return { outcome: 'answer', status, headers: flatHeaders(answer.headers), body: whole }
   } catch (error) {
     signal.throwIfAborted()
-    return failureOf(error, deadline.aborted, limits)
+    return failureOf(error, timeout.aborted, limits)
   }
 }
 
-/** The whole body, of an error the beginning; or which limit it exceeds. */
+/** Reads a whole body, or only the beginning of an error's. If the body exceeds a limit, `said` of the answer names that limit. */
 export async function bounded(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -82,25 +82,25 @@ export async function bounded(
   return Buffer.concat(chunks)
 }
 
-/** A page of a hundred items has some ten thousand values. Parsed, each may take a hundred bytes, however short it is. */
+/** Maximum number of JSON values, because each may take a hundred bytes when it is parsed, however short it is. A page of a hundred items has about ten thousand. */
 const maxValues = 500_000
 const [comma, openList, openObject] = [0x2c, 0x5b, 0x7b]
 
-/** An upper bound of the JSON values, as characters within strings count too. */
+/** An upper bound for the number of JSON values. It is not exact, because characters within strings count, too. */
 function valuesIn(chunk: Uint8Array): number {
   let values = 0
   for (const byte of chunk) if (byte === comma || byte === openList || byte === openObject) values += 1
   return values
 }
 
-/** Why there is no answer, from the thrown error. `late`: the deadline had passed. */
+/** The reason why there is no answer, from the thrown error. `isLate`: the timeout had passed. */
 export function failureOf(
   error: unknown,
-  late: boolean,
+  isLate: boolean,
   limits: Pick<ExchangeLimits, 'answerMs'>,
 ): Extract<Exchange, { readonly outcome: 'network' | 'timeout' }> {
   const code = codeOf(error)
-  if (late) return { outcome: 'timeout', reason: `no answer within ${limits.answerMs} ms`, certificate: false }
+  if (isLate) return { outcome: 'timeout', reason: `no answer within ${limits.answerMs} ms`, certificate: false }
   const stranger = strangerBy(error)
   const reason = stranger === undefined ? code : `${stranger}: ${code}`
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return { outcome: 'timeout', reason, certificate: false }

@@ -1,9 +1,11 @@
-// Recognises the address of a hook whose URL has masked parts: the platform shows `https://ci.example.com/{path}`, and never what `{path}` stands for.
+// Recognises the address of a hook whose URL has masked parts: the platform shows `https://ci.example.com/{path}` and never the text that `{path}`
+// replaces.
 
 const masked = '\0'
 
 /**
- * Whether the hook has masked parts and may be at this URL. Either the host or the path must be shown whole: otherwise any hook of anybody would match.
+ * Whether the hook's URL has masked parts and may be `wanted`. Either the host or the path must be shown without masks, because otherwise every hook
+ * would match.
  */
 export function maybeAt(url: string, urlVariables: readonly string[], wanted: string): boolean {
   const template = url.replaceAll(/\{([^{}]{1,255})\}/g, (whole, name: string) =>

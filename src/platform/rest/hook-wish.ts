@@ -1,4 +1,4 @@
-// Requests that create and edit webhooks on the platform.
+// Makes the bodies of requests that create and edit webhooks on the platform.
 import { segmentOf } from './query.ts'
 import type { HookOwner, HookWish } from '../port.ts'
 import type { Change } from './request.ts'
@@ -7,7 +7,7 @@ export function hooksPath(owner: HookOwner): string {
   return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
 }
 
-/** The body of a request that creates or edits a hook. `defaults`: only a new hook has its push events turned off. */
+/** The body of a request that creates or edits a hook. `defaults`: flags for a new hook only, such as turning off push events. */
 export function wireHook(
   wish: HookWish,
   defaults: Readonly<Record<string, boolean>> = {},

@@ -1,9 +1,9 @@
-// Incidents, as the platform lists them among its issues: never their titles or texts.
+// The schema of incidents, which the platform lists among its issues. Titles and texts are never read.
 import { z } from 'zod'
 import { maybe, wireId, wireText, wireTime } from './wire-field.ts'
 import { reportedIncident, type Incident } from '../../model/incident.ts'
 
-/** An issue in an unknown state is invalid. */
+/** The schema of an incident. An issue in an unknown state is invalid. */
 export const restIncident = (instance: string) =>
   z
     .object({
@@ -18,7 +18,7 @@ export const restIncident = (instance: string) =>
     })
     .transform((issue, context): Incident => {
       const { iid, state, updated_at: at, created_at: openedAt, closed_at: closedAt, severity } = issue
-      // Its full reference begins with the path of its project.
+      // The full reference of an issue begins with the path of its project.
       const path = issue.references?.full?.replace(/#\d+$/, '')
       const project = {
         id: issue.project_id,

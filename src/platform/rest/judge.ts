@@ -1,4 +1,4 @@
-// Judges an answer of the API: JSON, a move to another address, or an error.
+// Decides what an answer of the API is: JSON, a move to another address, or an error.
 import type { PlatformError } from '../port.ts'
 import { errorOfAnswer, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
 import { jsonOf } from './answer-json.ts'
@@ -10,7 +10,7 @@ export type Judgement =
   | { readonly means: 'moved'; readonly to: URL }
   | { readonly means: 'error'; readonly error: PlatformError }
 
-/** `url`: the request's. `endpoint`: its name in errors. `secrets`: must not appear in errors. */
+/** `url`: the URL of the request. `endpoint`: its name in errors. `secrets`: texts that must not appear in errors. */
 export async function judge(
   answer: Answer,
   url: URL,
@@ -33,21 +33,21 @@ async function judgeBody(
   secrets: readonly string[],
 ): Promise<Judgement> {
   const type = headers['content-type']
-  // It was accepted, and there is nothing to say yet.
+  // The platform has accepted the request and has no result yet.
   if (status === 202 && body.length === 0) return { means: 'json', json: null }
   try {
     return { means: 'json', json: await jsonOf(body) }
   } catch {
-    // The parser's own message is not used, as it quotes the body. What does not begin like JSON was not cut short, but comes from a proxy, whatever
+    // The parser's message is not used, because it quotes the body. A body that does not begin like JSON was not cut off: it comes from a proxy, whatever
     // its content type.
     const said = saidIn(body)
     const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(said)
     if (!isJson) return failed(errorOfNoApi(status, endpoint, saidBy(said, type, secrets).said))
-    return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut short after ${body.length} bytes`))
+    return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut off after ${body.length} bytes`))
   }
 }
 
-/** Only moves within the same origin are followed: no other host, port or scheme may see the token. */
+/** Follows only a move within the same origin, because no other host, port or scheme may get the token. */
 function judgeMove(to: URL, from: URL, endpoint: string): Judgement {
   if (to.origin !== from.origin) return failed(errorOfForeignHost(endpoint, 'redirect', to.origin))
   if (to.search === '') to.search = from.search

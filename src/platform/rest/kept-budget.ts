@@ -1,13 +1,13 @@
-// A budget whose state is kept somewhere: in this process, or in a store, so that replicas and commands that share a token share its limit.
+// Makes a budget from a keeper of its state: this process, or a store, so that replicas and commands that share a token also share its limit.
 import { freshBudget, grant, observe, snapshotOf, type BudgetRules, type BudgetState } from './budget.ts'
 import type { Budget } from '../port/budget.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** All times in the state are of its clock, `now`. */
+/** Keeps the state of a budget. `now` comes from the keeper's clock, like all times in the state. */
 export interface BudgetKeeper {
   read(): Promise<{ readonly state: BudgetState | undefined; readonly now: Millis }>
-  /** The state is read again after this time at the latest, ms, where others change it, too: they may have used less than expected. */
+  /** Set if others change the state, too: maximum time after which the state is read again, ms, because others may have used less than expected. */
   readonly lookEvery?: number | undefined
   change<T>(change: (state: BudgetState | undefined, now: Millis) => { state: BudgetState; result: T }): Promise<T>
 }
@@ -34,13 +34,13 @@ export function createKeptBudget(rules: BudgetRules, keeper: BudgetKeeper, clock
         state: observe(before ?? freshBudget(rules, now), facts, now),
         result: undefined,
       })),
-    // Both only read, so that `/metrics` works even with a full disk.
+    // `snapshot` and `isShort` only read the state, so that `/metrics` works even if the disk is full.
     snapshot: async () => snapshotOf(rules, ...(await current())),
     isShort: async priority => grant(rules, ...(await current()), priority).waitMs > 0,
   }
 }
 
-/** Of one process, for tests and for commands without a store. */
+/** A budget whose state is in this process's memory, for tests and for commands without a store. */
 export function createInMemoryBudget(rules: BudgetRules, clock: Clock): Budget {
   let known = freshBudget(rules, clock.now())
   const keeper: BudgetKeeper = {

@@ -1,35 +1,36 @@
-// Decides where a list ends that the platform does not end: at a maximum, or where its pages repeat themselves.
+// Ends a list that the platform does not end: at the maximum number of items, or when its pages repeat themselves.
 import { maxItems } from '../port.ts'
 
-/** A page counts as so many items at least: a list of empty pages ends, too. */
+/** A page counts as at least this many items, so that a list of empty pages ends, too. */
 const minPage = 50
-/** Pages in a row without a new item: a list that goes on is read on, as pages may overlap. */
+/** Maximum number of repeated pages in a row. Fewer are tolerated, because pages may overlap. */
 const maxRepeated = 5
 
-/** Why a list is cut: it has more items than are read, its pages repeat themselves, or the platform refuses a further page. */
+/** The reason why a list is cut: it has more items than are read, its pages repeat themselves, or the platform refuses a further page. */
 export type CutBy = 'length' | 'repetition' | 'refusal'
 
 export interface PageEnd {
-  /** The items of the page that are to be read. */
+  /** The items of the page that are read. */
   readonly items: readonly unknown[]
   readonly next: string | undefined
-  readonly cut?: { readonly by: CutBy; /** Items that are not read, at least. */ readonly left: number } | undefined
+  readonly cut?:
+    { readonly by: CutBy; /** Minimum number of items that are not read. */ readonly left: number } | undefined
 }
 
 export interface ListPage {
-  /** Path and query. */
+  /** Path and query of the page. */
   readonly address: string
   readonly items: readonly unknown[]
   readonly next: string | undefined
-  /** The platform named the next page. Otherwise its number is a guess, and a platform that has no pages answers the same items again. */
+  /** True if the platform named the next page. Otherwise `next` is a guess, and a platform without pages answers the same items again. */
   readonly isLinked: boolean
-  /** Items of the whole list, where the platform says so. */
+  /** Number of items in the whole list, if the platform tells it. */
   readonly total?: number | undefined
 }
 
-/** Called with the pages of one list in turn. */
+/** Makes a function to call with each page of one list, in order. */
 export function createListEnd(max = maxItems): (page: ListPage) => PageEnd {
-  /** The first and the last item of each page so far, and how many it had. */
+  /** The first and the last item of each page so far, and its number of items. */
   const seen = new Set<string>()
   let repeated = 0
   let room = max
@@ -59,16 +60,16 @@ export function cutMessage(by: CutBy, endpoint: string): string {
     length: {
       what: 'has more items than are read',
       remedy:
-        'Divide what it lists: a pipeline into child pipelines, a group into subgroups, a time range into shorter ones.',
+        'Divide the listed thing: a pipeline into child pipelines, a group into subgroups, a time range into shorter ones.',
     },
     repetition: {
       what: 'repeats itself',
-      remedy: 'Look at the platform, and at proxies that change its `Link` headers or the queries of requests.',
+      remedy: 'Check the platform, and proxies that may change its `Link` headers or the queries of requests.',
     },
     refusal: {
       what: 'has more pages than the platform serves',
       remedy: "Raise the platform's maximum offset of pagination.",
     },
   }[by]
-  return `A list of the platform ${what}: the rest is left out (${endpoint}). ${remedy} Further such lists there are not reported.`
+  return `A list of the platform ${what}: the rest is omitted (${endpoint}). ${remedy} Further lists of this endpoint are not reported.`
 }

@@ -1,4 +1,4 @@
-// The items of the lists that discovery reads, in normal form.
+// The schemas of the lists that discovery reads. They bring the items into normal form.
 import { z } from 'zod'
 import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
@@ -114,12 +114,12 @@ export const restHook = z
     }),
   }))
 
-/** Only owners get `runners_token`, a secret, of which only the presence is read. */
+/** Only owners of a group get its `runners_token`. It is a secret, so only its presence is read. */
 export const restGroup = z
   .object({ runners_token: z.unknown().optional() })
   .transform(group => typeof group.runners_token === 'string')
 
-/** Only administrators get `is_admin`. */
+/** The platform shows `is_admin` only to administrators. */
 export const restUser = z.object({ is_admin: flag })
 
 const oversize = z.object({ oversize: z.literal(true) })

@@ -1,14 +1,14 @@
-// Remembers where projects and groups have moved to, from 301 and 308 answers, until it proves wrong.
+// Remembers the new paths of projects and groups that have moved, from 301 and 308 answers, until a new path fails.
 import { remember } from '../../lib/bounded-map.ts'
 
-/** Most addresses that are remembered; the oldest is forgotten first. */
+/** Maximum number of moves that are remembered. The oldest is forgotten first. */
 const capacity = 10_000
 
 export interface Moves {
-  /** The current path for a path. Both are whole paths of a URL, without the query. */
+  /** The current path for a path that may have moved. Both are whole paths of a URL, without the query. */
   current(path: string): string
   remember(from: string, to: string): void
-  /** Forgets what is remembered for this path; false when nothing was. */
+  /** Forgets the move of this path. Answers false if none is remembered. */
   forget(path: string): boolean
 }
 
@@ -31,10 +31,10 @@ export function createMoves(): Moves {
   }
 }
 
-/** `/projects/:id` or `/groups/:id`, below which everything moves together. */
+/** Matches up to `/projects/:id` or `/groups/:id`. All paths below it move together. */
 const home = /^.*?\/api\/v4\/(?:projects|groups)\/[^/]+/
 
-/** If both paths are equal below the project or group, then all of it has moved; otherwise only this path. */
+/** The paths to remember. If both paths are equal below the project or group, all of it has moved; otherwise only this path has. */
 function homesOf(from: string, to: string): [string, string] {
   const oldHome = home.exec(from)?.[0]
   const newHome = home.exec(to)?.[0]

@@ -1,4 +1,4 @@
-// Turns REST answers about one pipeline into an observation. The item of a list is not enough for one.
+// Turns REST answers about one pipeline into an observation. An item of a list has too few facts for an observation.
 import { instanceOfProject } from '../../model/instance.ts'
 import { mergeRequestOfRef } from '../../model/pipeline.ts'
 import { anyKnown, known } from '../known.ts'
@@ -12,7 +12,7 @@ import type {
   Runner,
 } from '../../model/observation.ts'
 
-/** Most artifacts of a job that are read; the platform has about forty types. */
+/** Maximum number of artifacts that are read of a job. The platform has about forty types. */
 const maxArtifacts = 100
 
 /** Facts about the pipeline from other answers. */
@@ -21,7 +21,7 @@ export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline'
 export interface RestParts {
   /** Normalised base URL of the platform. */
   readonly instance: string
-  /** With retried ones. Undefined: not requested. */
+  /** All jobs, also retried ones. Undefined if they were not requested. */
   readonly jobs?: readonly RestJob[] | undefined
   readonly bridges?: readonly RestBridge[] | undefined
 }
@@ -33,7 +33,7 @@ export type RestAnswers = RestParts &
         readonly project?: ProjectFacts | undefined
         readonly extra?: KnownBesides | undefined
       }
-    /** Only jobs or bridges of a pipeline that is already known. */
+    /** Only jobs or bridges, of a pipeline that is already known. */
     | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
   )
 
@@ -69,13 +69,13 @@ export function normalizeRest(answers: RestAnswers): Observation {
   }
 }
 
-/** The project, from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
+/** The project's facts, from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
 export function projectOfPipeline(
   pipeline: Pick<RestPipeline, 'project_id' | 'web_url'>,
   instance: string,
 ): ProjectFacts {
   const webUrl = /^(.+?)(?:\/-)?\/pipelines\/\d+$/.exec(pipeline.web_url ?? '')?.[1]
-  // The platform may name itself by another URL than the configured one.
+  // The platform may use another URL for itself than the configured one.
   const root = webUrl?.startsWith(`${instance}/`) === true ? instance : instanceOfProject(webUrl)
   const path = webUrl !== undefined && root !== undefined ? decoded(webUrl.slice(root.length + 1)) : undefined
   return known({ id: pipeline.project_id, path, webUrl })
@@ -109,19 +109,19 @@ function pipelineFacts(pipeline: RestPipeline): PipelineFacts {
   }
 }
 
-/** Only jobs have the commit's message. Without it the commit is left out, so that a webhook's message stays. */
+/** Only answers about jobs contain the commit's message. Without a message the commit is omitted, so that a webhook's message is kept. */
 function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
   const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
   return commit && known({ id: commit.id, message: commit.message })
 }
 
-/** Only new platforms report it for pipelines; jobs of the same commit always have it. */
+/** The commit's time. Only new platforms report it for pipelines, but jobs of the same commit always have it. */
 function committedAt(pipeline: RestPipeline, jobs: readonly RestJob[]): number | undefined {
   const ofJob = jobs.find(job => job.commit?.committed_date !== undefined && job.commit.id === pipeline.sha)
   return pipeline.committed_at ?? ofJob?.commit?.committed_date
 }
 
-/** The stages in order, as jobs are created stage by stage, with ascending ids; retries only come later. */
+/** The stages in order. Jobs are created stage by stage with ascending IDs, and retries come later. */
 function stagesOf(jobs: readonly ObservedJob[]): string[] {
   return [...new Set(jobs.map(job => job.facts.stage).filter(stage => stage !== undefined))]
 }
@@ -160,7 +160,7 @@ function jobFacts(kind: JobFacts['kind'], job: RestJob | RestBridge): JobFacts {
   }
 }
 
-/** Without tags: REST reports those that the job requires (`tag_list`), not the runner's. */
+/** The runner without its tags: REST reports only the tags that the job requires (`tag_list`). */
 function runnerOf({ runner }: RestJob): Runner | undefined {
   if (runner === undefined) return undefined
   return known({
@@ -177,7 +177,7 @@ function archiveOf(job: RestJob): JobFacts['artifacts'] {
   return archive?.filename === undefined ? undefined : known({ filename: archive.filename, size: archive.size })
 }
 
-/** Bytes by type, summed for several of one type. Undefined if none has a size. */
+/** Bytes by type of artifact. Artifacts of the same type are added up. Undefined if no artifact has a size. */
 function sizesOf({ artifacts = [] }: RestJob): JobFacts['artifactSizes'] {
   const sizes = new Map<string, number>()
   for (const { file_type: type, size } of artifacts.slice(0, maxArtifacts)) {

@@ -1,7 +1,7 @@
-// Pages of a list, followed by the `Link` header (RFC 8288), for offset and keyset pagination. Without that header, see `read.ts`.
+// Finds the next page of a list in the `Link` header (RFC 8288), for offset and keyset pagination. `read.ts` handles lists without that header.
 import type { Listed, Page } from '../port.ts'
 
-/** The target of `rel="next"`, as the platform gave it. */
+/** The unchanged target of `rel="next"`. */
 export function nextLink(header: string | undefined): string | undefined {
   for (const [, target, parameters = ''] of (header ?? '').matchAll(/<([^<>]*)>([^<>]*)/g)) {
     const relations = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters)
@@ -11,7 +11,7 @@ export function nextLink(header: string | undefined): string | undefined {
   return undefined
 }
 
-/** The items of a list, up to its maximum. */
+/** Reads all pages and answers their items. */
 export async function allOf<T>(pages: AsyncIterable<Page<T>>): Promise<Listed<T>> {
   const items: T[] = []
   let left = 0

@@ -1,16 +1,16 @@
-// Encodes ids and parameters in the URL of a request (REST document, "Request rules").
+// Encodes IDs and parameters in the URL of a request (REST document, "Request rules").
 import type { ResourceId } from '../port.ts'
 
 type Scalar = string | number | boolean
 
-/** A value, an array of values, a hash, or an array of hashes. Undefined ones are omitted. */
+/** A value, an array of values, a hash, or an array of hashes. Undefined values are omitted. */
 export type QueryValue = Scalar | undefined | readonly Scalar[] | Hash | readonly Hash[]
 
 type Hash = Readonly<Record<string, Scalar | undefined>>
 
 export type Query = Readonly<Record<string, QueryValue>>
 
-/** The id as a path segment, URL-encoded (`/` as `%2F`). Throws a RangeError for an invalid id, such as `..`, which would address something else. */
+/** The ID as a URL-encoded path segment (`/` becomes `%2F`). Throws a RangeError for an invalid ID, such as `..`, which would address something else. */
 export function segmentOf(id: ResourceId): string {
   if (typeof id === 'number') {
     if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`Not an id: ${id}`)
@@ -22,7 +22,7 @@ export function segmentOf(id: ResourceId): string {
   return encodeURIComponent(path)
 }
 
-/** `name=a`, `name[]=a&name[]=b`, `name[key]=a`, `name[0][key]=a`; a `+` goes as `%2B`. No leading `?`. */
+/** Encodes a query as `name=a`, `name[]=a&name[]=b`, `name[key]=a` or `name[0][key]=a`, without a leading `?`. A `+` becomes `%2B`. */
 export function encodeQuery(query: Query): string {
   return Object.entries(query)
     .flatMap(([name, value]) => pairs(encodeURIComponent(name), value))

@@ -3,42 +3,42 @@ import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { BudgetFacts } from '../port/budget.ts'
 
-/** Smaller values of `RateLimit-Reset` are seconds from now, as in the IETF draft; greater ones Unix time. */
+/** Smaller values of `RateLimit-Reset` are seconds from now, as in the IETF draft. Larger ones are Unix times. */
 const minUnixTime = 1_000_000_000
 
-/** True for a rate limit (429) or an overload (503): then `Retry-After` applies to all requests. */
+/** True for a rate limit (429) or an overload (503): in both cases `Retry-After` applies to all requests. */
 function asksForPause(status: number): boolean {
   return status === 429 || status === 503
 }
 
 /**
- * True if a 429 is the limit of one endpoint: then the answer is JSON and lacks the headers of the general rate limit. `keys`: of the answer's JSON
- * body.
+ * True if a 429 comes from the rate limit of one endpoint: such an answer is JSON and lacks the headers of the general rate limit. `keys`: the keys of the
+ * answer's JSON body.
  */
 export function isOfEndpoint(
   status: number | undefined,
   headers: Readonly<Record<string, string>>,
   keys: readonly string[],
 ): boolean {
-  const counts = Object.keys(headers).some(name => name.startsWith('ratelimit-'))
-  return status === 429 && !counts && (keys.includes('message') || keys.includes('error'))
+  const hasGeneralLimit = Object.keys(headers).some(name => name.startsWith('ratelimit-'))
+  return status === 429 && !hasGeneralLimit && (keys.includes('message') || keys.includes('error'))
 }
 
 /**
- * As durations: `RateLimit-Reset` is a Unix time of the platform's clock, so it is compared with the answer's own `Date`. A 429 pauses for at least
- * `atLeast` ms.
+ * The rate limit as durations. `RateLimit-Reset` is a Unix time on the platform's clock, so it is compared with the answer's own `Date`. After a 429 the
+ * pause is at least `minPause` ms.
  */
 export function budgetFactsOf(
   status: number,
   headers: Readonly<Record<string, string>>,
   now: Millis,
-  atLeast: number,
+  minPause: number,
 ): BudgetFacts {
   const platformNow = servedAt(headers) ?? now
   const remaining = count(headers['ratelimit-remaining'])
   const resetIn = untilReset(count(headers['ratelimit-reset']), platformNow)
   const asked = asksForPause(status) ? retryAfter(headers['retry-after'], platformNow) : undefined
-  const pause = status === 429 ? Math.max(atLeast, asked ?? resetIn ?? 0) : asked
+  const pause = status === 429 ? Math.max(minPause, asked ?? resetIn ?? 0) : asked
   return {
     ...(remaining === undefined ? {} : { remaining }),
     ...(resetIn === undefined ? {} : { resetIn }),
@@ -46,7 +46,7 @@ export function budgetFactsOf(
   }
 }
 
-/** The platform's clock when it answered. */
+/** The time on the platform's clock when it answered. */
 export function servedAt(headers: Readonly<Record<string, string>>): Millis | undefined {
   return httpDate(headers.date)
 }

@@ -1,4 +1,4 @@
-// Reads single objects and lists and sends changes: builds URLs, checks shapes, and keeps pages on the configured host.
+// Reads single objects and lists, and sends changes. It builds URLs, checks the shapes of answers, and follows no page to another host.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
@@ -14,9 +14,9 @@ import { servedAt } from './rate-limit.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Change, Requester, RestAnswer } from './request.ts'
 
-/** The largest page that the platform serves (REST document, "Limits"). */
+/** The maximum size of a page that the platform serves (REST document, "Limits"). */
 const perPage = 100
-/** Items that are checked in one turn of the event loop. */
+/** Number of items that are checked in one turn of the event loop. */
 const itemsPerTurn = 20
 
 export interface Reader {
@@ -26,7 +26,7 @@ export interface Reader {
     options: CallOptions,
     query?: Query,
   ) => Promise<z.output<S>>
-  /** A file of JSON, which another host may keep. */
+  /** A JSON file. The platform may redirect to another host for it. */
   readonly file: <S extends z.ZodType>(path: string, schema: S, options: CallOptions) => Promise<z.output<S>>
   /** Sends a change and reads its answer. */
   readonly change: <S extends z.ZodType>(
@@ -35,7 +35,7 @@ export interface Reader {
     options: CallOptions,
     change: Change,
   ) => Promise<z.output<S>>
-  /** The pages of a list, each fetched when the caller is done with the one before. Invalid items are left out. */
+  /** The pages of a list. Each is fetched when the caller has finished the one before. Invalid items are omitted. */
   readonly pages: <S extends z.ZodType>(
     path: string,
     schema: S,
@@ -44,17 +44,17 @@ export interface Reader {
   ) => AsyncGenerator<Page<z.output<S>>, void>
 }
 
-/** Called for items of a list that were left out; `list`: the end of its path, as `jobs`. */
+/** Called for items of a list that were omitted. `list`: the last segment of the list's path, such as `jobs`. */
 export type OnLeftOut = (list: string, count: number) => void
 
-/** The longest file that is read, bytes. */
+/** Maximum size of a file, bytes. */
 const maxFile = 32 * 1024 * 1024
-/** Most lists that are remembered as cut; the oldest is forgotten first. */
+/** Maximum number of lists that are remembered as cut. The oldest is forgotten first. */
 const maxCutLists = 10_000
 
 /**
- * The page after a full one that has no `Link` header, which some proxies remove: after the last item where the platform
- * pages by keys, else by number. Not after a page of more items than asked for: that list has no pages.
+ * The page after a full one without a `Link` header, which some proxies remove: after the last item if the list has keyset pagination, or else by its
+ * number. A page with more items than requested has no next one, because such a list has no pages.
  */
 function linkAfter(items: readonly unknown[], from: URL): string | undefined {
   const query = from.searchParams
@@ -70,7 +70,7 @@ function linkAfter(items: readonly unknown[], from: URL): string | undefined {
   return next.href
 }
 
-/** `base` is the API's base, without a slash at its end. */
+/** `base`: the API's base without a slash at its end. */
 export function createReader(base: string, requester: Requester, log: Log, onLeftOut?: OnLeftOut): Reader {
   const origin = new URL(base).origin
   const reported = new Set<z.ZodType>()
@@ -81,16 +81,13 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     return new URL(base + path + (encoded === '' ? '' : `?${encoded}`))
   }
 
-  /** Says so once per kind of item, as an invalid item comes again in every round. */
+  /** Warns once for each kind of item, because an invalid item appears again in every round. */
   function reportUnreadable(schema: z.ZodType, endpoint: string, count: number): void {
     if (count === 0) return
     onLeftOut?.(nameOf(endpoint), count)
     if (reported.has(schema)) return
     reported.add(schema)
-    log.warn(
-      { endpoint, count },
-      'items of the platform cannot be read and are left out; further ones are not reported',
-    )
+    log.warn({ endpoint, count }, 'items of the platform cannot be read and are omitted; further ones are not reported')
   }
 
   async function itemsOf<S extends z.ZodType>(
@@ -108,7 +105,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     return items
   }
 
-  /** Says so once for each list of a project or a group, however many pipelines have one that is too long. */
+  /** Warns once for each list of a project or a group, even if many of its pipelines have such a list. */
   function reportCut(by: CutBy, left: number, endpoint: string): void {
     onLeftOut?.(nameOf(endpoint), left)
     const list = endpoint.replace(/(?<=\/(?:pipelines|hooks)\/)\d+/, ':id')
@@ -120,7 +117,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
   function continuation(link: string | undefined, from: URL, endpoint: string): string | undefined {
     if (link === undefined) return undefined
     if (!URL.canParse(link, from.href))
-      throw errorOfAnswer('unexpected-answer', endpoint, 'its next page is no address')
+      throw errorOfAnswer('unexpected-answer', endpoint, 'its next page is not an address')
     const next = new URL(link, from)
     if (next.origin !== origin) throw errorOfForeignHost(endpoint, 'next page', next.origin)
     return next.pathname + next.search
@@ -132,7 +129,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
   ): z.output<S> {
     const parsed = schema.safeParse(json)
     if (parsed.success) return parsed.data
-    const fields = parsed.error.issues.map(issue => issue.path.join('.') || 'the whole').join(', ')
+    const fields = parsed.error.issues.map(issue => issue.path.join('.') || 'the whole answer').join(', ')
     throw errorOfAnswer('unexpected-answer', endpoint, `not as documented: ${fields}`)
   }
 
@@ -144,7 +141,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
         const file = await bounded(body, maxFile)
         if ('said' in file) throw errorOfAnswer('too-large', endpoint, file.said)
         const json = await jsonOf(file).catch(() => {
-          throw errorOfAnswer('broken-answer', endpoint, `no whole JSON in ${file.length} bytes`)
+          throw errorOfAnswer('broken-answer', endpoint, `no complete JSON in ${file.length} bytes`)
         })
         return readAs({ json, endpoint }, schema)
       }),
@@ -155,7 +152,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
       const endOf = createListEnd(max)
       for (let page = 1; ; page++) {
         const answer = await requester.get(url, options).catch((error: unknown) => {
-          // Offset pages have a limit of the platform's own: what was read before counts.
+          // The platform limits the offset of pages. The pages before the refused one remain valid.
           if (page === 1 || !(error instanceof PlatformError && error.kind === 'refused')) throw error
           reportCut('refusal', 1, error.endpoint ?? path)
         })
@@ -181,7 +178,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     },
   }
 
-  /** Builds the URL of a stored `next` such that it cannot lead to another host. */
+  /** Builds the URL of a stored `next` so that it cannot lead to another host. */
   function continued(next: string): URL {
     const url = new URL(origin)
     const [pathname = '', ...search] = next.split('?')
@@ -191,7 +188,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
   }
 }
 
-/** The end of its path. */
+/** The last segment of the endpoint's path. */
 function nameOf(endpoint: string): string {
   return endpoint.slice(endpoint.lastIndexOf('/') + 1)
 }

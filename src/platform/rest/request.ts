@@ -1,13 +1,14 @@
-// The rules of all requests: budget, credentials, moves, retries, pauses.
+// Applies the rules of all requests: budget, credentials, moves, retries, pauses.
 //
 //   call ─► queue of its priority ─► budget ─► send ─► judge ─► JSON
 //                                    ▲                 │ moved, moved back, token renewed: at once
-//                                    │                 │ 429: the budget pauses all requests of this token; where it is the limit of
-//                                    │                 │      one endpoint, this request alone
-//                                    └─────────────────┤ 5xx, network, time-out, JSON cut short: after a pause with jitter
+//                                    │                 │ 429: the budget makes all requests of this token wait; if it is the limit
+//                                    │                 │      of one endpoint, only this request waits
+//                                    └─────────────────┤ 5xx, network, timeout, JSON cut off: after a pause with jitter
 //                                                      └─ anything else, or too often: PlatformError
 //
-// A request that changes something is repeated after a 429 or a 401, but not if its outcome is unknown: then the caller must check.
+// A change is repeated after a 429 or a 401, because these show that it was not made. It is not repeated if its outcome is unknown; the caller must then
+// check.
 import PQueue from 'p-queue'
 import { backoff } from '../../lib/backoff.ts'
 import { redact } from '../../lib/redaction.ts'
@@ -26,39 +27,39 @@ import type { Streamed } from './stream.ts'
 
 export interface RestAnswer {
   readonly json: unknown
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Where the answer came from, after redirects. */
+  /** The URL that answered, after redirects. */
   readonly url: URL
   readonly endpoint: string
 }
 
-/** A request that changes something at the platform. */
+/** A request that changes something on the platform. */
 export interface Change {
   readonly method: Exclude<Method, 'GET'>
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body: Readonly<Record<string, unknown>>
   /** Values of the body that must not appear in errors. */
   readonly secrets: readonly string[]
 }
 
 export interface Requester {
-  /** Rejects with a PlatformError, or with the reason of an aborted signal. */
+  /** Rejects with a PlatformError or, if the signal is aborted, with its reason. */
   get(url: URL, options: CallOptions): Promise<RestAnswer>
-  /** As above. After `network`, `timeout` or `unavailable` it is unknown whether the change was made. */
+  /** Rejects like `get`. After an error of kind `network`, `timeout` or `unavailable` it is unknown whether the change was made. */
   change(url: URL, change: Change, options: CallOptions): Promise<RestAnswer>
-  /** Answers what `read` makes of the streamed answer. A request without an answer is retried like others; if the answer breaks off, `read` rejects. */
+  /** Passes the streamed answer to `read` and answers its result. A request without an answer is retried like others. If the answer breaks off, `read` rejects. */
   stream<T>(url: URL, options: StreamOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
-  /** Ends everything under way. */
+  /** Aborts all unfinished requests. */
   close(): Promise<void>
 }
 
-/** `pause`: how long only this request waits, ms; undefined: the budget makes all requests wait. */
+/** `pause`: time that only this request waits, ms. Undefined if the budget makes all requests wait. */
 type Result =
   | { readonly ok: true; readonly answer: RestAnswer }
   | { readonly ok: false; readonly error: PlatformError; readonly pause?: number | undefined }
 
-/** Most sends of one try: for moves, one move back, one renewed token. */
+/** Maximum number of sends in one attempt: for moves, one move back, one renewed token. */
 const maxHops = 6
 
 export function createRequester(options: RequesterOptions): Requester {
@@ -98,7 +99,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return { outcome, token, pause: await answered(outcome.status, got, refusals, keys) }
   }
 
-  /** Passes the rate limit of an answer's headers to the budget. Answers how long only this request must wait, ms. */
+  /** Passes the rate limit in an answer's headers to the budget. Answers how long this request alone must wait, ms. */
   async function answered(
     status: number,
     headers: Streamed['headers'],
@@ -109,7 +110,7 @@ export function createRequester(options: RequesterOptions): Requester {
     const now = clock.now()
     const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
     if (isOfEndpoint(status, headers, keys)) return facts.pause
-    // Most answers have no rate limit headers, and the budget need not be written.
+    // Most answers have no rate limit headers, so the budget need not be written.
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
       // A pause that follows soon after another one is not logged again.
@@ -121,7 +122,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return undefined
   }
 
-  /** One try, which follows moves. */
+  /** Makes one attempt, which follows moves. */
   async function follow(
     asked: URL,
     change: Change | undefined,
@@ -163,7 +164,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return failure(errorOfNoApi(301, endpoint, 'redirects without end'))
   }
 
-  async function persist(
+  async function withRetries(
     url: URL,
     change: Change | undefined,
     call: CallOptions,
@@ -177,7 +178,7 @@ export function createRequester(options: RequesterOptions): Requester {
       const { error } = result
       if (!error.passing) throw error
       if (error.kind === 'limited') {
-        // Unless the limit is the endpoint's own, the budget makes all requests wait. A long pause is left to the caller.
+        // Unless the limit is that of one endpoint, the budget makes all requests wait. A long pause is left to the caller.
         if (++refusals >= retry.refusals || (result.pause ?? 0) > retry.max) throw error
         if (result.pause !== undefined) await clock.sleep(result.pause, signal)
         continue
@@ -200,8 +201,8 @@ export function createRequester(options: RequesterOptions): Requester {
 
   const streamed = createStreamer(options, { moves, endpointOf: url => endpointOf('GET', url), answered })
   return {
-    get: (url, call) => queued(call, signal => persist(url, undefined, call, signal)),
-    change: (url, change, call) => queued(call, signal => persist(url, change, call, signal)),
+    get: (url, call) => queued(call, signal => withRetries(url, undefined, call, signal)),
+    change: (url, change, call) => queued(call, signal => withRetries(url, change, call, signal)),
     stream: (url, call, read) => queued(call, signal => streamed(url, call, signal, read)),
     close: async () => {
       closing.abort(new Error('the platform client was closed'))

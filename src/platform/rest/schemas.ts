@@ -1,5 +1,5 @@
-// The shapes of the API's answers: only the fields that are used, read tolerantly. Unknown fields and statuses pass, an optional field of a wrong
-// type counts as absent, and null booleans are false.
+// The schemas of the API's answers. They contain only the fields that are used, and they are tolerant: unknown fields and statuses are accepted, an
+// optional field of a wrong type counts as absent, and a boolean that is null is false.
 import { z } from 'zod'
 import {
   maybe,
@@ -72,7 +72,7 @@ const processable = {
 
 const archive = z.object({ filename: wireText, size: maybe(wireCount) })
 
-/** Unknown types pass if they are words. */
+/** An artifact of an unknown type is accepted if the type is a word. */
 const artifact = z.object({
   file_type: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
   filename: maybe(wireText),

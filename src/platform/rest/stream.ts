@@ -1,5 +1,5 @@
-// Streamed answers: job logs, artifacts. The token is only sent to the platform's own origin. If the answer is in an object storage, it is fetched
-// there without credentials, and never over a less secure connection.
+// Reads streamed answers: job logs and artifacts. The token is only sent to the platform's own origin. If the platform redirects to an object storage,
+// the answer is fetched there without credentials, and never over a less secure connection.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
@@ -10,38 +10,38 @@ import { redact } from '../../lib/redaction.ts'
 
 export interface Streamed {
   readonly status: number
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Windows of 64 KiB at most, each in a turn of the event loop of its own. Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
+  /** Windows of at most 64 KiB, each in its own turn of the event loop. Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
 
-/** A single HTTP request, to the platform or to a storage. */
+/** A single HTTP request to the platform or to a storage. */
 export interface StreamRequest {
   readonly dispatcher: Dispatcher
   readonly url: URL
-  /** With credentials only if `url` is the platform's. */
+  /** Includes credentials only if `url` is the platform's. */
   readonly headers: Readonly<Record<string, string>>
   readonly endpoint: string
-  /** Time-out for the headers, and for each pause in the body, ms. */
+  /** Timeout for the headers, and for each pause in the body, ms. */
   readonly answerMs: number
   readonly pace?: StreamPace | undefined
-  /** Must not appear in errors. */
+  /** Texts that must not appear in errors. */
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }
 
-/** How slow a body may be. Only the time in which the platform is waited for counts. */
+/** Minimum speed of a body. Only the time that is spent waiting for the platform counts. */
 export interface StreamPace {
-  /** For the whole body, ms. */
+  /** Maximum time for the whole body, ms. */
   readonly maxMs: number
-  /** Bytes that each period must bring at least. A pause is judged by `answerMs` alone. */
+  /** Minimum number of bytes in each period. A pause without any bytes is limited by `answerMs` only. */
   readonly minBytes: number
   readonly periodMs: number
 }
 
-/** 1 KiB/s at least; the longest log that is read by default (128 MiB) needs 219 KiB/s. */
+/** At least 1 KiB/s. A log of the default maximum size (128 MiB) needs 219 KiB/s. */
 export const streamPace: StreamPace = { maxMs: 600_000, minBytes: 30 * 1024, periodMs: 30_000 }
 
 export type StreamHead =
@@ -50,10 +50,10 @@ export type StreamHead =
   | { readonly as: 'redirect'; readonly to: URL; readonly isMove: boolean }
   | { readonly as: 'error'; readonly error: PlatformError; readonly headers: Readonly<Record<string, string>> }
 
-/** The largest window, bytes. */
+/** Maximum size of a window, bytes. */
 const windowBytes = 64 * 1024
 
-/** Sends the request and reads the head of the answer. Rejects only with the reason of an aborted `signal`. */
+/** Sends the request and reads the head of the answer. Rejects only if `signal` is aborted, with its reason. */
 export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
   const { dispatcher, url, headers, endpoint, answerMs, secrets, signal } = sent
   try {
@@ -82,7 +82,7 @@ export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
   }
 }
 
-/** Whether a redirect leads to the platform itself (`isOwn`) or to another host, which must not get the token. An error if it must not be followed. */
+/** Whether a redirect leads to the platform itself (`isOwn`) or to another host, which must not get the token. Answers an error if the redirect must not be followed. */
 export function redirectTo(to: URL, from: URL, endpoint: string): { readonly isOwn: boolean } | PlatformError {
   if (to.origin === from.origin) return { isOwn: true }
   const isAsSafe = to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')
@@ -98,7 +98,7 @@ async function* windowsOf(body: AsyncIterable<Buffer>, sent: StreamRequest): Asy
     for await (const chunk of body) {
       waited += performance.now() - began
       period.bytes += chunk.length
-      if (waited > maxMs) throw errorOfSlow(sent.endpoint, `not whole after ${maxMs / 1_000} s`)
+      if (waited > maxMs) throw errorOfSlow(sent.endpoint, `incomplete after ${maxMs / 1_000} s`)
       if (waited > period.until) {
         const { bytes } = period
         if (bytes < minBytes) throw errorOfSlow(sent.endpoint, `${bytes} bytes in ${periodMs / 1_000} s`)

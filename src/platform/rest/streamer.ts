@@ -1,8 +1,8 @@
-// Requests with streamed answers, by the rules of all requests (`request.ts`): budget, credentials, moves, retries, pauses.
+// Sends requests with streamed answers, by the rules of all requests (`request.ts`): budget, credentials, moves, retries, pauses.
 //
-//   send ─► head of the answer ─► read as it comes
-//    ▲         │ redirect: at the platform as before; elsewhere without credentials and beside the budget
-//    └─────────┤ 429, 5xx, network, time-out: again, as any other request
+//   send ─► head of the answer ─► read while it arrives
+//    ▲         │ redirect: to the platform with credentials and budget; to another host without both
+//    └─────────┤ 429, 5xx, network, timeout: again, like any other request
 //              └─ anything else, or too often: PlatformError
 import { backoff } from '../../lib/backoff.ts'
 import { credentialHeaders, trimToken } from './credentials.ts'
@@ -13,15 +13,15 @@ import type { RequesterOptions } from './call.ts'
 import { withPath, type Moves } from './moved.ts'
 
 export interface StreamOptions extends CallOptions {
-  /** In addition to those of all requests. */
+  /** Headers in addition to those of all requests. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What is shared with all other requests. */
+/** What streamed requests share with all other requests. */
 export interface Shared {
   readonly moves: Moves
   readonly endpointOf: (url: URL) => string
-  /** Passes the rate limit of an answer's headers to the budget. Answers how long only this request must wait, ms. */
+  /** Passes the rate limit in an answer's headers to the budget. Answers how long this request alone must wait, ms. */
   readonly answered: (
     status: number,
     headers: Streamed['headers'],
@@ -37,13 +37,13 @@ export type Streamer = <T>(
   read: (answer: Streamed) => Promise<T>,
 ) => Promise<T>
 
-/** Most sends of one try: for moves, one move back, one renewed token, one redirect to a storage. */
+/** Maximum number of sends in one attempt: for moves, one move back, one renewed token, one redirect to a storage. */
 const maxHops = 6
 
 export function createStreamer(options: RequesterOptions, { moves, endpointOf, answered }: Shared): Streamer {
   const { dispatcher, budget, clock, retry } = options
 
-  /** One try, which follows redirects. */
+  /** Makes one attempt, which follows redirects. */
   async function head(
     asked: URL,
     call: StreamOptions,
@@ -69,19 +69,19 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
       }
       if (found.as === 'error') {
         const { status } = found.error
-        // An error of a storage says nothing about the platform.
+        // An error of a storage is no error of the platform.
         if (!isOwn) return status === undefined ? found : { ...found, error: errorOfStorage(status, endpoint) }
         const pause = status && (await answered(status, found.headers, refusals, found.error.keys))
         if (status === 404 && moves.forget(asked.pathname)) url = asked
         else if (status !== 401 || trimToken(options.token()) === token) return { ...found, pause }
         continue
       }
-      const leads = redirectTo(found.to, asked, endpoint)
-      if (leads instanceof PlatformError) return { as: 'error', error: leads, headers: {} }
-      if (found.isMove && leads.isOwn) moves.remember(asked.pathname, found.to.pathname)
+      const target = redirectTo(found.to, asked, endpoint)
+      if (target instanceof PlatformError) return { as: 'error', error: target, headers: {} }
+      if (found.isMove && target.isOwn) moves.remember(asked.pathname, found.to.pathname)
       url = found.to
-      // Once elsewhere, a redirect back to the platform gets no token either.
-      isOwn = isOwn && leads.isOwn
+      // After another host, a redirect back to the platform gets no token either.
+      isOwn = isOwn && target.isOwn
     }
     return { as: 'error', error: errorOfNoApi(301, endpoint, 'redirects without end'), headers: {} }
   }

@@ -1,4 +1,4 @@
-// A pipeline's variables. They may be secrets, so only the traceparent is read, and whether a debug trace is on.
+// Reads a pipeline's variables. They may be secrets, so only two are read: the traceparent, and the one that turns on a debug trace.
 import { z } from 'zod'
 import { atOnce } from '../webhook/turns.ts'
 import { debugVariable, isDebugTraced } from '../debug-variable.ts'
@@ -6,7 +6,7 @@ import { validTraceparent } from '../../model/traceparent.ts'
 
 const traceparentVariable = z.object({ key: z.literal('TRACEPARENT'), value: z.string() })
 
-/** A replacer for `JSON.stringify`: of any `variables` it keeps only what is read of them, so that others are never stored. */
+/** A replacer for `JSON.stringify` that removes all but these two variables from every `variables`, so that others are never stored. */
 export function readVariablesAlone(key: string, value: unknown): unknown {
   if (key !== 'variables') return value
   const traceparent = Array.isArray(value) ? traceparentIn(value) : undefined

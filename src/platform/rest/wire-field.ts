@@ -1,4 +1,4 @@
-// The readers of `wire-read.ts` as zod schemas, for the answers of the API.
+// Wraps the functions of `wire-read.ts` as zod schemas, for the answers of the API.
 import { z } from 'zod'
 import {
   readCount,
@@ -14,12 +14,12 @@ import {
   type Read,
 } from '../wire-read.ts'
 
-/** An optional field: null and a wrong type count as absent. */
+/** An optional field. Null and a value of the wrong type count as absent. */
 export function maybe<T extends z.ZodType>(schema: T) {
   return schema.optional().catch(undefined)
 }
 
-/** "A boolean field in a response may be null; null is treated as false" (REST document, conventions). A missing one says nothing. */
+/** "A boolean field in a response may be null; null is treated as false" (REST document, conventions). A missing field stays undefined. */
 export const wireFlag = z
   .boolean()
   .nullable()
@@ -33,10 +33,10 @@ export const wireStatus = wire(readStatus)
 export const wireSeconds = wire(readSeconds)
 export const wireCount = wire(readCount)
 export const wirePercent = wire(readPercent)
-/** Unix time in milliseconds. */
+/** A time, as Unix time in milliseconds. */
 export const wireTime = wire(readTime)
 export const wireTexts = wire(readTexts)
-/** A list as it is: zod takes a second for a million items, even of unknown ones. */
+/** A list whose items are not checked, because zod takes a second for a million items, even of type unknown. */
 export const wireList = wire((value): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined))
 
 function wire<T>(read: Read<T>) {

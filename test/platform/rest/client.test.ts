@@ -181,7 +181,7 @@ describe('the client', () => {
 
   it('refuses an invalid URL', () => {
     expect(() => clientOf('git.example.com')).toThrow(ConfigError)
-    expect(() => clientOf('ftp://git.example.com')).toThrow(/PIPESPAN_PLATFORM_URL is no http\(s\) address/)
+    expect(() => clientOf('ftp://git.example.com')).toThrow(/PIPESPAN_PLATFORM_URL is not an http\(s\) address/)
   })
 
   it('reuses its connections', async () => {

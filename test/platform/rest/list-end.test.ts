@@ -55,7 +55,7 @@ describe('an endless list', () => {
       ])
       expect(test.said()).toHaveLength(1)
       expect(test.said()[0]).toContain('has more items than are read')
-      expect(test.said()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide what it lists`)
+      expect(test.said()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide the listed thing`)
       await allOf<{ readonly id: number }>(pages(4712, 9))
       expect(test.said()).toHaveLength(2)
     },

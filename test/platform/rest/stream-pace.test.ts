@@ -39,7 +39,7 @@ it('gives up a stream that is too slow, without resuming it, and may request it 
 
 it('gives up a stream that is not complete in time', async () => {
   const found = await failure(dripping(10_000), { maxMs: 100, minBytes: 0, periodMs: 10 })
-  const slow = { kind: 'slow', message: expect.stringContaining('not whole after 0.1 s') as string }
+  const slow = { kind: 'slow', message: expect.stringContaining('incomplete after 0.1 s') as string }
   expect(found).toMatchObject({ log: slow, artifact: slow, requests: 1 })
 })
 
