@@ -136,8 +136,16 @@ describe('an unusable answer', () => {
       /\(200 at GET \/projects\/4711: "Sign in"\)/,
     ],
     ['a page that says it is JSON', answer(200, '<html>', isJson), /does not come from the platform's API/],
-    ['a page with a remark first', answer(200, '<!-- by a proxy --><p>Sign in', isJson), /does not come from the platform's API/],
-    ['words that say they are JSON', answer(200, 'Service check passed', isJson), /does not come from the platform's API/],
+    [
+      'a page with a remark first',
+      answer(200, '<!-- by a proxy --><p>Sign in', isJson),
+      /does not come from the platform's API/,
+    ],
+    [
+      'words that say they are JSON',
+      answer(200, 'Service check passed', isJson),
+      /does not come from the platform's API/,
+    ],
     ['plain text', answer(200, 'It works!', { 'content-type': 'text/plain' }), /"It works!"/],
     ['a redirect to a login page', answer(302, '', { location: '/users/sign_in' }), /\(302 at/],
     ['a redirect without a target', answer(301, ''), /\(301 at/],
