@@ -142,4 +142,16 @@ describe('the architecture', () => {
     )
     expect(knowing).toEqual([path.join('platform', 'vendor.ts')])
   })
+
+  it("compares the platform's statuses in one file only, beside the platform's own room", () => {
+    const ownRooms = new Set(['platform', 'demo', 'terminal'])
+    const comparing = files.filter(
+      file =>
+        !ownRooms.has(roomOf(file)) &&
+        /\bstatus [!=]== '(success|failed|canceled|skipped|manual|scheduled)'/.test(
+          readFileSync(path.join(source, file), 'utf8'),
+        ),
+    )
+    expect(comparing).toEqual([path.join('model', 'status.ts')])
+  })
 })

@@ -9,7 +9,7 @@ import {
 } from '../platform/port.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd, isOpen } from '../model/attempt.ts'
-import { isBlocked, isTerminal } from '../model/status.ts'
+import { isBlocked, isTerminal, hasFailed } from '../model/status.ts'
 import { isFromRest } from '../model/pipeline.ts'
 import { versionOfField } from '../model/versioned.ts'
 import type { DetailLevel } from '../store/ports/enrichment-queue.ts'
@@ -120,7 +120,7 @@ function bridgesAreListed({ pipeline }: Run): boolean {
 /** A pipeline that failed without any job probably has errors in its configuration, which only the pipeline itself reports. */
 function mayBeMisconfigured({ pipeline, jobs }: Run, answers: PipelineAnswers): boolean {
   const { status, yamlErrors } = pipeline?.record.facts ?? {}
-  return status === 'failed' && yamlErrors === undefined && jobs.size === 0 && answers.observation().jobs.length === 0
+  return hasFailed(status) && yamlErrors === undefined && jobs.size === 0 && answers.observation().jobs.length === 0
 }
 
 function isOver(run: Run): boolean {

@@ -1,4 +1,5 @@
 // Reads a job's log for its sections and lines, if they are wanted of this job.
+import { hasFailed, hasSucceeded } from '../model/status.ts'
 import { isChosen, type JobReadRules } from '../processing/job-reads.ts'
 import type { IsSlow } from './usual-duration.ts'
 import { type JobInside } from '../model/inside.ts'
@@ -53,7 +54,7 @@ export function createLogReading(options: LogReadingOptions): LogReading {
     const log = await readLog(chunk.project.id, job, wants, call)
     const { sections } = log
     counters.bytes += log.bytes
-    const isOver = log.isFinished || (job.status !== 'success' && job.status !== 'failed')
+    const isOver = log.isFinished || (!hasSucceeded(job.status) && !hasFailed(job.status))
     if (tries === 0 && log.isWhole && !isOver) return { as: 'early', ms: onceMoreAfter }
     if (!log.isWhole) counters.cut += 1
 

@@ -1,4 +1,5 @@
 // Reads a job's test report: its own, or, if the platform does not serve that, the report that the platform has parsed.
+import { hasFailed } from '../model/status.ts'
 import { splitTests, type FlakyTest } from '../model/job-tests.ts'
 import { newestByName } from '../model/attempt.ts'
 import { insideJobOf } from '../model/inside-chunks.ts'
@@ -154,7 +155,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     const { flaky, forgotten } = await memory.record({
       ...{ instance: key.instance, projectId: project.id, project: project.path ?? String(project.id) },
       ...{ job: withoutNumber(job.name ?? ''), jobId: job.id, pipelineId: key.pipelineId, revision },
-      lostMs: job.status === 'failed' ? Math.round(job.end - job.start) : 0,
+      lostMs: hasFailed(job.status) ? Math.round(job.end - job.start) : 0,
       ...outcomes,
     })
     if (forgotten > 0) await options.onForgotten(forgotten)

@@ -14,7 +14,7 @@
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
-import { isActive, isTerminal } from './status.ts'
+import { isActive, isManual, isTerminal, wasSkipped } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
@@ -44,7 +44,7 @@ export function isAtEnd(run: Run): boolean {
   const last = lastAttempt(run)
   if (last === undefined || second(times.finishedAt) > second(last.finish)) return true
   // `skipped` has no finish of its own: it ends an attempt when it is newer than the last snapshot.
-  return record.facts.status === 'skipped' && newestSecondOf(record.version) > last.newestSecond
+  return wasSkipped(record.facts.status) && newestSecondOf(record.version) > last.newestSecond
 }
 
 /** F of the open attempt, if its snapshot were taken now; `now` if nothing has a time. Never earlier than the previous F. */
@@ -126,7 +126,7 @@ function isAfter(job: Job, finish: Millis): boolean {
 /** The job will not change without an action of a person. */
 function isDone(job: Job): boolean {
   const { status } = job.record.facts
-  return isTerminal(status) || status === 'manual'
+  return isTerminal(status) || isManual(status)
 }
 
 function sorted(run: Run): Job[] {

@@ -1,4 +1,5 @@
 // Whether the runner time of a job was useful or wasted. Pure.
+import { hasFailed, wasCanceled } from './status.ts'
 import type { JobSnapshot } from './chunk.ts'
 
 export type ComputePurpose = 'retried' | 'superseded' | 'failed' | 'useful'
@@ -9,6 +10,6 @@ export function computePurposeOf(
   superseded: boolean,
 ): ComputePurpose {
   if (retried) return 'retried'
-  if (status === 'canceled' && superseded) return 'superseded'
-  return status === 'failed' ? 'failed' : 'useful'
+  if (wasCanceled(status) && superseded) return 'superseded'
+  return hasFailed(status) ? 'failed' : 'useful'
 }

@@ -1,7 +1,7 @@
 // A deployment, as webhook events and the job that deploys report it. Its key is the job's id, whoever reports it; a deployment without a
 // job has its own id. Merging is pure and commutative.
 import type { Chunk, JobSnapshot } from './chunk.ts'
-import { isFinished } from './status.ts'
+import { isFinished, hasSucceeded } from './status.ts'
 import { canonical, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
@@ -81,7 +81,7 @@ const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success:
 /** Undefined if no event is known and the job did not succeed: it may have failed before it began to deploy. */
 export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
   const event = reported?.facts
-  const hasDeployed = job?.status === 'success'
+  const hasDeployed = hasSucceeded(job?.status)
   if (event === undefined && !hasDeployed) return undefined
   // The end that an event reports wins. A job that succeeded has deployed, even if the event for it is late or lost.
   const isOver = event !== undefined && rankOf(event.status) === ended

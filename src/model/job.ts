@@ -11,7 +11,7 @@ import {
 } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
 import { onePerson, oneRunner } from './recurring.ts'
-import { isActive, isFinished, rankOf } from './status.ts'
+import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
 /** The job as its last snapshot has it. When the same job id runs again (a manual job that is played again), the difference shows it. */
@@ -110,7 +110,7 @@ export function viewJob(job: Job): JobView {
   if (facts.user !== undefined) view.user = onePerson(facts.user)
   const runsAgain = second(finishedAt) < second(startedAt)
   view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !runsAgain) ? finishedAt : undefined
-  if (facts.failureReason !== undefined && facts.status !== 'failed') view.failureReason = undefined
+  if (facts.failureReason !== undefined && !hasFailed(facts.status)) view.failureReason = undefined
   return view as unknown as JobView
 }
 

@@ -1,4 +1,5 @@
 // The sections of one run of a job that are counted over time: the longest of a successful job, or those in which a job failed. Pure.
+import { hasFailed, hasSucceeded } from './status.ts'
 import type { JobInside, Section } from './inside.ts'
 
 export interface SectionTime {
@@ -17,17 +18,17 @@ const maxOfRun = 8
 const maxNameLength = 128
 
 export function sectionTimes({ job, sections = [] }: Pick<JobInside, 'job' | 'sections'>): SectionTime[] {
-  if (job.status !== 'success' && job.status !== 'failed') return []
-  const hasFailed = job.status === 'failed'
+  if (!hasSucceeded(job.status) && !hasFailed(job.status)) return []
+  const isFailed = hasFailed(job.status)
   // A failure elsewhere may have cut the other sections short.
-  const counted = hasFailed ? sections.filter(one => one.failed === true && one.kind !== 'runner') : sections
+  const counted = isFailed ? sections.filter(one => one.failed === true && one.kind !== 'runner') : sections
   const parents = new Map(sections.map(({ ordinal, parent }) => [ordinal, parent]))
   const sums = new Map<string, SectionTime>()
   for (const section of counted) {
     const name = section.name.slice(0, maxNameLength)
     const known = sums.get(name)
     const tookMs = Math.max(0, Math.round(section.end - section.start)) + (known?.tookMs ?? 0)
-    sums.set(name, { name, tookMs, failed: hasFailed, depth: known?.depth ?? depthOf(section, parents) })
+    sums.set(name, { name, tookMs, failed: isFailed, depth: known?.depth ?? depthOf(section, parents) })
   }
   return [...sums.values()].sort((a, b) => b.tookMs - a.tookMs).slice(0, maxOfRun)
 }

@@ -5,7 +5,7 @@ import { finishOf, jobsOf, newestByName } from './attempt.ts'
 import { defaultChunkBytes } from './chunk-size.ts'
 import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
 import { knownOf, newestSecondOf } from './versioned.ts'
-import { isTerminal } from './status.ts'
+import { isTerminal, hasFailed } from './status.ts'
 import { priceOf, type RateOf } from './price.ts'
 import { earliest, type Millis } from './instant.ts'
 import { lastAttempt, type Attempt, type Run, type TraceContext } from './run.ts'
@@ -127,7 +127,7 @@ function pipelineBase(
 }
 
 function decisiveFailures(run: Run): string[] {
-  const failed = [...jobsOf(run)].filter(({ record }) => record.facts.status === 'failed')
+  const failed = [...jobsOf(run)].filter(({ record }) => hasFailed(record.facts.status))
   if (failed.length === 0) return []
   const newest = newestByName(run)
   return failed

@@ -89,3 +89,28 @@ export function isUnderWay(status: Status): boolean {
 export function isBlocked(status: Status): boolean {
   return status === 'manual' || status === 'scheduled'
 }
+
+export function hasFailed(status: string | undefined): boolean {
+  return status === 'failed'
+}
+
+export function hasSucceeded(status: string | undefined): boolean {
+  return status === 'success'
+}
+
+/** It occupies a runner. */
+export function isRunning(status: string | undefined): boolean {
+  return status === 'running' || status === 'canceling'
+}
+
+export function wasCanceled(status: string | undefined): boolean {
+  return status === 'canceled'
+}
+
+export function wasSkipped(status: string | undefined): boolean {
+  return status === 'skipped'
+}
+
+export function isManual(status: string | undefined): boolean {
+  return status === 'manual'
+}

@@ -1,11 +1,12 @@
 // Which canceled pipelines were superseded by a newer one of their ref. Pure.
+import { wasCanceled } from './status.ts'
 import type { Run, RunHead } from './run.ts'
 
 /** True if it must be determined: a canceled job awaits its snapshot. */
 export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
   if (pipeline?.record.facts.ref === undefined) return false
   for (const { record, snapshot } of jobs.values()) {
-    if (record.facts.status === 'canceled' && snapshot === undefined) return true
+    if (wasCanceled(record.facts.status) && snapshot === undefined) return true
   }
   return false
 }

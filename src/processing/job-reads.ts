@@ -2,6 +2,7 @@
 //
 // Whether a job was slow is only looked up when its entry in the queue is due. Until then every job that ran may be slow; an entry that proves
 // needless costs no request.
+import { hasFailed } from '../model/status.ts'
 import type { Chunk } from '../model/chunk.ts'
 import { reportTypes, type ReportSwitch } from '../model/job-reports.ts'
 import { hasMoved, viewJob, type Job, type JobView } from '../model/job.ts'
@@ -75,7 +76,7 @@ function wishesBy(rules: JobReadRules): ((job: JobView) => readonly JobReadWish[
 
 export function isChosen(choice: JobChoice, { status }: Pick<JobView, 'status'>, isSlow: boolean): boolean {
   return (
-    choice.includes('all') || (choice.includes('failed') && status === 'failed') || (choice.includes('slow') && isSlow)
+    choice.includes('all') || (choice.includes('failed') && hasFailed(status)) || (choice.includes('slow') && isSlow)
   )
 }
 

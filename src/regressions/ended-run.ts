@@ -1,4 +1,5 @@
 // A finished run, of a pipeline, of one of its jobs or of a section of a job, with what is needed to judge it and to find a cause. Pure.
+import { hasFailed, hasSucceeded } from '../model/status.ts'
 import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
 import { carriesPipeline, type Chunk, type JobSnapshot } from '../model/chunk.ts'
 import { sectionTimes } from '../model/section-times.ts'
@@ -46,12 +47,12 @@ export function endedRuns(chunk: Chunk): EndedRun[] {
     ...{ key, project, attempt, trace, sha: facts.sha, ref: facts.ref },
     ...{ user: facts.user?.username, change: facts.mergeRequest?.iid, url: facts.url },
     jobs: new Map(
-      jobs.filter(({ status }) => status === 'success').map(job => [trendJob(job.name ?? ''), job.end - job.start]),
+      jobs.filter(({ status }) => hasSucceeded(status)).map(job => [trendJob(job.name ?? ''), job.end - job.start]),
     ),
   }
   const change = branch === 'default' || branch === 'tag' ? undefined : changeOf(of)
   const outcomeOf = (id: number, start: number, end: number, status: string): Outcome => {
-    return { at: end, id, tookMs: Math.max(0, end - start), failed: status === 'failed', change }
+    return { at: end, id, tookMs: Math.max(0, end - start), failed: hasFailed(status), change }
   }
   const found: EndedRun[] = []
   if (carriesPipeline(chunk) && !pipeline.incomplete && isOutcome(facts.status)) {
@@ -84,7 +85,7 @@ function changeOf({ change, ref }: EndedPipeline): string | undefined {
 }
 
 function isOutcome(status: string): boolean {
-  return status === 'success' || status === 'failed'
+  return hasSucceeded(status) || hasFailed(status)
 }
 
 function inMs(seconds: number | undefined): number | undefined {

@@ -1,4 +1,5 @@
 // The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
+import { hasFailed } from '../../model/status.ts'
 import { periodChoice, projectField } from '../layout/scope-heading.ts'
 import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, utc } from '../layout/format.ts'
@@ -133,9 +134,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   const lanes: readonly Lane[] = [
     ...(pipelines.length === 0
       ? []
-      : [
-          { name: 'Pipelines', marks: pipelines.map(({ status, ...one }) => ({ ...one, isBad: status === 'failed' })) },
-        ]),
+      : [{ name: 'Pipelines', marks: pipelines.map(({ status, ...one }) => ({ ...one, isBad: hasFailed(status) })) }]),
     ...kinds.map(kind => ({ name: words[kind][1], marks: items.filter(item => item.kind === kind) })),
   ]
   const said = lanes.map(({ name, marks }) => `${name}: ${marks.length}`).join(', ')

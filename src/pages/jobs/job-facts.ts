@@ -1,4 +1,5 @@
 // Facts about a job that lists do not show: runner, cost, failure domain, slack.
+import { hasFailed } from '../../model/status.ts'
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { viewJob, type Job } from '../../model/job.ts'
@@ -32,7 +33,7 @@ export function aboutOf(
   const job = viewJob(known)
   const last = snapshots.at(-1)
   return {
-    failureDomain: job.status === 'failed' ? failureDomain(job.failureReason) : undefined,
+    failureDomain: hasFailed(job.status) ? failureDomain(job.failureReason) : undefined,
     startedBy: job.user?.username,
     runnerType: job.runner?.type,
     tags: job.runner?.tags ?? job.tags,

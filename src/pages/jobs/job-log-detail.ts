@@ -1,4 +1,5 @@
 // A job's log, for its page and the JSON API: fetched from the platform on demand, redacted, never stored.
+import { hasFailed } from '../../model/status.ts'
 import { z } from 'zod'
 import { sectionShape } from './job-sections.ts'
 import type { Shaped } from '../layout/shape.ts'
@@ -80,7 +81,7 @@ async function readLog(
 ): Promise<ReadLog> {
   if (!hasLog(job)) return { as: 'refused', what: 'The job did not run, so it has no log.', remedy: '' }
   const { id, startedAt: start = now, finishedAt = now, status, failureReason } = job
-  const isScriptFailure = status === 'failed' && failureReason === 'script_failure'
+  const isScriptFailure = hasFailed(status) && failureReason === 'script_failure'
   return jobLog({ instance, projectId, id, start, end: Math.max(start, finishedAt), isScriptFailure })
 }
 

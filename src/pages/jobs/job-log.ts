@@ -1,4 +1,5 @@
 // The page of a job's log.
+import { hasFailed } from '../../model/status.ts'
 import { card, crumbs, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
@@ -56,6 +57,6 @@ function logContent(read: ReadLog, find: string, { status }: JobCard, context: R
       <label>Search in this log<input type="search" name="find" value="${find}" maxlength="${maxFindLength}" /></label>
       <span class="buttons"><button>Search</button></span>
     </form>
-    ${find === '' ? wholeLog(read, status === 'failed') : foundLines(read.lines, find)}
+    ${find === '' ? wholeLog(read, hasFailed(status)) : foundLines(read.lines, find)}
     ${!read.isWhole && html`<p class="dim">The log is longer than what is read; the rest is not shown.</p>`}`
 }

@@ -8,7 +8,7 @@ import { counted, duration, percent, time, number } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
 import { hasLog } from './job-log-detail.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
-import { isFinished } from '../../model/status.ts'
+import { isFinished, hasFailed } from '../../model/status.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
 import { logAddress, pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
 import { platformNow, statusOf } from '../pipelines/run-card.ts'
@@ -133,7 +133,7 @@ function amount(value: number): string {
 }
 
 function whyItFailed({ job, about, sections }: JobDetail): Content {
-  if (job.status !== 'failed') return ''
+  if (!hasFailed(job.status)) return ''
   const where = sections?.sections.findLast(({ failed }) => failed === true)
   const whose =
     about.failureDomain === undefined || about.failureDomain === 'unknown' ? '' : domains[about.failureDomain]

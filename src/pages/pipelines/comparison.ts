@@ -1,5 +1,6 @@
 // Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference of their durations by their
 // critical paths. Pure.
+import { hasFailed, hasSucceeded, isRunning } from '../../model/status.ts'
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { criticalPath } from '../../model/critical-path.ts'
@@ -152,7 +153,7 @@ function sidesOf(card: RunCard, { steps }: Timeline, now: Millis): Map<string, S
   for (const job of card.jobs) {
     const { id, status, startedAt, finishedAt, queuedMs } = job
     const tries = (sides.get(keyOf(job))?.side.tries ?? 0) + 1
-    const end = finishedAt ?? (status === 'running' || status === 'canceling' ? there : undefined)
+    const end = finishedAt ?? (isRunning(status) ? there : undefined)
     const ranMs = startedAt === undefined || end === undefined ? undefined : Math.max(0, end - startedAt)
     sides.set(keyOf(job), { job, side: { id, status, tries, ranMs, queuedMs, critical: steps.has(keyOf(job)) } })
   }
@@ -181,8 +182,8 @@ function joined(here: ReadonlyMap<string, Sided>, there: ReadonlyMap<string, Sid
 function changeOf(here: ComparedSide, there: ComparedSide | undefined): ComparedJob['change'] {
   if (there === undefined) return 'new'
   if (here.status === there.status) return 'none'
-  if (here.status === 'failed') return 'failed'
-  return here.status === 'success' && there.status === 'failed' ? 'passed' : 'other'
+  if (hasFailed(here.status)) return 'failed'
+  return hasSucceeded(here.status) && hasFailed(there.status) ? 'passed' : 'other'
 }
 
 function deltas(

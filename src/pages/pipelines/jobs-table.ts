@@ -1,4 +1,5 @@
 // The table of a pipeline's jobs: failed ones first, or sorted by a column; paginated.
+import { hasFailed } from '../../model/status.ts'
 import { addressWith, given } from '../layout/address.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { clock, duration, number } from '../layout/format.ts'
@@ -100,6 +101,6 @@ function address(
 }
 
 function rank(job: JobCard): number {
-  if (job.status === 'failed') return job.retried || job.allowFailure ? 1 : 0
+  if (hasFailed(job.status)) return job.retried || job.allowFailure ? 1 : 0
   return job.status === 'running' ? 2 : 3
 }

@@ -4,7 +4,7 @@ import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { branchClasses, branchClassOf } from '../../model/branch-class.ts'
 import { delayingJobs, hasActiveJobs, newestByName } from '../../model/attempt.ts'
 import { earliest, latest } from '../../model/instant.ts'
-import { isFinished, isTerminal } from '../../model/status.ts'
+import { isFinished, isTerminal, hasFailed } from '../../model/status.ts'
 import { foldedName } from '../../store/ports/pipeline-name.ts'
 import { viewJob } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -105,7 +105,7 @@ export function runCard({ run, timing }: StoredRun): RunCard {
     changedAt: timing.changedAt,
     attempts: run.attempts.length,
     jobs,
-    failures: jobs.filter(job => job.status === 'failed' && !job.retried && !job.allowFailure),
+    failures: jobs.filter(job => hasFailed(job.status) && !job.retried && !job.allowFailure),
     waitsUntil: waits ? (timing.enrichingUntil ?? timing.dueAt) : undefined,
   }
 }
@@ -146,7 +146,7 @@ export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; 
 
 /** The status to show of a job: one that was allowed to fail is a warning. */
 export function statusOf({ status, allowFailure }: Pick<JobCard, 'status' | 'allowFailure'>): string {
-  return status === 'failed' && allowFailure ? 'warning' : status
+  return hasFailed(status) && allowFailure ? 'warning' : status
 }
 
 const weight = ['failed', 'running', 'canceling', 'pending', 'preparing', 'waiting_for_resource', 'manual', 'canceled']

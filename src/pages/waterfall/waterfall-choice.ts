@@ -1,4 +1,5 @@
 // Chooses the rows that are drawn of a very large family: its pipelines, and the most important jobs with their stages. Pure.
+import { hasFailed, isRunning } from '../../model/status.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
 /** Beyond this many rows only failed jobs are drawn. */
@@ -31,14 +32,14 @@ export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[
 }
 
 function isFailure({ status }: WaterfallRow): boolean {
-  return status === 'failed' || status === 'warning'
+  return hasFailed(status) || status === 'warning'
 }
 
 /** The order of importance: failed, running, on the critical path, failed but retried, others. */
 function weight(row: WaterfallRow): number {
   const { status, critical, retried } = row
   if (isFailure(row)) return retried ? 3 : 0
-  if (status === 'running' || status === 'canceling') return 1
+  if (isRunning(status)) return 1
   return critical ? 2 : 4
 }
 

@@ -1,5 +1,6 @@
 // Draws a waterfall. A row is a label and a track with its bar, side by side, or one above the other on a narrow page. Zooming
 // (assets/waterfall.js) widens all tracks at once. Stages can be collapsed, and sections of a job expanded, without a script.
+import { hasFailed } from '../../model/status.ts'
 import { counted, duration } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { isUnusual, type Usual } from '../pipelines/usual.ts'
@@ -128,7 +129,7 @@ function drawn({ row, below }: Branch, drawing: Drawing): Html {
 }
 
 function needsALook({ row, below }: Branch): boolean {
-  const isFailed = (row.status === 'failed' || row.status === 'warning') && !row.retried
+  const isFailed = (hasFailed(row.status) || row.status === 'warning') && !row.retried
   return isFailed || row.status === 'running' || row.critical || row.kind === 'pipeline' || below.some(needsALook)
 }
 

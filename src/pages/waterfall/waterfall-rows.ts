@@ -1,4 +1,5 @@
 // The rows of a waterfall: a family's pipelines, stages and jobs in order, with their times. Pure.
+import { hasFailed, isRunning } from '../../model/status.ts'
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
 import { drawnRows } from './waterfall-choice.ts'
@@ -115,7 +116,7 @@ function jobRow(
 function noteOf(job: JobCard): string | undefined {
   if (job.retried) return 'retried'
   if (job.kind === 'bridge') return 'bridge'
-  return job.status === 'failed' && job.allowFailure ? 'allowed to fail' : undefined
+  return hasFailed(job.status) && job.allowFailure ? 'allowed to fail' : undefined
 }
 
 function byStart(a: JobCard, b: JobCard): number {
@@ -126,7 +127,7 @@ function byStart(a: JobCard, b: JobCard): number {
 export function ranOf(jobs: readonly JobCard[], now: Millis): Ran[] {
   return jobs.flatMap(({ id, startedAt, finishedAt, status }) => {
     if (startedAt === undefined) return []
-    const end = finishedAt ?? (status === 'running' || status === 'canceling' ? now : undefined)
+    const end = finishedAt ?? (isRunning(status) ? now : undefined)
     return end === undefined ? [] : [{ id, start: startedAt, end: Math.max(startedAt, end) }]
   })
 }

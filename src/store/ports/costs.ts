@@ -1,4 +1,5 @@
 // Runner time and costs of jobs by day: what one chunk adds, and the possible queries. Pure.
+import { hasSucceeded } from '../../model/status.ts'
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
 import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
@@ -125,7 +126,7 @@ export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
   for (const job of chunk.jobs) {
     const seconds = computeSeconds(job)
     if (seconds === undefined || job.end <= 0) continue
-    const isFlaky = job.status === 'success' && (failedBefore.get(job.name ?? '') ?? Infinity) < job.id
+    const isFlaky = hasSucceeded(job.status) && (failedBefore.get(job.name ?? '') ?? Infinity) < job.id
     const purpose = computePurposeOf(job, pipeline.superseded === true)
     costs.push({
       bucket: job.end - (job.end % day),

@@ -1,4 +1,5 @@
 // Trends, the figures of pipelines and jobs over time: what one chunk adds to them, and the possible queries. Pure.
+import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import type { Bins } from '../../lib/log-bins.ts'
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
 import { plainText } from '../sql/plain-text.ts'
@@ -160,7 +161,7 @@ export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: s
   const outcomes: TrendOutcome[] = []
   if (carriesPipeline(chunk) && !pipeline.incomplete && isOutcome(status)) {
     const ofProject = {
-      ...{ ...base, ...kind, job: '', endedAt: pipeline.end, failed: status === 'failed', flaky: false },
+      ...{ ...base, ...kind, job: '', endedAt: pipeline.end, failed: hasFailed(status), flaky: false },
       tookMs: tookMs(pipeline.start, pipeline.end),
       queuedMs: queuedMs(queuedDuration),
     }
@@ -169,13 +170,13 @@ export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: s
   for (const job of chunk.jobs) {
     if (job.kind !== 'job' || job.name === undefined || job.name === '') continue
     if (job.startedAt === undefined || !isOutcome(job.status)) continue
-    const flaky = job.status === 'success' && (failedBefore.get(job.name) ?? Infinity) < job.id
+    const flaky = hasSucceeded(job.status) && (failedBefore.get(job.name) ?? Infinity) < job.id
     outcomes.push({
       ...base,
       ...{ branch: kind.branch, source: '', pipelineName: '' },
       job: trendJob(job.name),
       endedAt: job.end,
-      failed: job.status === 'failed',
+      failed: hasFailed(job.status),
       flaky,
       tookMs: tookMs(job.start, job.end),
       queuedMs: queuedMs(job.queuedDuration),
@@ -194,7 +195,7 @@ export function trendJob(name: string): string {
 
 /** Other statuses say nothing about durations and failure rates. */
 function isOutcome(status: string): status is 'success' | 'failed' {
-  return status === 'success' || status === 'failed'
+  return hasSucceeded(status) || hasFailed(status)
 }
 
 function tookMs(start: Millis, end: Millis): number {

@@ -1,5 +1,6 @@
 // The failed jobs in earlier chunks of a run: trends need them to recognise flaky jobs. Chunks are read in the order of their
 // ids, each once, however many a run has, and none stays in memory.
+import { hasFailed } from '../../model/status.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
 /** The id of the first failed job of each name. */
@@ -22,7 +23,7 @@ export class EarlierFailures {
   /** A chunk of the run that `isMissing` was last called with. */
   add({ attempt, jobs }: Pick<Chunk, 'attempt' | 'jobs'>): void {
     for (const { id, name, status } of jobs) {
-      if (name === undefined || status !== 'failed') continue
+      if (name === undefined || !hasFailed(status)) continue
       const failures = this.#byAttempt.get(attempt) ?? new Map<string, number>()
       this.#byAttempt.set(attempt, failures)
       failures.set(name, Math.min(id, failures.get(name) ?? Infinity))

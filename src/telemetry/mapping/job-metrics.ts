@@ -1,5 +1,6 @@
 // The metrics of jobs: runner time and its cost, queues, failures of the CI system, artifacts. They count the jobs of all chunks, and so include jobs
 // that are learnt late.
+import { hasFailed } from '../../model/status.ts'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
@@ -82,7 +83,7 @@ export function systemErrors(chunk: Chunk): Measured[] {
     chunk,
     job => job.failureReason ?? '',
     ({ failureReason: reason, status }) =>
-      reason !== undefined && status === 'failed' && meaningOf(reason).component !== undefined ? 1 : undefined,
+      reason !== undefined && hasFailed(status) && meaningOf(reason).component !== undefined ? 1 : undefined,
   )
 }
 

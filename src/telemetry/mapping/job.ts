@@ -1,4 +1,5 @@
 // The attributes of a job or bridge, for its span and its log record.
+import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME, ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import { deploys } from '../../model/deployment.ts'
@@ -149,6 +150,6 @@ function logSize({ artifactSizes }: JobSnapshot): number | undefined {
 /** The conventions only have the two final states of a deployment. */
 function deploymentStatusOf(job: JobSnapshot): string | undefined {
   if (!deploys(job)) return undefined
-  if (job.status === 'success') return DEPLOYMENT_STATUS_VALUE_SUCCEEDED
-  return job.status === 'failed' ? DEPLOYMENT_STATUS_VALUE_FAILED : undefined
+  if (hasSucceeded(job.status)) return DEPLOYMENT_STATUS_VALUE_SUCCEEDED
+  return hasFailed(job.status) ? DEPLOYMENT_STATUS_VALUE_FAILED : undefined
 }

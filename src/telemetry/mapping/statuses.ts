@@ -1,7 +1,7 @@
 // Maps the platform's statuses and merge request states to the values of the CI/CD conventions.
 import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
 import { meaningOf } from './failure-reasons.ts'
-import { isKnownStatus, type KnownStatus, type Status } from '../../model/status.ts'
+import { isKnownStatus, type KnownStatus, type Status, hasFailed } from '../../model/status.ts'
 import {
   CICD_PIPELINE_RESULT_VALUE_CANCELLATION,
   CICD_PIPELINE_RESULT_VALUE_FAILURE,
@@ -62,7 +62,7 @@ export function stateOf(status: Status): RunState | undefined {
 
 export function outcomeOfJob(job: { readonly status: Status; readonly failureReason?: string | undefined }): Outcome {
   const { status } = job
-  if (status !== 'failed') return isKnownStatus(status) ? { result: statusMeanings[status].result } : {}
+  if (!hasFailed(status)) return isKnownStatus(status) ? { result: statusMeanings[status].result } : {}
   const reason = named(job.failureReason)
   return { result: meaningOf(reason ?? '').result, reason }
 }
@@ -72,7 +72,7 @@ export function outcomeOfJob(job: { readonly status: Status; readonly failureRea
  * the reasons in order of job id, empty if there is none.
  */
 export function outcomeOfPipeline(status: Status, failures: readonly string[]): Outcome {
-  if (status !== 'failed') return outcomeOfJob({ status })
+  if (!hasFailed(status)) return outcomeOfJob({ status })
   for (const result of ['failure', 'timeout', 'error'] as const) {
     const deciding = failures.filter(reason => meaningOf(reason).result === result)
     if (deciding.length > 0) return { result, reason: deciding.find(reason => named(reason) !== undefined) }
