@@ -1,11 +1,11 @@
-// Whether a pipeline was started with `CI_DEBUG_TRACE`: then the logs of its jobs show their variables. Only that is kept of the variable.
+// Tells whether a pipeline was started with `CI_DEBUG_TRACE`, which makes its jobs' logs show their variables. Nothing else is read of the variables.
 import { itemsBetweenPauses, type Turns } from './webhook/turns.ts'
 import { readItems } from './webhook/wire-items.ts'
 import { readObject } from './wire-read.ts'
 
 export const debugVariable = 'CI_DEBUG_TRACE'
 
-/** `variables`: the list in a pipeline event, of items with `key` and `value`. */
+/** `variables`: the list of a pipeline event, whose items have a `key` and a `value`. */
 export function* isDebugTraced(variables: unknown): Turns<boolean> {
   let read = 0
   for (const variable of readItems(variables) ?? []) {
