@@ -135,7 +135,7 @@ async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup):
   return {
     journals: [...copies, ...beside.flat()].filter(found => found.instance === instance.url),
     used: new Set([...reports.map(report => report.tokenFingerprint), ...current.map(fingerprintOf)]),
-    whole: kept !== 'away',
+    isComplete: kept !== 'away',
   }
 }
 

@@ -1,5 +1,9 @@
-// Requests the configured inventory from the platform: each item at its own interval, one after the other, by one replica, with the lowest
-// priority. The results are stored and exported with the other metrics.
+// Reads the configured inventory from the platform at intervals. The results are stored and exported with the other metrics.
+//
+// 1. Only one replica, the holder of the lease, does the work. It removes things that are no longer configured.
+// 2. It reads the things that are due, one after the other. The times of the next rounds are in the store, so that a restart does not ask again.
+// 3. It stores a result with the time of the next round, or a failure with a pause. An older reading stays valid for three rounds.
+// 4. If the platform does not offer a kind of thing at all, the other things of that kind are put off, unless they were answered before.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { goodFor, isLasting, pauseAfter } from './next-round.ts'
 import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
@@ -20,22 +24,22 @@ export interface InventoryOptions {
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
   readonly lease: { isMine(): Promise<boolean>; release(): Promise<void> }
   readonly errors: ErrorThrottle
-  /** Writes a log record once: `key` identifies it. */
+  /** Writes a log record. `key` identifies it, so that it is written once. */
   readonly onEvent: (event: CollectedEvent, owner: Owner | undefined, key: string) => Promise<void>
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Between two looks at what is due, ms. */
+/** Maximum and minimum time between two checks of what is due, ms. */
 const maxRest = 30_000
 const minRest = 1_000
-/** If this many projects are refused permanently, the others are also delayed until the next day. */
+/** After this many permanent refusals of one kind, the other things of that kind are put off, too. */
 const maxRefused = 5
-/** A later next time was written under a clock that was ahead, ms. */
-const furthest = 2 * knownFor
+/** Maximum time until the next round, ms. A later time was written when the clock was ahead, so the thing is due. */
+const maxAhead = 2 * knownFor
 
 export interface Inventory extends Loop {
-  /** Asks what is due; answers how many ms later something may be due again. */
+  /** Reads what is due. Answers the time in ms until something may be due again. */
   turn(): Promise<number>
 }
 
@@ -43,8 +47,8 @@ export function createInventory(options: InventoryOptions): Inventory {
   const { things, instance, profile, lease, errors, clock, log } = options
   const { inventoryStates: states, gaugeReadings: readings } = options.repositories
   const closing = new AbortController()
-  const askedHere = new Set<string>()
-  /** Owners that were looked up, for all things of the same owner. */
+  const triedSinceStart = new Set<string>()
+  /** Owners that were looked up. All things of the same owner share the result. */
   const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
   const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance, kind, of })
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
@@ -54,16 +58,16 @@ export function createInventory(options: InventoryOptions): Inventory {
     await forgetOthers()
     for (const thing of things) {
       const [state, now] = await Promise.all([states.get(keyOf(thing)), states.now()])
-      if (!isDue(state, now) && !mayBeMended(thing, state)) continue
+      if (!isDue(state, now) && !mayBeFixed(thing, state)) continue
       if (closing.signal.aborted || !(await lease.isMine())) return maxRest
       if ((await round(thing, state, now)) === 'stop') return maxRest
     }
     return rest()
   }
 
-  /** What was refused is tried once after each start: whoever restarted the daemon may have fixed the permission. */
-  function mayBeMended(thing: Thing, state: InventoryState | undefined): boolean {
-    return state?.refusal?.lasts === true && !askedHere.has(nameOf(thing))
+  /** A refused thing is tried once after each start, because the operator may have fixed a permission before the restart. */
+  function mayBeFixed(thing: Thing, state: InventoryState | undefined): boolean {
+    return state?.refusal?.lasts === true && !triedSinceStart.has(nameOf(thing))
   }
 
   async function rest(): Promise<number> {
@@ -72,7 +76,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     return Math.min(maxRest, Math.max(minRest, next))
   }
 
-  /** Removes what is no longer configured, so that it is neither sent nor shown. */
+  /** Removes things that are no longer configured, so that they are neither exported nor shown. */
   async function forgetOthers(): Promise<void> {
     const wanted = new Set(things.map(nameOf))
     for (const state of await states.all()) {
@@ -86,18 +90,18 @@ export function createInventory(options: InventoryOptions): Inventory {
     try {
       owner = await ownerOf(thing, before, now)
       const round = { now, memory: before?.memory, signal: closing.signal }
-      const found = await thing.collect({ owner: owner.owner as Owner | undefined, ...round })
-      await keep(thing, before, owner, found)
+      const collected = await thing.collect({ owner: owner.owner as Owner | undefined, ...round })
+      await store(thing, before, owner, collected)
       errors.answered(nameOf(thing))
       return 'go-on'
     } catch (error) {
       if (closing.signal.aborted) return 'stop'
       if (error instanceof StoreError) throw error
       const refusal = asPlatformError(error)
-      await refused(thing, { ...before, ...owner }, refusal)
+      await storeFailure(thing, { ...before, ...owner }, refusal)
       return errors.failed(nameOf(thing), refusal)
     } finally {
-      askedHere.add(nameOf(thing))
+      triedSinceStart.add(nameOf(thing))
     }
   }
 
@@ -115,28 +119,28 @@ export function createInventory(options: InventoryOptions): Inventory {
     return found
   }
 
-  async function keep(
+  async function store(
     thing: Thing,
     before: InventoryState | undefined,
     known: { readonly owner?: unknown; readonly ownerAt?: number },
-    { points: found, event, memory, goesOnIn, omitted: unread = 0 }: Collected,
+    { points: allPoints, event, memory, goesOnIn, omitted: unread = 0 }: Collected,
   ): Promise<void> {
-    const points = found.slice(0, maxPoints)
-    const omitted = unread + found.length - points.length
+    const points = allPoints.slice(0, maxPoints)
+    const omitted = unread + allPoints.length - points.length
     if (omitted > 0 && (before?.omitted ?? 0) === 0) {
       const { kind, of } = thing
-      log.warn({ kind, of, omitted }, 'more of the inventory than is exported: points are left out')
+      log.warn({ kind, of, omitted }, 'the inventory has more points than are exported: the rest is omitted')
     }
     const owner = known.owner as Owner | undefined
-    // Exported before the state is saved: if it is exported again after a kill, its key shows that.
+    // The event is exported before the state is saved. If the process dies in between, it is exported again with the same key.
     if (event !== undefined)
       await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event.key]))
     const now = await states.now()
     if (goesOnIn === undefined) {
       const { kind, of, every } = thing
-      const whose = owner?.project === undefined ? { group: owner?.group.path } : { project: owner.project }
+      const ownerFacts = owner?.project === undefined ? { group: owner?.group.path } : { project: owner.project }
       const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points }
-      await readings.put({ ...reading, ...whose })
+      await readings.put({ ...reading, ...ownerFacts })
     }
     await states.put({
       ...{ ...keyOf(thing), ...known, memory, failures: 0 },
@@ -146,25 +150,25 @@ export function createInventory(options: InventoryOptions): Inventory {
     })
   }
 
-  async function refused(thing: Thing, before: Partial<InventoryState>, error: PlatformError): Promise<void> {
+  async function storeFailure(thing: Thing, before: Partial<InventoryState>, error: PlatformError): Promise<void> {
     const now = await states.now()
     const failures = (before.failures ?? 0) + 1
     const pause = pauseAfter(error, failures, thing.every, thing.isBlockable === true)
     const refusal = { status: error.status, message: error.message, lasts: isLasting(error) }
     await states.put({ ...before, ...keyOf(thing), failures, nextAt: now + pause, refusal })
-    if (isLasting(error) && (error.isOfTheApi || (await areMany(thing)))) await putOffOthers(thing, now + pause)
+    if (isLasting(error) && (error.isOfTheApi || (await isKindRefused(thing)))) await putOffOthers(thing, now + pause)
   }
 
-  async function areMany({ kind }: Thing): Promise<boolean> {
+  async function isKindRefused({ kind }: Thing): Promise<boolean> {
     const all = await states.all()
     return all.filter(one => one.instance === instance && one.kind === kind && one.refusal?.lasts).length >= maxRefused
   }
 
-  /** The platform does not offer it at all, so the other projects need not be tried. */
+  /** Puts off the other things of this kind, because the platform does not offer the kind at all. */
   async function putOffOthers({ kind, of }: Thing, nextAt: Millis): Promise<void> {
     for (const other of things.filter(one => one.kind === kind && one.of !== of)) {
       await states.change(keyOf(other), known => {
-        // A thing that was answered before is offered.
+        // The platform does offer a thing that it answered before.
         if (known?.answeredAt !== undefined) return { document: known, result: undefined }
         return { document: { failures: 0, ...known, ...keyOf(other), nextAt }, result: undefined }
       })
@@ -184,10 +188,10 @@ export function createInventory(options: InventoryOptions): Inventory {
 }
 
 function isDue(state: InventoryState | undefined, now: Millis): boolean {
-  return state === undefined || state.nextAt <= now || state.nextAt > now + furthest
+  return state === undefined || state.nextAt <= now || state.nextAt > now + maxAhead
 }
 
-/** An unexpected error of a collector concerns one thing: the others continue. */
+/** Turns any error of a collector into a PlatformError, because an unexpected error concerns one thing and the others must continue. */
 function asPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error
   if (error instanceof Fault) {

@@ -1,14 +1,14 @@
-// When to ask about a thing again. Pure. Durations in ms.
+// Computes the pause until a thing is read again. Pure. All durations are in ms.
 import type { PlatformError } from '../platform/port.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** After the first failure that may be temporary. */
+/** Pause after the first failure that may be temporary. */
 const firstPause = 5 * minute
-/** The longest pause after failures that may be temporary. */
+/** Maximum pause after failures that may be temporary. */
 const maxPause = 60 * minute
 
-/** `failures`: rounds without an answer, this one included. */
+/** `failures`: number of failed rounds in a row, including this one. */
 export function pauseAfter(error: PlatformError, failures: number, every: number, isBlockable: boolean): number {
   if (isLasting(error)) return Math.max(day, every)
   const doubled = 2 ** Math.min(20, failures - 1)
@@ -21,7 +21,7 @@ export function isLasting({ kind }: PlatformError): boolean {
   return kind === 'forbidden' || kind === 'not-found' || kind === 'refused' || kind === 'unexpected-answer'
 }
 
-/** A reading is valid for three rounds, so that a failed one leaves no gap. */
+/** A reading is valid for three rounds, so that a failed round leaves no gap. */
 export function goodFor(every: number): number {
   return 3 * every + 10 * minute
 }

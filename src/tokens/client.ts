@@ -11,14 +11,14 @@ import { createPauses, type RetryPauses, type Pauses } from './pauses.ts'
 export interface InstanceOptions {
   /** The instance's base URL, possibly with a path before `/api/v1`. */
   readonly url: string
-  /** Called for every request. */
+  /** Called for every request, because the key's file may change. */
   readonly apiKey: () => Secret | undefined
-  /** PEM of the CA to trust. */
+  /** A certificate authority to trust, PEM. */
   readonly ca?: string
   /** Takes precedence over `ca`. */
   readonly dispatcher?: Dispatcher
   readonly timeoutMs: number
-  /** Repeats what is answered with 429 or 503; undefined: everything is sent once. */
+  /** How requests are repeated after a 429 or a 503. Undefined: every request is sent once. */
   readonly retry?: RetryPauses | undefined
 }
 
@@ -26,14 +26,15 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
   const base = new URL(options.url)
   const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
 
-  async function ask(method: Call['method'], path: string, asked: string, body?: object) {
+  async function ask(method: Call['method'], path: string, action: string, body?: object) {
     const pauses = createPauses(options.retry)
     for (;;) {
       const answer = await askOnce(method, path, body)
       if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
-      // A creation that is answered with 503 may have been made: `createAgain` looks for it first.
-      const isAgain = answer.kind === 'answered' && (method !== 'POST' || answer.status === 429)
-      if (!isAgain || !(await pauses.rest(answer))) throw errorOfAnswer(answer, asked, options.apiKey()?.reveal() ?? '')
+      // After a 503 a token may have been created nevertheless: `createAgain` looks for it before it repeats the request.
+      const isRepeatable = answer.kind === 'answered' && (method !== 'POST' || answer.status === 429)
+      if (!isRepeatable || !(await pauses.rest(answer)))
+        throw errorOfAnswer(answer, action, options.apiKey()?.reveal() ?? '')
     }
   }
 
@@ -56,22 +57,23 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
   }
 
   async function list(): Promise<readonly ListedToken[]> {
-    const asked = 'list the ingest tokens'
-    const answer = await ask('GET', 'tokens', asked)
+    const action = 'list the ingest tokens'
+    const answer = await ask('GET', 'tokens', action)
     const tokens = readList(parsed(answer.text), Date.now())
-    if (tokens === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or not a list of tokens')
+    if (tokens === undefined) throw errorOfBody(answer, action, 'the answer is incomplete, or not a list of tokens')
     return tokens
   }
 
   async function enforcement(): Promise<boolean> {
-    const asked = 'read the state of enforcement'
-    const answer = await ask('GET', 'state', asked)
+    const action = 'read the state of enforcement'
+    const answer = await ask('GET', 'state', action)
     const enabled = readState(parsed(answer.text))
-    if (enabled === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or has no enforcement state')
+    if (enabled === undefined)
+      throw errorOfBody(answer, action, 'the answer is incomplete, or has no enforcement state')
     return enabled
   }
 
-  /** The status of refusing the last token is not documented, so the reason is found by listing the tokens. */
+  /** Whether this is the last valid token. The status of that refusal is not documented, so the reason is found by listing the tokens. */
   async function isLast(id: string): Promise<boolean> {
     if (!(await enforcement())) return false
     const valid = (await list()).filter(token => token.valid)
@@ -79,12 +81,12 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
   }
 
   async function create(name: string): Promise<CreatedToken> {
-    const asked = `create an ingest token named "${name}"`
-    const answer = await ask('POST', 'tokens', asked, { name })
+    const action = `create an ingest token named "${name}"`
+    const answer = await ask('POST', 'tokens', action, { name })
     const token = readCreated(parsed(answer.text))
-    if (token === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or has no token')
+    if (token === undefined) throw errorOfBody(answer, action, 'the answer is incomplete, or has no token')
     if (!isSendable(token.value))
-      throw errorOfBody(answer, asked, 'the token in the answer cannot be sent in an HTTP header')
+      throw errorOfBody(answer, action, 'the token in the answer cannot be sent in an HTTP header')
     return { value: new Secret(token.value), id: token.id }
   }
 
@@ -111,9 +113,9 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
         : createAgain(name, { create, list, revoke }, createPauses(options.retry)),
     revoke,
     setEnforcement: async enabled => {
-      const asked = `turn enforcement ${enabled ? 'on' : 'off'}`
-      const answer = await ask('PUT', 'state', asked, { enabled })
-      // An answer without the state (204): read it.
+      const action = `turn enforcement ${enabled ? 'on' : 'off'}`
+      const answer = await ask('PUT', 'state', action, { enabled })
+      // A 204 has no state, so the state is requested.
       return readState(parsed(answer.text)) ?? (await enforcement())
     },
     close: async () => own?.close(),
@@ -121,8 +123,11 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
 }
 
 /**
- * Creates a token, also where the instance is overloaded for a moment. A 503 leaves open whether the token was created, and its value is lost: so what
- * has appeared since is revoked.
+ * Creates a token, also if the instance is overloaded for a moment.
+ *
+ * 1. The tokens of this name are listed before the first attempt.
+ * 2. After a 503 it is unknown whether a token was created, and its value is lost. The tokens are listed again, and a new one of this name is revoked.
+ * 3. The creation is repeated. A new token that could not be revoked because it was the last valid one is revoked after that.
  */
 async function createAgain(
   name: string,
@@ -131,23 +136,23 @@ async function createAgain(
 ): Promise<CreatedToken> {
   const ids = async (): Promise<readonly string[]> =>
     (await list()).filter(token => token.valid && (token.name ?? name) === name).map(({ id }) => id)
-  // Without a list there is no second try; why it is refused, the creation says as well.
+  // If the tokens cannot be listed, the creation is not repeated. Its own error tells the reason.
   const before = await ids().catch(() => undefined)
-  /** The last valid token cannot be revoked while enforcement is on, but as soon as there is another one. */
-  const kept: string[] = []
+  /** Tokens to revoke later: while enforcement is on, the last valid token can only be revoked after another one was created. */
+  const deferredIds: string[] = []
   for (;;) {
     try {
       const token = await create(name)
-      // The new value must not get lost for an older token that cannot be revoked.
-      for (const id of kept) await revoke(id).catch(() => undefined)
+      // An error of a revocation must not prevent that the new value is returned.
+      for (const id of deferredIds) await revoke(id).catch(() => undefined)
       return token
     } catch (error) {
       if (!(error instanceof InstanceError) || error.status !== 503) throw error
       if (before === undefined || !(await pauses.rest(error))) throw error
-      const [orphan, ...others] = (await ids()).filter(id => !before.includes(id) && !kept.includes(id))
-      // Somebody else creates tokens of this name: which one is ours is unknown.
+      const [orphan, ...others] = (await ids()).filter(id => !before.includes(id) && !deferredIds.includes(id))
+      // Another client creates tokens of this name, so it is unknown which one this client has created.
       if (others.length > 0) throw error
-      if (orphan !== undefined && (await revoke(orphan)) === 'last') kept.push(orphan)
+      if (orphan !== undefined && (await revoke(orphan)) === 'last') deferredIds.push(orphan)
     }
   }
 }

@@ -1,12 +1,12 @@
-// Waits until every running daemon reports that it sends the new token, or the grace period is over.
+// Waits until every running daemon reports that it sends the new token, or until the grace period is over.
 import type { RotationOptions, RotationParts, RotationSession } from './rotation-session.ts'
 import type { TokenReport } from './rotation-store.ts'
 
-/** `seen`: every daemon uses it; or there are no reports, and the whole grace period has passed. */
+/** `seen`: every daemon uses the new token; or there are no reports, and the whole grace period has passed. */
 export type Waited = { readonly kind: 'seen' } | { readonly kind: 'missing'; readonly daemons: readonly string[] }
 
 /**
- * `fingerprint`: the new token's. `older`: those of the tokens before it. `since`: when the target was written, Unix ms.
+ * `fingerprint`: of the new token. `older`: the fingerprints of earlier tokens. `since`: the time at which the target was written, Unix ms.
  * A store that does not answer counts as a missing report. A store without a running daemon counts as no store.
  */
 export async function waitForDaemons(
@@ -16,17 +16,17 @@ export async function waitForDaemons(
   since: number,
 ): Promise<Waited> {
   const { clock, store } = parts
-  // The clock may have been ahead when it was written.
+  // The clock may have been ahead when `since` was written.
   const begun = Math.min(since, clock.now())
-  const blindUntil = begun + Math.max(options.graceMs, parts.target.minGraceMs)
+  const untilWithoutReports = begun + Math.max(options.graceMs, parts.target.minGraceMs)
   const until = begun + options.graceMs
   for (;;) {
     const reports = await store?.tokenReports().catch(() => undefined)
     const missing =
       store === undefined ? [] : reports === undefined ? ['the store'] : lagging(reports, fingerprint, older)
-    const blind = store === undefined || reports?.length === 0
-    if (!blind && missing.length === 0) return { kind: 'seen' }
-    const end = blind ? blindUntil : until
+    const hasNoReports = store === undefined || reports?.length === 0
+    if (!hasNoReports && missing.length === 0) return { kind: 'seen' }
+    const end = hasNoReports ? untilWithoutReports : until
     const now = clock.now()
     if (now >= end) return missing.length === 0 ? { kind: 'seen' } : { kind: 'missing', daemons: missing }
     await clock.sleep(Math.min(pace.pollMs, end - now))
@@ -34,7 +34,7 @@ export async function waitForDaemons(
   }
 }
 
-/** What the rotation waits for, as the rest of a sentence that begins with "Wait". */
+/** Says what the rotation waits for, as the rest of a sentence that begins with "Wait" or "Waiting". */
 export async function expectation(
   { store, target }: RotationParts,
   { graceMs, force }: RotationOptions,
@@ -44,12 +44,12 @@ export async function expectation(
   if (store === undefined || reports?.length === 0) {
     return `${Math.max(graceMs, target.minGraceMs) / 1000} s: there are no daemon reports on the use of the new token.`
   }
-  const who = daemons.size === 0 ? 'the store answers and the daemons in it' : [...daemons].join(', ')
+  const reporters = daemons.size === 0 ? 'the store answers and the daemons in it' : [...daemons].join(', ')
   const end = force ? 'the older ones are revoked anyway' : 'the older ones stay valid (exit code 3)'
-  return `until ${who} report the new token; if any does not within ${graceMs / 1000} s, ${end}.`
+  return `until ${reporters} report the new token; if any does not within ${graceMs / 1000} s, ${end}.`
 }
 
-/** The daemons that still use an older token. A daemon may also have tokens for other destinations. */
+/** The daemons that do not use the new token or still use an older one. A daemon may also have tokens for other destinations. */
 function lagging(reports: readonly TokenReport[], fingerprint: string, older: readonly string[]): readonly string[] {
   const daemons = Map.groupBy(reports, report => report.daemon)
   return [...daemons]

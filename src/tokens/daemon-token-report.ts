@@ -1,4 +1,4 @@
-// Reports in the store which ingest tokens this daemon uses, by fingerprint, so that a rotation knows when it may revoke older ones.
+// Reports the fingerprints of the ingest tokens that this daemon uses in the store, so that a rotation knows when it may revoke older ones.
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../lib/loop.ts'
@@ -8,13 +8,14 @@ import type { Log } from '../lib/log.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Secret } from '../lib/secret.ts'
 
-/** A daemon that has not reported for this long no longer runs, ms. */
+/** A report that is older than this belongs to a daemon that no longer runs, ms. */
 export const reportLife = 30_000
 /** Reports of killed daemons are removed after this time, ms. */
-const leftBehind = 86_400_000
-/** How often the tokens are checked, because rotations wait for it; and how often the report is renewed, ms. */
-const lookEvery = 1_000
-const reportEvery = 10_000
+const retention = 86_400_000
+/** Interval at which the tokens are checked, ms. It is short because rotations wait for the report. */
+const checkInterval = 1_000
+/** Interval at which an unchanged report is renewed, ms. */
+const reportInterval = 10_000
 
 export interface TokenReportOptions {
   readonly reports: Repositories['daemonReports']
@@ -24,22 +25,22 @@ export interface TokenReportOptions {
   readonly log: Log
 }
 
-/** `stop` removes the report. Without a token nothing is reported, because nothing of this daemon could be revoked. */
+/** Makes the loop that reports. `stop` removes the report. A daemon without a token reports nothing, because a revocation does not affect it. */
 export function createTokenReport({ reports, tokens, clock, log }: TokenReportOptions): Loop {
   const daemon = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
   let reported: string | undefined
   let reportedAt = -Infinity
-  let hasTidied = false
+  let hasPruned = false
   const loop = createLoop({
     name: 'token report',
     clock,
     log,
     turn: async () => {
-      if (!hasTidied) await reports.prune(({ at }, now) => now - at > leftBehind)
-      hasTidied = true
+      if (!hasPruned) await reports.prune(({ at }, now) => now - at > retention)
+      hasPruned = true
       const fingerprints = [...new Set(tokens().map(fingerprintOf))]
       const current = fingerprints.join()
-      if (current !== reported || elapsed(clock) - reportedAt >= reportEvery) {
+      if (current !== reported || elapsed(clock) - reportedAt >= reportInterval) {
         await reports.change({ daemon }, (_, at) => ({
           document: fingerprints.length === 0 ? undefined : { daemon, fingerprints, at },
           result: undefined,
@@ -47,7 +48,7 @@ export function createTokenReport({ reports, tokens, clock, log }: TokenReportOp
         reported = current
         reportedAt = elapsed(clock)
       }
-      return lookEvery
+      return checkInterval
     },
   })
   return {

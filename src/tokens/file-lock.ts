@@ -1,4 +1,4 @@
-// A lock between processes that is released when its holder dies: SQLite's exclusive file lock on an empty file.
+// Provides a lock between processes that is released when its holder dies. It is SQLite's exclusive file lock on an empty file.
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -7,16 +7,15 @@ export interface FileLock {
 }
 
 /**
- * Takes the lock, or answers undefined immediately if another process has it. The kernel releases it however the process
- * ends, so there are no stale locks. The empty file is not deleted: otherwise two processes could lock two files of the
- * same name.
+ * Takes the lock, or answers undefined immediately if another process has it. The kernel releases the lock when the process ends, for whatever reason, so
+ * there are no stale locks. The empty file is never deleted, because two processes could then lock two files of the same name.
  */
 export function tryLock(path: string): FileLock | undefined {
-  // Only if it is missing: closing the file would release a lock that this same process has on it.
+  // The file is only created if it is missing, because closing it would release a lock that this process has on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path)
   try {
-    // In memory, because an exclusive transaction would otherwise create a journal file.
+    // The journal is in memory, because the transaction would otherwise create a journal file.
     database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()

@@ -1,4 +1,4 @@
-// A target that is a file: replaced by an atomic rename, with its journal and its lock next to it.
+// A target that is a file. Its value is replaced by an atomic rename; its journal and its lock are files beside it.
 import { realpath, rm } from 'node:fs/promises'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import { Secret } from '../lib/secret.ts'
@@ -8,11 +8,11 @@ import { parseJournal } from './journal.ts'
 import { RotationBusy, RotationError } from './rotation-error.ts'
 import type { Target, TargetContent } from './target.ts'
 
-/** `PATH` has only the value. `PATH.rotation.json` is the journal, `PATH.rotation.lock` the lock. */
+/** `PATH` contains only the value. `PATH.rotation.json` is the journal, `PATH.rotation.lock` the lock. */
 export function createFileTarget(path: string): Target {
   const address = `file:${path}`
 
-  /** Follows a link: the file that it points to is replaced, and several links to one file share its journal. */
+  /** Follows links: the file behind a link is replaced, and several links to one file share its journal. */
   const real = async () => await realpath(path).catch(() => path)
 
   async function read(file: string): Promise<TargetContent> {
@@ -25,11 +25,11 @@ export function createFileTarget(path: string): Target {
     }
   }
 
-  async function guarded<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  async function guarded<T>(action: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      throw error instanceof Fault ? error : errorOfFile(doing, error)
+      throw error instanceof Fault ? error : errorOfFile(action, error)
     }
   }
 
@@ -63,7 +63,7 @@ function releaseAnd(lock: FileLock, error: unknown): never {
   throw error
 }
 
-function errorOfFile(doing: string, error: unknown): RotationError {
+function errorOfFile(action: string, error: unknown): RotationError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   const remedy =
     code === 'EROFS'
@@ -73,5 +73,5 @@ function errorOfFile(doing: string, error: unknown): RotationError {
         : code === 'EPERM'
           ? 'Run as root, or as the owner of the file, so that the daemon can still read it.'
           : 'The user of this process must be able to read and write the file and its folder.'
-  return new RotationError(`Could not ${doing}: ${reasonOf(error)}.`, remedy)
+  return new RotationError(`Could not ${action}: ${reasonOf(error)}.`, remedy)
 }

@@ -1,4 +1,4 @@
-// A token's fingerprint, which identifies it in journals, reports and tables without revealing its value.
+// Computes a token's fingerprint, which identifies the token in journals, reports and tables without revealing its value.
 import { createHash } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
 

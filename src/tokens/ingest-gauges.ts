@@ -1,4 +1,4 @@
-// Gauges about the ingest tokens of the observability instance: enforcement, number of tokens, their ages.
+// Makes gauges about the ingest tokens of the observability instance: enforcement, the number of tokens and their ages.
 import type { IngestTokens } from './ingest-tokens.ts'
 
 const tokenName = 'platform.ingest.token.name'
@@ -35,7 +35,7 @@ export interface IngestPoint {
   readonly value: number | { readonly since: number }
 }
 
-/** Two requests. Rejects with an InstanceError. */
+/** Reads the gauges with two requests. Rejects with an InstanceError. */
 export async function ingestGauges(instance: Pick<IngestTokens, 'list' | 'enforcement'>): Promise<IngestPoint[]> {
   const isEnforced = await instance.enforcement()
   const valid = (await instance.list()).filter(token => token.valid)

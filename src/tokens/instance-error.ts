@@ -1,13 +1,13 @@
-// The error of the observability instance's token API: what was requested, the answer, and a remedy.
+// Makes the errors of the observability instance's token API: the action that failed, the answer and a remedy.
 import { Fault } from '../lib/fault.ts'
 import { wordsOf, type Answer } from './request.ts'
 
 export type InstanceErrorKind =
-  /** 401, or an API key that is missing or cannot be sent. */
+  /** 401, or the API key is missing or cannot be sent. */
   | 'unauthorized'
   /** 403: the key's role does not suffice. */
   | 'forbidden'
-  /** 404: no such API at this address. */
+  /** 404: there is no such API at this address. */
   | 'not-found'
   /** 409 and any other 4xx. */
   | 'refused'
@@ -21,13 +21,13 @@ export interface InstanceErrorFacts {
   readonly what: string
   readonly remedy: string
   readonly status?: number | undefined
-  /** How long the instance asks to wait, ms. */
+  /** The time for which the instance asks to wait, ms. */
   readonly retryAfter?: number | undefined
-  /** Whether the instance may have done what was requested although there is no good answer. */
+  /** True if the instance may have performed the action although there is no usable answer. */
   readonly uncertain: boolean
 }
 
-/** The token API cannot be reached, refuses, or its answer is unusable. It never contains the API key or a token. */
+/** The token API cannot be reached, refuses, or sends an unusable answer. The error never contains the API key or a token. */
 export class InstanceError extends Fault {
   readonly kind: InstanceErrorKind
   readonly status: number | undefined
@@ -59,15 +59,15 @@ export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
   return new InstanceError({ kind: 'unauthorized', what, remedy, uncertain: false })
 }
 
-/** The error for anything but a 2xx. `asked`: such as "list the tokens". `key` is redacted in the instance's message. */
-export function errorOfAnswer(answer: Answer, asked: string, key: string): InstanceError {
-  if (answer.kind === 'failed') return errorOfFailure(answer, asked)
+/** The error for any answer but a 2xx. `action`: the failed action, such as "list the tokens". `key` is redacted in the instance's message. */
+export function errorOfAnswer(answer: Answer, action: string, key: string): InstanceError {
+  if (answer.kind === 'failed') return errorOfFailure(answer, action)
   const { status, retryAfter } = answer
   const words = isHtml(answer) ? undefined : wordsOf(answer.text, [key])
   const said = words === undefined ? `${status}` : `${status}: "${words}"`
   const uncertain = status >= 500
   const fault = (kind: InstanceErrorKind, what: string, remedy: string) =>
-    new InstanceError({ kind, what: `Could not ${asked}: ${what} (${said}).`, remedy, status, uncertain, retryAfter })
+    new InstanceError({ kind, what: `Could not ${action}: ${what} (${said}).`, remedy, status, uncertain, retryAfter })
   if (status === 401) {
     const remedy = 'Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.'
     return fault('unauthorized', 'the observability instance does not accept the API key', remedy)
@@ -84,14 +84,14 @@ export function errorOfAnswer(answer: Answer, asked: string, key: string): Insta
     return fault('forbidden', 'the API key has no permission for this', remedy)
   }
   if (status === 404) return fault('not-found', 'there is no token API at this address', checkAddress)
-  const remedy = 'See its message; the instance may be too old for this request.'
+  const remedy = "The instance's message says why. The instance may also be too old for this request."
   return fault('refused', 'the observability instance refused', remedy)
 }
 
-function errorOfFailure(answer: Answer & { kind: 'failed' }, asked: string): InstanceError {
+function errorOfFailure(answer: Answer & { kind: 'failed' }, action: string): InstanceError {
   return new InstanceError({
     kind: 'unavailable',
-    what: `Could not ${asked}: the observability instance did not answer (${answer.reason}).`,
+    what: `Could not ${action}: the observability instance did not answer (${answer.reason}).`,
     remedy: answer.certificate
       ? 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.'
       : 'Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.',
@@ -99,12 +99,12 @@ function errorOfFailure(answer: Answer & { kind: 'failed' }, asked: string): Ins
   })
 }
 
-/** A 2xx whose body is unusable. The body is not shown, because it may contain a token. */
-export function errorOfBody(answer: Answer & { kind: 'answered' }, asked: string, problem: string): InstanceError {
+/** The error for a 2xx with an unusable body. The message does not show the body, because it may contain a token. */
+export function errorOfBody(answer: Answer & { kind: 'answered' }, action: string, problem: string): InstanceError {
   const html = isHtml(answer)
   return new InstanceError({
     kind: 'unreadable',
-    what: `Could not ${asked}: ${html ? 'a web page answered instead of the token API' : problem} (${answer.status}).`,
+    what: `Could not ${action}: ${html ? 'a web page answered instead of the token API' : problem} (${answer.status}).`,
     remedy: html ? checkAddress : 'A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.',
     status: answer.status,
     uncertain: true,

@@ -1,5 +1,5 @@
-// A target's journal: which tokens it has had, and the progress of a rotation; and how each event of a rotation changes it. Pure. It never
-// contains a token's value.
+// A target's journal records the tokens that the target has had and the progress of a rotation. Each function here applies one event of a rotation to the
+// journal. Pure. A journal never contains a token's value.
 import { RotationError } from './rotation-error.ts'
 import {
   rotationJournal,
@@ -18,7 +18,7 @@ export function blankJournal(target: string, instance: string): Journal {
   return { version: 1, revision: 0, target, instance, older: [] }
 }
 
-/** Parses a journal's JSON. Throws a RotationError, which names `place`, for anything that this version did not write. */
+/** Parses a journal's JSON. Throws a RotationError that names `place` if this version cannot have written it. */
 export function parseJournal(text: string, place: string): Journal {
   try {
     return rotationJournal.parse(JSON.parse(text))
@@ -30,29 +30,29 @@ export function parseJournal(text: string, place: string): Journal {
   }
 }
 
-/** Whether the rotation is at `step` or later. */
+/** Whether the rotation has reached `step` or a later one. */
 export function hasReached(rotation: RotationUnderWay, step: RotationStep): boolean {
   return rotationSteps.indexOf(rotation.step) >= rotationSteps.indexOf(step)
 }
 
-/** How much the clocks of two hosts may differ, ms. */
-const skew = 600_000
+/** Maximum difference between the clocks of two hosts, ms. */
+const maxSkew = 600_000
 
-/** A token's age, ms. Infinity for a time too far in the future: that clock was wrong, so the token may be any age. */
+/** A token's age, ms. Infinity if `since` is too far in the future: the clock was wrong then, so the token may have any age. */
 export function ageOf(since: number, now: number): number {
-  return since > now + skew ? Infinity : now - since
+  return since > now + maxSkew ? Infinity : now - since
 }
 
 interface Beginning {
   readonly id: string
   readonly name: string
   readonly at: number
-  /** The ids of all tokens that are listed now. */
+  /** The IDs of the tokens of this name that are listed now. */
   readonly before: readonly string[]
   readonly shared: boolean
 }
 
-/** The operator declares that these tokens belong to this target. */
+/** The operator has declared that these tokens belong to this target. */
 export function adopted(journal: Journal, ids: readonly string[], at: number): Journal {
   return { ...journal, older: [...journal.older, ...ids.map(id => ({ id, since: at }))] }
 }
@@ -77,14 +77,14 @@ export function created(journal: Journal, token: NewToken, at: number): Journal 
   return rotation === undefined ? journal : { ...journal, rotation: { ...rotation, token } }
 }
 
-/** The new token is in the target; the previous one becomes an older one. */
+/** The new token is in the target. The previous token becomes an older one. */
 export function written(journal: Journal, at: number): Journal {
   const { rotation } = stepped(journal, 'written', at)
   if (rotation?.token === undefined) return journal
   return { ...retired(journal), current: rotation.token, rotation: { ...rotation, writtenAt: at } }
 }
 
-/** Any other step of the sequence. */
+/** The rotation has reached a step without further changes. */
 export function stepped(journal: Journal, step: RotationStep, at: number): Journal {
   const { rotation } = journal
   if (rotation === undefined) return journal
@@ -95,18 +95,18 @@ export function revoked(journal: Journal, id: string): Journal {
   return { ...journal, older: journal.older.filter(token => token.id !== id) }
 }
 
-/** The rotation is over: done, or completely rolled back. */
+/** The rotation is over: it is done or completely rolled back. */
 export function over(journal: Journal): Journal {
   const { rotation: _, ...rest } = journal
   return rest
 }
 
-/** Rolled back, but its token could not be revoked yet. The next rotation revokes it. */
+/** The rotation is rolled back, but its token could not be revoked yet. The next rotation revokes it. */
 export function deferred(journal: Journal, token: HeldToken): Journal {
   return { ...over(journal), older: [...journal.older, token] }
 }
 
-/** Somebody else changed the target or revoked its token: the token counts as an older one, and no rotation is under way. */
+/** Another writer has changed the target, or its token was revoked. The token becomes an older one, and the rotation is over. */
 export function disowned(journal: Journal): Journal {
   return over(retired(journal))
 }

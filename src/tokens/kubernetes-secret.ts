@@ -8,7 +8,7 @@ import { Secret } from '../lib/secret.ts'
 import { RotationError } from './rotation-error.ts'
 
 export interface KubernetesOptions {
-  /** Has KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, as in every pod. */
+  /** The environment. In every pod it has KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** The folder with the pod's `token` and `ca.crt`. */
   readonly accountFolder?: string
@@ -33,10 +33,10 @@ export interface SecretPatch {
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** Throws RotationErrors if the API cannot be reached or refuses. */
+/** Every call throws a RotationError if the API cannot be reached or refuses. */
 export interface SecretApi {
   get(): Promise<SecretObject>
-  /** Undefined if the Secret is no longer at this version (409), because somebody else has changed it. */
+  /** Answers undefined if the Secret is no longer at this version (409), because another writer has changed it. */
   patch(patch: SecretPatch, resourceVersion: string): Promise<SecretObject | undefined>
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
   let trusting: Dispatcher | undefined
 
   async function call(method: 'GET' | 'PATCH', body?: object): Promise<Answer> {
-    // Read for every request, because the kubelet renews the token while the pod runs.
+    // The token is read for every request, because the kubelet renews it while the pod runs.
     const token = new Secret((await mounted(`${folder}/token`)).trim())
     trusting ??= dispatcherFor(await mounted(`${folder}/ca.crt`))
     return await send({
@@ -131,7 +131,7 @@ function errorOf(answer: Answer, { namespace, secret }: SecretName, verb: 'get' 
         : 'Check the network policy between this pod and the Kubernetes API, and run again.',
     )
   }
-  // Other messages are not shown: a validation error could quote the value.
+  // Messages of other statuses are not shown, because a validation error could quote the value.
   const words = [401, 403, 404].includes(answer.status) ? wordsOf(answer.text, []) : undefined
   const what = `Could not ${verb} the Secret ${name} (${answer.status}${words === undefined ? '' : `: "${words}"`}).`
   return new RotationError(what, remedyFor(answer.status, name, secret))

@@ -1,9 +1,9 @@
 // A target that is a key of a Kubernetes Secret. Its journal and its lease are annotations of that Secret.
 //
-// The lease says who rotates, and when it was last renewed. Every patch has the version that it is made for, so if two
-// processes take the lease at once, one gets 409. An existing lease is watched instead of compared with this machine's
-// clock: if it changes, its holder is alive; if it does not change for a whole lease time, its holder is dead, and the
-// lease is taken over.
+// 1. The lease names its holder and the time of its last renewal. Every patch renews it.
+// 2. Every patch names the version of the Secret that it applies to. If two processes take the lease at the same time, one of them gets a 409.
+// 3. An existing lease is watched and not compared with the local clock, because clocks differ. If it changes, its holder is alive. If it does not change
+//    for a whole lease time, its holder is dead, and this process takes the lease over.
 import { randomUUID, createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { elapsed, type Clock } from '../lib/clock.ts'
@@ -15,7 +15,7 @@ import type { LockedTarget, Target, TargetContent, Watching } from './target.ts'
 
 export interface KubernetesTargetOptions extends KubernetesOptions {
   readonly clock: Clock
-  /** A lease that is not renewed for this long is dead, ms. Longer than any request of a rotation. */
+  /** The holder of a lease that was not renewed for this long is dead, ms. Must be longer than any request of a rotation. */
   readonly leaseMs?: number
 }
 
@@ -25,10 +25,10 @@ export interface SecretKey {
   readonly key: string
 }
 
-/** The kubelet updates mounted Secrets about once a minute, from a cache that may be just as old. */
-const volumeLagMs = 120_000
+/** Time after which pods see a new value, ms: the kubelet updates mounted Secrets about once a minute, from a cache that may be just as old. */
+const maxVolumeDelayMs = 120_000
 
-/** How often others may patch the Secret between our read and our patch before we give up. */
+/** Maximum number of conflicts: patches of other writers between a read and the patch that follows it. */
 const maxConflicts = 10
 
 export function createKubernetesTarget(place: SecretKey, options: KubernetesTargetOptions): Target {
@@ -58,8 +58,8 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
     }
   }
 
-  /** Watches another holder's lease. Returns once it is dead, throws RotationBusy if it is alive. */
-  async function outlast(api: SecretApi, lease: string): Promise<void> {
+  /** Watches another holder's lease. Returns when the holder is known to be dead; throws RotationBusy if it is alive. */
+  async function waitForDeath(api: SecretApi, lease: string): Promise<void> {
     const until = elapsed(clock) + leaseMs
     while (elapsed(clock) < until) {
       await clock.sleep(Math.min(1000, leaseMs / 10))
@@ -68,16 +68,16 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
   }
 
   async function acquire(api: SecretApi, holder: string, watching: Watching): Promise<SecretObject> {
-    const found = await api.get()
-    const lease = found.annotations[names.lease]
+    const first = await api.get()
+    const lease = first.annotations[names.lease]
     if (lease !== undefined) {
       watching(lease)
-      await outlast(api, lease)
+      await waitForDeath(api, lease)
     }
-    const current = lease === undefined ? found : await api.get()
+    const current = lease === undefined ? first : await api.get()
     if (current.annotations[names.lease] !== lease) throw new RotationBusy(address, 'it was faster')
-    const taken = await api.patch({ annotations: { [names.lease]: leaseOf(holder, clock) } }, current.resourceVersion)
-    if (taken !== undefined) return taken
+    const patched = await api.patch({ annotations: { [names.lease]: leaseOf(holder, clock) } }, current.resourceVersion)
+    if (patched !== undefined) return patched
     const winner = (await api.get()).annotations[names.lease]
     if (winner !== undefined && winner !== lease) throw new RotationBusy(address, winner)
     return await acquire(api, holder, watching)
@@ -109,7 +109,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       return latest
     }
 
-    /** Every patch renews the lease. It tries again after a patch by somebody else, but stops if the lease is lost. */
+    /** Patches the Secret and renews the lease. After a patch of another writer it tries again, unless the lease is lost. */
     async function patch(data?: Record<string, string>, journal?: string): Promise<void> {
       for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
         const annotations = {
@@ -128,7 +128,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
         await refresh()
       }
       throw new RotationError(
-        `The Secret of ${address} keeps being changed by another writer.`,
+        `Another writer keeps changing the Secret of ${address}.`,
         'Find out who changes it (kubectl get secret --show-managed-fields), and run again.',
       )
     }
@@ -142,7 +142,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       },
       release: async () => {
         try {
-          // Tries again after a patch by somebody else: the next rotation would have to wait for a lease that is left behind.
+          // After a patch of another writer it tries again, because the next rotation would have to wait for a lease that was not removed.
           for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
             const { resourceVersion } = await refresh()
             if ((await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)) !== undefined) return
@@ -154,14 +154,14 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
     }
   }
 
-  return { address, minGraceMs: volumeLagMs, peek, lock }
+  return { address, minGraceMs: maxVolumeDelayMs, peek, lock }
 }
 
 function leaseOf(holder: string, clock: Clock): string {
   return `${holder} ${new Date(clock.now()).toISOString()}`
 }
 
-/** One journal and one lease per key, named by a digest because a key may be longer than an annotation's name. */
+/** The names of a key's annotations. They contain a digest, because a key may be longer than an annotation's name may be. */
 function annotationsFor(key: string): { readonly journal: string; readonly lease: string } {
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 12)
   return { journal: `pipespan/rotation-${digest}`, lease: `pipespan/rotation-lease-${digest}` }

@@ -1,7 +1,7 @@
-// Parses answers of the token API. The documentation does not say their shapes, so every plausible one is accepted.
+// Parses answers of the token API. The documentation does not specify their shapes, so every plausible shape is accepted.
 import { z } from 'zod'
 
-/** A token in the list, which never has its value. */
+/** A token as the list shows it. A list never contains values. */
 export interface ListedToken {
   readonly id: string
   /** Undefined if the list has no names. */
@@ -39,7 +39,7 @@ const creation = z.looseObject({ token: z.string().min(1), id: id.nullish().catc
 
 const created = z.union([creation, z.looseObject({ data: creation }).transform(body => body.data)])
 
-/** Null is false, as in all answers of the platform. */
+/** The state of enforcement. Null is false, as in all answers of the platform. */
 const enabled = z.looseObject({
   enabled: z
     .boolean()
@@ -53,17 +53,17 @@ const state = z.union([
   z.looseObject({ state: enabled }).transform(body => body.state),
 ])
 
-/** An array, or an object with `tokens` or `data`; ids are numbers or strings. Undefined for any other shape. */
+/** Parses a list: an array, or an object with `tokens` or `data`. IDs are numbers or strings. Undefined for any other shape. */
 export function readList(json: unknown, now: number): readonly ListedToken[] | undefined {
   const { data } = list.safeParse(json)
   return data?.map(entry => {
     const expires = time(entry.expires_at)
     const createdAt = time(entry.created_at)
     const lastUsedAt = time(entry.last_used_at)
-    const over = entry.revoked === true || entry.revoked_at != null || /^(revoked|expired)$/i.test(entry.status ?? '')
+    const isOver = entry.revoked === true || entry.revoked_at != null || /^(revoked|expired)$/i.test(entry.status ?? '')
     return {
       id: entry.id,
-      valid: !over && !(expires !== undefined && expires <= now),
+      valid: !isOver && !(expires !== undefined && expires <= now),
       ...(entry.name == null ? {} : { name: entry.name }),
       ...(createdAt === undefined ? {} : { createdAt }),
       ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
@@ -71,7 +71,7 @@ export function readList(json: unknown, now: number): readonly ListedToken[] | u
   })
 }
 
-/** The value, and the id if the answer has one. Undefined without a value. */
+/** The value, and the ID if the answer has one. Undefined if there is no value. */
 export function readCreated(json: unknown): { readonly value: string; readonly id: string | undefined } | undefined {
   const { data } = created.safeParse(json)
   return data === undefined ? undefined : { value: data.token, id: data.id ?? undefined }

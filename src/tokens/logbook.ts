@@ -1,25 +1,25 @@
-// Writes a rotation's journal. Every change is first saved with the target, then copied to the store, before the rotation goes on.
+// Writes a rotation's journal. Every change is first saved with the target and then copied to the store. Only after that does the rotation continue.
 import type { Clock } from '../lib/clock.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Journal, RotationStep, RotationUnderWay } from './journal.ts'
 import type { RotationStore } from './rotation-store.ts'
 import type { LockedTarget } from './target.ts'
 
-/** The points of a rotation's progress: the journal's steps, and actions between them. */
+/** The points of a rotation's progress: the journal's steps and the actions between them. */
 export type ProgressPoint =
   RotationStep | 'watching' | 'recovering' | 'answered' | 'tried' | 'replaced' | 'revoked' | 'over' | 'warning'
 
-/** The rotation awaits it, so that tests can stop the process at any point. `text`: a sentence without secrets. */
+/** Receives progress. The rotation awaits the call, so that tests can stop the process at any point. `text`: a sentence without secrets. */
 export type Progress = (point: ProgressPoint, text: string) => void | Promise<void>
 
 export interface Logbook {
-  /** The journal as saved with the target. */
+  /** The journal that was last saved with the target. */
   readonly journal: Journal
-  /** Saves the next state, then reports it. */
+  /** Saves the next state, then reports the progress. */
   advance(next: Journal, point: ProgressPoint, text: string): Promise<void>
   /** Reports progress that is not in the journal. */
   report: Progress
-  /** Reports a warning, and adds it to `warnings`. */
+  /** Reports a warning and adds it to `warnings`. */
   warn(text: string): Promise<void>
   readonly warnings: readonly string[]
 }
@@ -58,7 +58,7 @@ export function createLogbook(
           : { tokenId: rotation.token.id, fingerprint: rotation.token.fingerprint }),
       })
     } catch (error) {
-      // The store only has a second copy: a rotation does not fail because of it.
+      // The store only has a copy, so a rotation does not fail if the copy cannot be written.
       if (!storeFailed) await warn(`The store could not be written: ${reasonOf(error)}`)
       storeFailed = true
     }
@@ -88,7 +88,7 @@ function endOf(journal: Journal, rotation: RotationUnderWay): 'done' | 'rolled b
   return rotation.token !== undefined && journal.current?.id === rotation.token.id ? 'done' : 'rolled back'
 }
 
-/** The newer of the target's journal and the store's copy, because either may have been lost or restored from a backup. */
+/** The newer one of the target's journal and the store's copy, because either may be lost or restored from a backup. */
 export async function newestJournal(
   beside: Journal | undefined,
   address: string,

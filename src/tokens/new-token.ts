@@ -1,4 +1,4 @@
-// The first steps of a rotation: creates a token, finds its id, and checks that the endpoint accepts it.
+// Does the first steps of a rotation: it creates a token, finds the token's ID, and checks that the endpoint accepts the token.
 import { elapsed } from '../lib/clock.ts'
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
@@ -11,7 +11,7 @@ import { RotationError } from './rotation-error.ts'
 import type { RotationSession } from './rotation-session.ts'
 import type { Proof } from './otlp-proof.ts'
 
-/** Until the value is written to the target, only this process has it. If it is unusable, rolls back and throws. */
+/** Makes a token. Until its value is written to the target, only this process has it. If the endpoint does not accept it, the rotation is rolled back and this throws. */
 export async function makeToken(session: RotationSession): Promise<Secret> {
   const { value, id } = await createAndIdentify(session)
   const { log, parts } = session
@@ -21,7 +21,7 @@ export async function makeToken(session: RotationSession): Promise<Secret> {
     'created',
     `Token ${id} (${token.fingerprint}) is created.`,
   )
-  const proof = await provePatiently(session, value)
+  const proof = await proveWithRetries(session, value)
   if (proof.kind !== 'accepted') {
     await discard(session, token)
     const reason = proof.kind === 'refused' ? `it answers ${proof.status}` : proof.reason
@@ -69,7 +69,7 @@ async function create(session: RotationSession): Promise<CreatedToken> {
   }
 }
 
-/** Finds the id of a token whose creation was answered without one: the one that was not listed before. */
+/** Finds the ID of a token whose creation was answered without an ID: it is the token that was not listed before. */
 async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
   const { log, parts, pace, options, target } = session
   const until = elapsed(parts.clock) + pace.creationMs
@@ -96,14 +96,14 @@ async function identify(session: RotationSession, before: readonly string[]): Pr
   )
 }
 
-/** The ids of tokens with this name that are not in the journal. They may belong to another target. */
+/** The IDs of tokens with this name that are not in the journal. They may belong to another target. */
 export function notHeld(listed: readonly ListedToken[], name: string, journal: Journal): readonly string[] {
   const { older, current, rotation } = journal
   const known = new Set([...older, current, rotation?.token].map(token => token?.id))
   return listed.filter(token => token.valid && token.name === name && !known.has(token.id)).map(token => token.id)
 }
 
-/** Tokens that may have this name and were not listed before. */
+/** The valid tokens that may have this name and were not listed before. */
 export function appearedSince(
   listed: readonly ListedToken[],
   name: string,
@@ -120,7 +120,7 @@ function mayBeNamed(token: ListedToken, name: string): boolean {
 export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
   const revocation = await parts.instance.revoke(token.id)
   if (revocation === 'last') {
-    // All other tokens are gone, so it must stay until there is a newer one.
+    // All other tokens are gone, so this one must stay valid until there is a newer one.
     await log.advance(
       deferred(log.journal, token),
       'over',
@@ -131,9 +131,9 @@ export async function discard({ log, parts }: RotationSession, token: HeldToken)
   }
 }
 
-/** Tests the token until the endpoint accepts it, for a while: a new token may take a moment to become valid. */
-export async function provePatiently({ parts, pace, target }: RotationSession, token: Secret): Promise<Proof> {
-  const until = elapsed(parts.clock) + pace.patienceMs
+/** Tests the token repeatedly until the endpoint accepts it or a timeout has passed, because a new token may take a moment to become valid. */
+export async function proveWithRetries({ parts, pace, target }: RotationSession, token: Secret): Promise<Proof> {
+  const until = elapsed(parts.clock) + pace.proofTimeoutMs
   for (;;) {
     const proof = await parts.prove(token)
     if (proof.kind === 'accepted' || elapsed(parts.clock) >= until) return proof

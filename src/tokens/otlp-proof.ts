@@ -1,4 +1,4 @@
-// Tests whether the OTLP endpoint accepts a token, by an authenticated empty export.
+// Tests whether the OTLP endpoint accepts a token, by an empty export with that token.
 import type { Dispatcher } from 'undici'
 import type { Secret } from '../lib/secret.ts'
 import { dispatcherFor, isSendable, send } from './request.ts'
@@ -6,7 +6,7 @@ import { dispatcherFor, isSendable, send } from './request.ts'
 export interface ProofOptions {
   /** The full URL of the endpoint, such as `https://otel.example:4318/v1/traces`. */
   readonly url: string
-  /** Further headers, as the daemon sends them. */
+  /** Further headers that the daemon sends, too. */
   readonly headers?: Readonly<Record<string, string>>
   readonly ca?: string
   readonly dispatcher?: Dispatcher
@@ -17,15 +17,15 @@ export type Proof =
   | { readonly kind: 'accepted' }
   /** 401 or 403: the endpoint does not accept this token. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** No answer, or one that says nothing about the token. */
+  /** There is no answer, or it tells nothing about the token. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
-/** Tests a token; or, without one, whether the endpoint accepts exports without a token. */
+/** Tests a token. Without a token it tests whether the endpoint accepts exports without one. */
 export type Prove = (token: Secret | undefined) => Promise<Proof>
 
 /**
- * An empty ExportTraceServiceRequest is 0 bytes of protobuf (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields),
- * and an empty request must be answered with success (OTLP, "Full Success").
+ * The test sends an empty ExportTraceServiceRequest, which has 0 bytes (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields). The endpoint must
+ * answer an empty request with success (OTLP, "Full Success").
  */
 export function createProver(options: ProofOptions): { readonly prove: Prove; close(): Promise<void> } {
   const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
@@ -57,7 +57,7 @@ export function createProver(options: ProofOptions): { readonly prove: Prove; cl
   }
 }
 
-/** Names in lower case, so that the token's header replaces a configured one instead of being added to it. */
+/** The headers with names in lower case, so that the token's header replaces a configured one and is not added to it. */
 function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

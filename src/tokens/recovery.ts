@@ -1,12 +1,12 @@
-// How the next run handles an unfinished rotation: finishes it if its token is in the target, else rolls it back.
+// Recovers from an unfinished rotation of an earlier run: it is finished if its token is in the target, or else rolled back.
 //
 // | step in the journal | in the target | action |
 // |---|---|---|
 // | creating | – | the token that has appeared since is revoked, if it can be identified; a new rotation may begin |
-// | created, writing | another value | the new token is revoked, because its value is lost; a new rotation may begin |
-// | created, writing | the new token | the write had succeeded: that is recorded, and the rotation continues |
+// | created, writing | another value | the value of the new token is lost, so the token is revoked; a new rotation may begin |
+// | created, writing | the new token | the write has succeeded; this is recorded, and the rotation continues |
 // | written … revoking | the new token | the rotation continues |
-// | written … revoking | another value | somebody else wrote it: the new token counts as an older one; a new rotation may begin |
+// | written … revoking | another value | another writer has written it, so the new token becomes an older one; a new rotation may begin |
 import type { Secret } from '../lib/secret.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { hasReached, type RotationUnderWay, disowned, over, written } from './journal.ts'
@@ -14,7 +14,7 @@ import type { ListedToken } from './listed-token.ts'
 import { appearedSince, discard } from './new-token.ts'
 import type { RotationSession } from './rotation-session.ts'
 
-/** ms. A token created within this time after (or, if clocks differ, before) an unfinished creation is taken for its result. */
+/** Maximum time between an unfinished creation and its token, ms. The token may seem older than the creation, because clocks differ. */
 const orphanWindowMs = 600_000
 
 /** `unfinished`: the rotation's token is in the target, and the steps after `written` remain. */
@@ -52,30 +52,30 @@ export async function recover(session: RotationSession, value: Secret | undefine
 
 async function clearCreation(session: RotationSession, rotation: RotationUnderWay): Promise<void> {
   const { log, parts, pace, target } = session
-  // The clock may have been ahead when it was written.
+  // The clock may have been ahead when `startedAt` was written.
   const until = Math.min(rotation.startedAt, parts.clock.now()) + pace.creationMs
   let found: readonly ListedToken[] = []
   for (;;) {
     found = appearedSince(await parts.instance.list(), rotation.name, rotation.before).filter(token =>
       mayBeOf(rotation, token),
     )
-    // The request may still have been under way when its sender died, so the token may appear a moment later.
+    // The request may have been on its way when its sender died, so the token may appear a moment later.
     if (found.length > 0 || parts.clock.now() >= until) break
     await parts.clock.sleep(Math.min(pace.pollMs, until - parts.clock.now()))
     await target.renew()
   }
   const [orphan] = found
   if (orphan === undefined) {
-    await log.advance(over(log.journal), 'over', 'It had not created a token.')
+    await log.advance(over(log.journal), 'over', 'The unfinished rotation had not created a token.')
   } else if (found.length === 1 && isSurelyOf(rotation, orphan, parts.clock.now())) {
     await discard(session, { id: orphan.id, since: rotation.startedAt })
   } else {
     const ids = found.map(token => token.id)
     await log.warn(
-      `One of these tokens may be unused, left by a rotation that died: ${ids.join(', ')}. ` +
+      `One of these tokens may be unused, because an earlier rotation was killed: ${ids.join(', ')}. ` +
         'Other targets use the same name, so it is not revoked automatically: revoke it manually, or rotate with --adopt.',
     )
-    await log.advance(over(log.journal), 'over', 'A token that it may have created stays valid.')
+    await log.advance(over(log.journal), 'over', 'A token that the unfinished rotation may have created stays valid.')
   }
 }
 
@@ -83,7 +83,7 @@ function mayBeOf(rotation: RotationUnderWay, { createdAt }: ListedToken): boolea
   return createdAt === undefined || Math.abs(createdAt - rotation.startedAt) <= orphanWindowMs
 }
 
-/** Without a creation time, and if others use the same name, the token might be theirs: only a recent one is surely ours. */
+/** Whether the token surely belongs to this rotation. If it has no creation time and other targets use the same name, only a recent rotation suffices. */
 function isSurelyOf(rotation: RotationUnderWay, { createdAt }: ListedToken, now: number): boolean {
   return createdAt !== undefined || !rotation.shared || now - rotation.startedAt <= orphanWindowMs
 }

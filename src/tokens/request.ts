@@ -1,18 +1,18 @@
-// One HTTP request with a time limit and a bounded answer. The outcome is a union; nothing is thrown.
+// Sends one HTTP request with a timeout and a maximum size of the answer. The outcome is a union; nothing is thrown.
 import { Agent, request, type Dispatcher } from 'undici'
 import { httpDate, retryAfter } from '../lib/retry-after.ts'
 import { strangerBy } from '../lib/stranger.ts'
 import { briefly, redact } from '../lib/redaction.ts'
 
 /** Maximum size of an answer, bytes. */
-const longest = 4 * 1024 * 1024
+const maxSize = 4 * 1024 * 1024
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** For the whole request, ms. */
+  /** Timeout for the whole request, ms. */
   readonly timeoutMs: number
   readonly dispatcher?: Dispatcher | undefined
 }
@@ -23,10 +23,10 @@ export type Answer =
       readonly status: number
       readonly contentType: string
       readonly text: string
-      /** How long the other side asks to wait, ms. */
+      /** The time for which the server asks to wait, ms. */
       readonly retryAfter?: number | undefined
     }
-  /** No complete answer. `sent`: the other side may have received the request and acted on it. */
+  /** There is no complete answer. `sent`: the server may have received the request and acted on it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
 
 /** Sends one request. Redirects are not followed, because credentials must not be sent elsewhere. */
@@ -40,7 +40,7 @@ export async function send(call: Call): Promise<Answer> {
       ...(call.dispatcher === undefined ? {} : { dispatcher: call.dispatcher }),
     })
     const text = await bounded(response.body)
-    if (text === undefined) return failed(`the answer is larger than ${longest} bytes`, true)
+    if (text === undefined) return failed(`the answer is larger than ${maxSize} bytes`, true)
     const header = (name: string): string | undefined => [response.headers[name]].flat()[0]
     return {
       kind: 'answered',
@@ -59,13 +59,13 @@ async function bounded(body: Dispatcher.ResponseData['body']): Promise<string | 
   let size = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > longest) return undefined
+    if (size > maxSize) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Failures before the request was sent. */
+/** Codes of errors that occur before a request is sent. */
 const unsent: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -80,7 +80,7 @@ function failure(error: unknown, timeoutMs: number): Answer {
   if (error.name === 'TimeoutError') return failed(`no answer within ${timeoutMs / 1000} s`, true)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
-  // Without the remedy that Node appends, which does not fit here.
+  // The remedy that Node appends is removed, because it does not fit here.
   const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
   const stranger = strangerBy(error)
   return failed(
@@ -94,7 +94,7 @@ function failed(reason: string, sent: boolean, certificate = false): Answer {
   return { kind: 'failed', reason: redact(reason), sent, certificate }
 }
 
-/** A dispatcher that only trusts `ca` (PEM). Undefined without one: then undici's default is used. */
+/** A dispatcher that trusts only `ca` (PEM). Without `ca` it is undefined, and undici's default is used. */
 export function dispatcherFor(ca: string | undefined): Agent | undefined {
   return ca === undefined ? undefined : new Agent({ connect: { ca } })
 }
@@ -104,7 +104,7 @@ export function isSendable(value: string): boolean {
   return /^[\x21-\x7e]+$/.test(value)
 }
 
-/** The message in an error's JSON body (`message` or `error`), shortened, on one line, without these secrets. */
+/** The message in an error's JSON body (`message` or `error`), shortened to one line and without `secrets`. */
 export function wordsOf(text: string, secrets: readonly string[]): string | undefined {
   const json = parsed(text)
   if (typeof json !== 'object' || json === null) return undefined
@@ -114,7 +114,7 @@ export function wordsOf(text: string, secrets: readonly string[]): string | unde
   return briefly(words, 200, secrets)
 }
 
-/** Undefined if it is not JSON. The parser's error is dropped, as it quotes the text, which may contain a token. */
+/** The parsed JSON; undefined if the text is not JSON. The parser's error is dropped, because it quotes the text, which may contain a token. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown

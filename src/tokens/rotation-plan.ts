@@ -1,4 +1,4 @@
-// The plan of a rotation (`--dry-run`): takes no lock, writes no journal, sends no request that changes anything.
+// Makes the plan of a rotation (`--dry-run`). It takes no lock, writes no journal and sends no request that changes anything.
 import { expectation } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { ageOf, blankJournal } from './journal.ts'
@@ -6,7 +6,7 @@ import { newestJournal } from './logbook.ts'
 import { notHeld } from './new-token.ts'
 import type { RotationOptions, RotationParts } from './rotation-session.ts'
 
-/** One sentence per line. Throws a Fault if the target or the instance cannot be read. */
+/** The plan, one sentence per line. Throws a Fault if the target or the instance cannot be read. */
 export async function planRotation(parts: RotationParts, options: RotationOptions): Promise<readonly string[]> {
   const { instance, target, store, clock } = parts
   const { value, journal: beside } = await target.peek()
@@ -18,15 +18,17 @@ export async function planRotation(parts: RotationParts, options: RotationOption
   const { rotation, current } = journal ?? {}
   const lines = [
     `Valid tokens of the instance: ${listed.filter(token => token.valid).length}; enforcement is ${enforced ? 'on' : 'off'}.`,
-    inTarget === undefined ? `${target.address} holds no token yet.` : `${target.address} holds a token (${inTarget}).`,
+    inTarget === undefined
+      ? `${target.address} contains no token yet.`
+      : `${target.address} contains a token (${inTarget}).`,
   ]
   if (value !== undefined) lines.push(`The OTLP endpoint: ${(await parts.prove(value)).kind}.`)
 
   if (rotation !== undefined) {
-    const goesOn = rotation.token !== undefined && rotation.token.fingerprint === inTarget
-    const end = goesOn ? 'finish it' : 'roll it back, revoking what it left, and start over'
+    const isResumable = rotation.token !== undefined && rotation.token.fingerprint === inTarget
+    const end = isResumable ? 'finish it' : 'roll it back, revoke its token, and start a new one'
     lines.push(`A rotation stopped at "${rotation.step}": this run would ${end}.`)
-    if (goesOn) return [...lines, revocations(journal?.older.map(token => token.id) ?? [])]
+    if (isResumable) return [...lines, revocations(journal?.older.map(token => token.id) ?? [])]
   } else if (current !== undefined && current.fingerprint === inTarget && options.maxAgeMs !== undefined) {
     const age = ageOf(current.since, clock.now())
     const alive = listed.some(token => token.id === current.id && token.valid)

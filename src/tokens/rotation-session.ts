@@ -1,4 +1,4 @@
-// The parts, the options and the outcomes of a rotation.
+// Declares the parts, the options and the outcomes of a rotation.
 import type { Clock } from '../lib/clock.ts'
 import type { IngestTokens } from './ingest-tokens.ts'
 import type { Logbook, Progress } from './logbook.ts'
@@ -10,7 +10,7 @@ export interface RotationParts {
   readonly instance: IngestTokens
   readonly target: Target
   readonly prove: Prove
-  /** Undefined if none is reachable, as in a job in another pod. */
+  /** Undefined if no store is reachable, for example in a job in another pod. */
   readonly store?: RotationStore | undefined
   readonly clock: Clock
   readonly progress: Progress
@@ -19,27 +19,27 @@ export interface RotationParts {
 
 /** The intervals and timeouts of a rotation. */
 export interface Pace {
-  /** Between two reads of the reports or of the list, ms. */
+  /** Interval between two reads of the reports or of the list, ms. */
   readonly pollMs: number
-  /** How long the OTLP endpoint may take to accept a new token, ms. */
-  readonly patienceMs: number
-  /** How long a new token may take to appear in the list, ms. */
+  /** Timeout for the OTLP endpoint to accept a new token, ms. */
+  readonly proofTimeoutMs: number
+  /** Timeout for a new token to appear in the list, ms. */
   readonly creationMs: number
 }
 
-export const defaultPace: Pace = { pollMs: 1000, patienceMs: 30_000, creationMs: 15_000 }
+export const defaultPace: Pace = { pollMs: 1000, proofTimeoutMs: 30_000, creationMs: 15_000 }
 
 export interface RotationOptions {
   readonly name: string
-  /** How long daemons may take to use the new token, ms. */
+  /** Grace period in which daemons must start to use the new token, ms. */
   readonly graceMs: number
-  /** A current token younger than this is kept, ms. */
+  /** A current token that is younger than this is not replaced, ms. */
   readonly maxAgeMs?: number | undefined
-  /** Treat all listed tokens of that name as this target's: they may be revoked. */
+  /** True if all listed tokens of that name belong to this target and may be revoked. */
   readonly adopt: boolean
-  /** Revoke after the grace period even if a report is missing. */
+  /** True to revoke after the grace period even if a report is missing. */
   readonly force: boolean
-  /** Do not revoke: the next rotation revokes the older tokens. */
+  /** True to revoke nothing. The next rotation then revokes the older tokens. */
   readonly keepOlder?: boolean | undefined
 }
 
@@ -49,16 +49,16 @@ export type RotationOutcome =
       readonly tokenId: string
       readonly fingerprint: string
       readonly revoked: readonly string[]
-      /** Whether an earlier run had begun it. */
+      /** True if an earlier run had begun the rotation. */
       readonly resumed: boolean
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'young'; readonly ageMs: number; readonly warnings: readonly string[] }
-  /** The new token is in the target and works; the older ones stay valid, because these daemons have not reported it. */
+  /** The new token is in the target and works. The older ones stay valid, because the daemons in `missing` have not reported the new one. */
   | { readonly kind: 'kept'; readonly missing: readonly string[]; readonly warnings: readonly string[] }
   | { readonly kind: 'busy'; readonly reason: string }
 
-/** A rotation that has its target's lock. */
+/** A rotation that holds the lock of its target. */
 export interface RotationSession {
   readonly parts: RotationParts
   readonly pace: Pace

@@ -1,4 +1,4 @@
-// What a rotation needs from the store, if one is reachable: copies of journals, and daemons' reports.
+// Declares what a rotation needs from the store, if one is reachable: copies of journals, and reports of daemons.
 import type { Journal } from './journal.ts'
 import type { RotationRecord } from '../store/ports/token-documents.ts'
 
@@ -6,7 +6,7 @@ import type { RotationRecord } from '../store/ports/token-documents.ts'
 export interface TokenReport {
   /** Identifies the daemon: `HOST/PROCESS/RANDOM`. */
   readonly daemon: string
-  /** See `fingerprintOf`. */
+  /** The fingerprint, made by `fingerprintOf`. */
   readonly tokenFingerprint: string
 }
 
@@ -15,8 +15,8 @@ export interface RotationStore {
   journals(): Promise<readonly Journal[]>
   /** Replaces the copy of `journal.target`. */
   saveJournal(journal: Journal): Promise<void>
-  /** Inserts or replaces by `id`. */
+  /** Inserts the record, or replaces the one with the same `id`. */
   recordRotation(record: RotationRecord): Promise<void>
-  /** The reports of running daemons, without those that have ended or gone silent. */
+  /** The reports of running daemons. Reports of daemons that have stopped or gone silent are not included. */
   tokenReports(): Promise<readonly TokenReport[]>
 }

@@ -1,4 +1,4 @@
-// Rotation: replaces the token in the target by a new one, so that a valid token is always in use.
+// Rotates a token: replaces the token in the target by a new one, so that a valid token is always in use.
 //
 //            create           write            prove           wait            revoke
 //   (idle) ─ creating ─ created ─ writing ─ written ─ proved ─ waiting ─ seen ─ revoking ─ (idle)
@@ -6,16 +6,16 @@
 //               └───────────┴─────────┴── rolled back: the new token is revoked ─ (idle)
 //
 // Each word is a step in the journal. Steps that end in -ing are saved before the action, the others after it. So if a run
-// is killed at any point, the next one knows what may have been done: see recovery.ts.
+// is killed at any point, the next one knows which actions may have been done: see recovery.ts.
 //
-// 1. creating: the listed ids are saved, then the token is created. If the answer has no id, it is found as the newly listed one.
-// 2. created: its id and fingerprint are saved. The endpoint must accept it before the target is changed.
-// 3. writing, written: the target is replaced atomically. The fingerprint shows which of the two values it has.
+// 1. creating: the listed IDs are saved, then the token is created. If the answer has no ID, the newly listed token is the new one.
+// 2. created: the token's ID and fingerprint are saved. The endpoint must accept the token before the target is changed.
+// 3. writing, written: the target is replaced atomically. After a kill, the fingerprint shows whether it has the old or the new value.
 // 4. proved: the endpoint accepts the value that is read from the target.
 // 5. waiting, seen: every running daemon reports the new token. If one does not, the older tokens stay valid.
 // 6. revoking: the new token is tested once more, then all older tokens of this target are revoked.
 //
-// The journal never has the value. So a run that was killed before the target was replaced can only be rolled back. The
+// The journal never contains the value. Therefore a run that was killed before the target was replaced can only be rolled back. The
 // target has a valid token at every step, because the old one is revoked only after the new one is in use.
 import type { Secret } from '../lib/secret.ts'
 import { expectation, waitForDaemons } from './daemon-reports.ts'
@@ -33,7 +33,7 @@ import {
   written,
 } from './journal.ts'
 import { createLogbook, newestJournal } from './logbook.ts'
-import { makeToken, notHeld, provePatiently } from './new-token.ts'
+import { makeToken, notHeld, proveWithRetries } from './new-token.ts'
 import { recover } from './recovery.ts'
 import { RotationBusy, RotationError } from './rotation-error.ts'
 import {
@@ -45,7 +45,7 @@ import {
 } from './rotation-session.ts'
 import type { LockedTarget } from './target.ts'
 
-/** Rotates, or finishes an earlier run's rotation. Throws a Fault if it cannot continue; the next run then takes over. */
+/** Rotates the token, or finishes an earlier run's rotation. Throws a Fault if it cannot continue; the next run then takes over. */
 export async function rotateToken(parts: RotationParts, options: RotationOptions): Promise<RotationOutcome> {
   let target: LockedTarget
   try {
@@ -72,19 +72,21 @@ async function underLock(
   const { value, journal } = await target.read()
   const { address } = parts.target
   const newest = (await newestJournal(journal, address, parts.store)) ?? blankJournal(address, parts.instance.url)
-  const foreign = newest.instance !== parts.instance.url
-  // Ids of another instance are unknown here, or belong to others' tokens.
-  const opened = foreign ? { ...blankJournal(address, parts.instance.url), revision: newest.revision } : newest
+  const isOfOtherInstance = newest.instance !== parts.instance.url
+  // An ID of another instance does not exist on this one, or belongs to an unrelated token.
+  const opened = isOfOtherInstance
+    ? { ...blankJournal(address, parts.instance.url), revision: newest.revision }
+    : newest
   const log = createLogbook(opened, target, parts.store, parts.clock, parts.progress)
   const session: RotationSession = { parts, options, target, log, pace: { ...defaultPace, ...parts.pace } }
-  if (foreign) await log.warn(`The tokens of the previous instance (${newest.instance}) are left unchanged.`)
+  if (isOfOtherInstance) await log.warn(`The tokens of the previous instance (${newest.instance}) are left unchanged.`)
 
   if ((await recover(session, value)) === 'unfinished') {
     if (await isAccepted(session)) return await finish(session, true)
     await log.warn('The token in the target was revoked by someone else; a new one replaces it.')
     await log.advance(disowned(log.journal), 'over', 'A new rotation begins.')
   } else {
-    const age = await youth(session, value)
+    const age = await ageIfYoung(session, value)
     if (age !== undefined) return { kind: 'young', ageMs: age, warnings: log.warnings }
   }
   await replace(session)
@@ -95,19 +97,22 @@ async function underLock(
   )
 }
 
-/** The age of the current token, ms, if it is young enough that nothing has to be done. */
-async function youth({ parts, options, log }: RotationSession, value: Secret | undefined): Promise<number | undefined> {
+/** The age of the current token, ms; undefined if it must be replaced. */
+async function ageIfYoung(
+  { parts, options, log }: RotationSession,
+  value: Secret | undefined,
+): Promise<number | undefined> {
   const { current } = log.journal
   if (options.maxAgeMs === undefined || current === undefined || value === undefined) return undefined
   const age = ageOf(current.since, parts.clock.now())
   if (age >= options.maxAgeMs) return undefined
-  // A revoked token is replaced however young it is.
+  // A revoked token is replaced, however young it is.
   const listed = await parts.instance.list()
   if (!listed.some(token => token.id === current.id && token.valid)) return undefined
   return (await parts.prove(value)).kind === 'refused' ? undefined : age
 }
 
-/** Steps 1 to 3. */
+/** Does steps 1 to 3. */
 async function replace(session: RotationSession): Promise<void> {
   const { log, parts, target } = session
   const value = await makeToken(session)
@@ -118,7 +123,7 @@ async function replace(session: RotationSession): Promise<void> {
   await log.advance(written(log.journal, now()), 'written', 'The target has the new token.')
 }
 
-/** Whether the endpoint accepts the token that is in the target now. Throws if that cannot be determined. */
+/** Whether the endpoint accepts the token that is now in the target. Throws if that cannot be determined. */
 async function isAccepted(session: RotationSession): Promise<boolean> {
   const { value } = await session.target.read()
   if (value === undefined || fingerprintOf(value) !== session.log.journal.current?.fingerprint) {
@@ -127,7 +132,7 @@ async function isAccepted(session: RotationSession): Promise<boolean> {
       'Make sure that nothing else writes it, and run again.',
     )
   }
-  const proof = await provePatiently(session, value)
+  const proof = await proveWithRetries(session, value)
   if (proof.kind !== 'unclear') return proof.kind === 'accepted'
   throw new RotationError(
     `The OTLP endpoint does not say whether it accepts the new token (${proof.reason}); the older tokens stay valid.`,
@@ -135,7 +140,7 @@ async function isAccepted(session: RotationSession): Promise<boolean> {
   )
 }
 
-/** Steps 4 to 6. The endpoint has just accepted the token in the target. */
+/** Does steps 4 to 6. The endpoint has just accepted the token in the target. */
 async function finish(session: RotationSession, resumed: boolean): Promise<RotationOutcome> {
   const { log, parts, options } = session
   const now = () => parts.clock.now()
@@ -170,7 +175,7 @@ async function finish(session: RotationSession, resumed: boolean): Promise<Rotat
   }
 }
 
-/** For a resumed rotation: a new one adopts tokens before it creates its own. */
+/** Adopts tokens in a resumed rotation. A new rotation adopts them before it creates its own token. */
 async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   const others = notHeld(await parts.instance.list(), options.name, log.journal)
   if (others.length === 0) return
@@ -178,7 +183,7 @@ async function adopt({ log, parts, options }: RotationSession): Promise<void> {
   await log.advance(adopted(log.journal, others, parts.clock.now()), step, `Adopted: ${others.join(', ')}.`)
 }
 
-/** Answers the daemons that have not reported the new token. */
+/** Waits for the reports of all daemons. Answers the daemons that have not reported the new token. */
 async function wait(
   session: RotationSession,
   fingerprint: string,

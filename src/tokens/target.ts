@@ -1,10 +1,10 @@
-// A target: the place from which daemons read a token. What a rotation needs from it, and how its address is written.
+// Declares a target, the place from which daemons read a token, and parses its address.
 import type { Secret } from '../lib/secret.ts'
 import type { Journal } from './journal.ts'
 import { RotationError } from './rotation-error.ts'
 
 export interface TargetContent {
-  /** Undefined if it does not exist yet, or is empty. */
+  /** The token; undefined if the target does not exist yet or is empty. */
   readonly value: Secret | undefined
   readonly journal: Journal | undefined
 }
@@ -12,25 +12,25 @@ export interface TargetContent {
 export interface Target {
   /** `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
   readonly address: string
-  /** The shortest grace period without daemons' reports, ms, because mounted Secrets are updated with a delay. */
+  /** Minimum grace period if there are no reports of daemons, ms, because mounted Secrets are updated with a delay. */
   readonly minGraceMs: number
-  /** Reads without the lock. */
+  /** Reads the target without its lock. */
   peek(): Promise<TargetContent>
   /** Takes the target's lock. Throws RotationBusy if another rotation has it. */
   lock(watching: Watching): Promise<LockedTarget>
 }
 
-/** Called if there is a lock whose holder may be dead, before it is watched for a while. */
+/** Called before a lock whose holder may be dead is watched. */
 export type Watching = (holder: string) => void
 
-/** The target for the holder of its lock. Every function throws a RotationError if the lock is lost or the write fails. */
+/** A target whose lock this process holds. Every function throws a RotationError if the lock is lost or the write fails. */
 export interface LockedTarget {
   read(): Promise<TargetContent>
-  /** Durable and atomic: a reader sees the old value or the new one. */
+  /** Writes the value durably and atomically: a reader sees the old value or the new one. */
   write(value: Secret): Promise<void>
-  /** Durable and atomic. */
+  /** Saves the journal durably and atomically. */
   save(journal: Journal): Promise<void>
-  /** Shows that this rotation is alive. Called at least every few seconds during a wait. */
+  /** Shows that this rotation is alive. Called every few seconds during a wait. */
   renew(): Promise<void>
   release(): Promise<void>
 }

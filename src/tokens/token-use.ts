@@ -1,19 +1,19 @@
-// Finds out which listed tokens are in use: the instance lists ids, daemons report fingerprints, and journals have both.
+// Finds out which listed tokens are in use. The instance lists IDs, daemons report fingerprints, and journals contain both.
 import type { Journal } from './journal.ts'
 
-/** `unknown`: a token with an unknown id is in use, and it may be this one. */
+/** `unknown`: a token whose ID is unknown is in use, and it may be this one. */
 export type TokenUse = 'in use' | 'not in use' | 'unknown'
 
 export interface UseEvidence {
-  /** Journals of this instance. */
+  /** The journals of this instance. */
   readonly journals: readonly Journal[]
-  /** Fingerprints of the tokens that daemons send, or will send when they start. */
+  /** The fingerprints of the tokens that daemons send now or will send when they start. */
   readonly used: ReadonlySet<string>
-  /** False if the store did not answer: daemons may use more tokens. */
-  readonly whole: boolean
+  /** False if the store did not answer, so that daemons may use further tokens. */
+  readonly isComplete: boolean
 }
 
-export function useOf(id: string, { journals, used, whole }: UseEvidence): TokenUse {
+export function useOf(id: string, { journals, used, isComplete }: UseEvidence): TokenUse {
   const fingerprints = new Map<string, string>()
   for (const { older, current, rotation } of journals) {
     for (const token of [...older, current, rotation?.token]) {
@@ -24,7 +24,7 @@ export function useOf(id: string, { journals, used, whole }: UseEvidence): Token
   if (journals.some(journal => journal.current?.id === id)) return 'in use'
   const fingerprint = fingerprints.get(id)
   if (fingerprint !== undefined && used.has(fingerprint)) return 'in use'
-  if (!whole) return 'unknown'
+  if (!isComplete) return 'unknown'
   if (fingerprint !== undefined) return 'not in use'
   const known = new Set(fingerprints.values())
   return [...used].every(token => known.has(token)) ? 'not in use' : 'unknown'

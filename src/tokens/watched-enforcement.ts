@@ -1,14 +1,14 @@
-// The state of enforcement for the pages, without waiting for the observability instance: answers the last known state, and asks again
-// in the background when that is old.
+// Tells the pages the state of enforcement without waiting for the observability instance. It answers the last known state, and requests a new one in
+// the background if that is old.
 import { elapsed, type Clock } from '../lib/clock.ts'
 
-/** `unknown`: not asked yet, or no answer. */
+/** `unknown`: the instance was not asked yet, or did not answer. */
 export type Enforcement = 'on' | 'off' | 'unknown'
 
-/** How long an answer is used, ms. */
-const believed = 60_000
+/** Time for which an answer is used, ms. */
+const maxAge = 60_000
 
-/** `ask`: whether enforcement is on; rejects if the instance does not answer. */
+/** `ask` reads whether enforcement is on, and rejects if the instance does not answer. */
 export function watchEnforcement(ask: () => Promise<boolean>, clock: Clock): () => Enforcement {
   let last: Enforcement = 'unknown'
   let askedAt = -Infinity
@@ -22,7 +22,7 @@ export function watchEnforcement(ask: () => Promise<boolean>, clock: Clock): () 
   }
 
   return () => {
-    if (elapsed(clock) - askedAt >= believed) {
+    if (elapsed(clock) - askedAt >= maxAge) {
       askedAt = elapsed(clock)
       void renew()
     }

@@ -59,7 +59,7 @@ async function complaintOf(command: keyof typeof commands, stranger: Stranger): 
   return text(stderr)
 }
 
-const noPage = /web page|the answer is not from the token API|not the platform's API/
+const noPage = /web page|the answer is not from the token API|does not come from the platform's API/
 const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 
 it.each([

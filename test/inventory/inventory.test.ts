@@ -131,7 +131,7 @@ describe('the collectors of the inventory', () => {
       'platform.feature_flag.active usual production': 1,
     })
     expect(inventoryReference()).toContain(`${maxScopes} environment scopes of a feature flag`)
-    expect(world.warnings).toEqual([expect.stringContaining('more of the inventory than is exported')])
+    expect(world.warnings).toEqual([expect.stringContaining('the inventory has more points than are exported')])
     const [state] = await world.store.repositories.inventoryStates.all()
     expect(state?.omitted).toBe(200_000 - maxScopes)
     world.api.misbehave = () => undefined
@@ -162,7 +162,7 @@ describe('the collectors of the inventory', () => {
     const found = await world.found()
     expect(found['platform.milestone.open']).toBe(1_500)
     expect(Object.keys(found)).toHaveLength(1_001)
-    expect(world.warnings.filter(one => one.includes('more of the inventory'))).toHaveLength(1)
+    expect(world.warnings.filter(one => one.includes('more points than are exported'))).toHaveLength(1)
     const [state] = await world.store.repositories.inventoryStates.all()
     expect(state?.omitted).toBe(500)
   })

@@ -61,7 +61,7 @@ describe('a rotation of a Secret', () => {
 
   it.each([undefined, {}, { token: '' }, { token: 'Cg==' }])('begins with data of %j, without a token', async data => {
     kubernetes.secret!.data = data
-    expect((await planRotation(parts(), usual)).join('\n')).toContain('holds no token yet')
+    expect((await planRotation(parts(), usual)).join('\n')).toContain('contains no token yet')
     expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
     expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
   })
@@ -87,7 +87,7 @@ describe('a rotation of a Secret', () => {
     const progress = (point: ProgressPoint) => {
       if (point === 'tried') kubernetes.beforePatch = () => kubernetes.touch()
     }
-    await expect(rotateToken(parts(progress), usual)).rejects.toThrow('being changed by another writer')
+    await expect(rotateToken(parts(progress), usual)).rejects.toThrow('keeps changing the Secret')
   })
 
   it('uses the current token of the service account', async () => {

@@ -94,7 +94,7 @@ describe('an interrupted rotation', () => {
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [] })
     expect(valid()).toEqual(expect.arrayContaining(before))
-    expect(await world.said()).toContain('left by a rotation that died')
+    expect(await world.said()).toContain('an earlier rotation was killed')
   })
 
   it('during its creation ignores tokens that were created much later', async () => {

@@ -14,7 +14,7 @@ import type { Target } from '../../src/tokens/target.ts'
 import { startInstance, type ObservabilityInstance, type StandInOptions } from './stand-ins/observability-instance.ts'
 
 /** Quick enough for tests, patient enough for two cores. */
-export const quickPace = { pollMs: 5, patienceMs: 60, creationMs: 40 }
+export const quickPace = { pollMs: 5, proofTimeoutMs: 60, creationMs: 40 }
 
 export interface RotationWorld {
   readonly instance: ObservabilityInstance

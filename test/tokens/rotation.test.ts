@@ -183,7 +183,7 @@ describe('before a token is revoked', () => {
       asked += 1
       return asked <= 2 ? { kind: 'refused', status: 401 } : await parts.prove(token)
     }
-    const pace = { ...quickPace, patienceMs: 60_000 }
+    const pace = { ...quickPace, proofTimeoutMs: 60_000 }
     expect(await rotateToken({ ...parts, prove, pace }, usual)).toMatchObject({ kind: 'rotated' })
   })
 

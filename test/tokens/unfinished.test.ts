@@ -28,7 +28,7 @@ describe('an unfinished rotation exits with a code', () => {
     const { code, out } = await world.pipespan(...world.rotate())
     expect({ code, out }).toEqual({
       code: 4,
-      out: `Another rotation of file:${world.file} is running (it holds the lock beside the file). Let it finish; if it has died, the next run takes over automatically.`,
+      out: `Another rotation of file:${world.file} is running (it holds the lock beside the file). Let it finish. If it was killed, the next run takes over automatically.`,
     })
     lock?.release()
     expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
