@@ -51,7 +51,7 @@ export async function readFindings(
     const word = severities.has(name) ? name : other
     counts.set(word, (counts.get(word) ?? 0) + 1)
   }
-  const values = createJsonValues({ path, onValue: count, maxDepth: caps.depth, maxValues })
+  const values = createJsonValues({ path, onValue: count, maxDepth: caps.depth, maxValues, isLenient: true })
   const fault = await faultOf(async () => {
     for await (const text of textOf(source, caps)) values.write(text)
     values.end()

@@ -1,25 +1,28 @@
 // Builds values of JSON text while it arrives, window by window, so that other work gets its turn in between: `JSON.parse` of a megabyte may take
 // 90 ms. Only values at one path are built. `__proto__` is no key of theirs.
-import { createJsonTokens, type JsonTokens } from './json-tokens.ts'
+import { createJsonScan, type JsonScan, type JsonScanOptions } from '../json-scan.ts'
 import { ReportFault } from './report-fault.ts'
 
 /** In a path: each item of a list. */
 export const each = '[]'
 
-export interface JsonValues extends JsonTokens {
+export interface JsonValues extends JsonScan {
   /** Whether the path's first list was found, even if it is empty. */
   readonly sawList: boolean
 }
 
-export interface JsonValuesOptions {
+export interface JsonValuesOptions extends JsonScanOptions {
   /** The keys that lead to the values; empty: the whole. */
   readonly path: readonly string[]
   readonly onValue: (value: unknown) => void
-  /** Objects and lists within each other. */
-  readonly maxDepth: number
   /** Values within each of them that are built; further ones are left out. */
   readonly maxValues: number
 }
+
+/** Maximum number of characters that are kept of a key or string before its escapes are decoded. No caller needs more, even if all are escapes of six characters. */
+const maxText = 512 * 1024
+/** Maximum length of an escape: `\u0041`. */
+const maxEscape = 6
 
 /** An object or list that is under way. */
 interface Open {
@@ -29,8 +32,10 @@ interface Open {
   key: string
 }
 
-export function createJsonValues({ path, onValue, maxDepth, maxValues }: JsonValuesOptions): JsonValues {
+export function createJsonValues({ path, onValue, maxValues, ...options }: JsonValuesOptions): JsonValues {
   const open: Open[] = []
+  /** The key or string under way. */
+  let held = ''
   let sawList = false
   let count = 0
 
@@ -57,13 +62,13 @@ export function createJsonValues({ path, onValue, maxDepth, maxValues }: JsonVal
   }
 
   function scalar(value: unknown): void {
+    if (open.length === 0) throw new ReportFault('not_json', 'The report is not JSON.')
     if (place(value) && open.length === path.length) onValue(value)
   }
 
-  const tokens = createJsonTokens(
+  const scan = createJsonScan(
     {
-      open: kind => {
-        const isList = kind === 'list'
+      open: isList => {
         const value = isList ? [] : {}
         const isBuilt = place(value)
         const isOn = isOnPath() && (path[open.length] === each) === isList
@@ -74,27 +79,38 @@ export function createJsonValues({ path, onValue, maxDepth, maxValues }: JsonVal
         const { value } = open.pop() ?? {}
         if (value !== undefined && open.length === path.length) onValue(value)
       },
-      key: key => {
-        const around = open.at(-1)
-        if (around !== undefined) around.key = key
+      part: (window, from, to) => {
+        if (held.length < maxText) held += window.slice(from, to)
       },
-      text: scalar,
-      word: text => scalar(valueOf(text)),
+      string: isKey => {
+        const text = decoded(held).slice(0, maxText).toWellFormed()
+        held = ''
+        const around = open.at(-1)
+        if (isKey && around !== undefined) around.key = text
+        else scalar(text)
+      },
+      word: text => scalar(JSON.parse(text)),
     },
-    maxDepth,
+    options,
   )
   return {
-    ...tokens,
+    ...scan,
     get sawList() {
       return sawList
     },
   }
 }
 
-function valueOf(word: string): unknown {
-  try {
-    return JSON.parse(word)
-  } catch {
-    throw new ReportFault('malformed', 'The report is no JSON.')
+/** Decodes escapes. If the text was cut, its last escape may be incomplete. */
+function decoded(held: string): string {
+  if (!held.includes('\\')) return held
+  const beginnings = held.length < maxText ? 1 : maxEscape
+  for (let less = 0; less < beginnings; less += 1) {
+    try {
+      return String(JSON.parse(`"${held.slice(0, held.length - less)}"`))
+    } catch {
+      // The next attempt drops one more character of the end.
+    }
   }
+  return held
 }

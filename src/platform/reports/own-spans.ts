@@ -69,7 +69,7 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
   function createRequest(): Request {
     const ready: unknown[] = []
     const values = createJsonValues({
-      ...{ path: pathOfSpans, maxDepth: reportCaps.depth, maxValues: Infinity },
+      ...{ path: pathOfSpans, maxDepth: reportCaps.depth, maxValues: Infinity, isLenient: true },
       onValue: item => ready.push(item),
     })
     return {

@@ -76,3 +76,16 @@ it.each([
     expect(() => valuesOf(text, [], window)).toThrow(expect.objectContaining({ reason }) as Error)
   }
 })
+
+it.each([
+  ['a comma too many', '[{"a":1,},2,]'],
+  ['a missing comma', '[1 [2]]'],
+  ['a line break in a string', '["a\nb"]'],
+  ['an escape that is none', '["\\a\\u12"]'],
+  ['documents after each other', '{"a":1} [2]'],
+])('accepts %s only of a lenient caller', (_, text) => {
+  for (const window of [1, 3, 10_000]) {
+    expect(() => valuesOf(text, [], window)).toThrow(expect.objectContaining({ reason: 'malformed' }) as Error)
+    expect(valuesOf(text, [], window, { isLenient: true })).not.toEqual([])
+  }
+})
