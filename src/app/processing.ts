@@ -12,7 +12,6 @@ import { profiles } from './profile.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { version } from '../lib/version.ts'
-import { inTurns } from '../platform/webhook/turns.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
@@ -123,7 +122,7 @@ export function startIntake(
   const intake = createIntake({
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
     parse: delivery => parseInTurns(delivery, parseOptions),
-    redact: async (body, onlyBeginning) => inTurns(withoutVariables(body, onlyBeginning)),
+    redact: withoutVariables,
     events: eventRulesOf({ config, events }, queues),
     onChange: () => events.processed.emit(),
   })

@@ -199,3 +199,19 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
     },
   }
 }
+
+/** Maximum length of an escape: `\u0041`. */
+const maxEscape = 6
+
+/** The characters of a key or string as they are written, with escapes decoded. If it was cut, its last escape may be incomplete. */
+export function decodedText(written: string, isCut = false): string {
+  if (!written.includes('\\')) return written
+  for (let less = 0; less < (isCut ? maxEscape : 1); less += 1) {
+    try {
+      return String(JSON.parse(`"${written.slice(0, written.length - less)}"`))
+    } catch {
+      // The next attempt drops one more character of the end.
+    }
+  }
+  return written
+}

@@ -1,8 +1,6 @@
 // What is read of a pipeline's variables, and all that is refused in its place.
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../src/platform/webhook/turns.ts'
-import { isDebugTraced } from '../../src/platform/debug-variable.ts'
-import { traceparentOf } from '../../src/platform/traceparent.ts'
+import { readVariables } from '../../src/platform/variables.ts'
 import { validTraceparent } from '../../src/model/traceparent.ts'
 
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -66,7 +64,7 @@ describe('the variables of a pipeline event', () => {
     [{ TRACEPARENT: good }, undefined],
     [undefined, undefined],
   ])('have the traceparent for %j: %s', (variables, reported) => {
-    expect(atOnce(traceparentOf({ object_attributes: { variables } }))).toBe(reported)
+    expect(readVariables(variables)?.traceparent).toBe(reported)
   })
 
   it.each([
@@ -76,13 +74,15 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'CI_DEBUG_TRACE', value: 'false' }], false],
     [[{ key: 'CI_DEBUG_TRACE', value: {} }], false],
     [[{ key: 'ci_debug_trace', value: 'true' }], false],
+    [[{ key: 'CI_DEBUG_TRACE', value: { toString: 1 } }], false],
     [{ CI_DEBUG_TRACE: 'true' }, false],
     [undefined, false],
   ])('enable a debug trace for %j: %s', (variables, isOn) => {
-    expect(atOnce(isDebugTraced(variables))).toBe(isOn)
+    expect(readVariables(variables)?.isDebugTraced ?? false).toBe(isOn)
   })
 
-  it.each([null, 7, 'text', [], {}, { object_attributes: null }])('are missing in a body like %j', body => {
-    expect(atOnce(traceparentOf(body))).toBeUndefined()
+  it.each([null, 7, 'text', [], {}])('are missing in a list like %j', variables => {
+    const { traceparent, isDebugTraced = false } = readVariables(variables) ?? {}
+    expect([traceparent, isDebugTraced]).toEqual([undefined, false])
   })
 })

@@ -1,6 +1,6 @@
 // Builds values of JSON text while it arrives, window by window, so that other work gets its turn in between: `JSON.parse` of a megabyte may take
 // 90 ms. Only values at one path are built. `__proto__` is no key of theirs.
-import { createJsonScan, type JsonScan, type JsonScanOptions } from '../json-scan.ts'
+import { createJsonScan, decodedText, type JsonScan, type JsonScanOptions } from '../json-scan.ts'
 import { ReportFault } from './report-fault.ts'
 
 /** In a path: each item of a list. */
@@ -21,8 +21,6 @@ export interface JsonValuesOptions extends JsonScanOptions {
 
 /** Maximum number of characters that are kept of a key or string before its escapes are decoded. No caller needs more, even if all are escapes of six characters. */
 const maxText = 512 * 1024
-/** Maximum length of an escape: `\u0041`. */
-const maxEscape = 6
 
 /** An object or list that is under way. */
 interface Open {
@@ -83,7 +81,9 @@ export function createJsonValues({ path, onValue, maxValues, ...options }: JsonV
         if (held.length < maxText) held += window.slice(from, to)
       },
       string: isKey => {
-        const text = decoded(held).slice(0, maxText).toWellFormed()
+        const text = decodedText(held, held.length >= maxText)
+          .slice(0, maxText)
+          .toWellFormed()
         held = ''
         const around = open.at(-1)
         if (isKey && around !== undefined) around.key = text
@@ -99,18 +99,4 @@ export function createJsonValues({ path, onValue, maxValues, ...options }: JsonV
       return sawList
     },
   }
-}
-
-/** Decodes escapes. If the text was cut, its last escape may be incomplete. */
-function decoded(held: string): string {
-  if (!held.includes('\\')) return held
-  const beginnings = held.length < maxText ? 1 : maxEscape
-  for (let less = 0; less < beginnings; less += 1) {
-    try {
-      return String(JSON.parse(`"${held.slice(0, held.length - less)}"`))
-    } catch {
-      // The next attempt drops one more character of the end.
-    }
-  }
-  return held
 }

@@ -15,7 +15,7 @@ import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import { hooksPath, wireHook } from './hook-wish.ts'
 import { wireList } from './wire-field.ts'
 import { segmentOf } from './query.ts'
-import { traceparentIn } from './variables.ts'
+import { readVariables } from '../variables.ts'
 import { restBridge, restJob, restPipeline } from './schemas.ts'
 import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWords } from './audit-event.ts'
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
@@ -144,7 +144,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
       pages(`${pipelinePath(project, id)}/jobs`, restJob, call, { include_retried: true }),
     pipelineBridges: (project, id, call) => pages(`${pipelinePath(project, id)}/bridges`, restBridge, call),
     pipelineTraceparent: async (project, id, call) =>
-      traceparentIn(await one(`${pipelinePath(project, id)}/variables`, wireList, call)),
+      readVariables(await one(`${pipelinePath(project, id)}/variables`, wireList, call))?.traceparent,
     project: (project, call) => one(`/projects/${segmentOf(project)}`, restProject, call),
     isAdministrator: async call => (await one('/user', restUser, call)).is_admin === true,
     projects: (of, { activeAfter }, call) => {

@@ -14,7 +14,7 @@ import {
   wireUrl,
 } from './wire-field.ts'
 import { maybeAt } from './hook-url.ts'
-import { readVariablesAlone } from './variables.ts'
+import { readVariablesAlone } from '../variables.ts'
 import { projectOfPipeline } from './normalize.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import type { HookDelivery, ListedPipeline, PlatformHook, PlatformProject } from '../port.ts'

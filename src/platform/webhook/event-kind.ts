@@ -1,5 +1,5 @@
 // The kind of a webhook delivery, by its event header, else by its body.
-import { isItems } from './wire-items.ts'
+import { itemCount } from './wire-items.ts'
 
 /** Kinds that become observations of pipelines. */
 const wanted = ['pipeline', 'job'] as const
@@ -60,7 +60,7 @@ export function eventKindOfBody(body: unknown): EventKind {
     const kind = named(eventName)
     return kind === 'unknown' ? kindOfName(eventName) : kind
   }
-  if (isRecord(attributes) && (isItems(builds) || isItems(jobs))) return 'pipeline'
+  if (isRecord(attributes) && (itemCount(builds) ?? itemCount(jobs)) !== undefined) return 'pipeline'
   return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
 }
 

@@ -14,8 +14,8 @@ import {
 } from '../wire-read.ts'
 import { anyOf, fieldsOf, record } from './wire-record.ts'
 import { objectShape, shaped, shapeOf } from './wire-shape.ts'
-import { itemsBetweenPauses, type Turns } from './turns.ts'
-import type { WireItems } from './wire-items.ts'
+import { Items } from './wire-items.ts'
+import { maxItems } from '../port.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
 /** The person; undefined without id and name. */
@@ -101,27 +101,41 @@ const reportedIsoTimes = fieldsOf<JobTimes>({
   finishedAt: ['build_finished_at_iso', readTime],
 })
 
-/** The fields that are read of a job in a pipeline event. */
-export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, listedFacts, listedTimes)
+/** Jobs or bridges of a pipeline event, of this `kind` unless an item is marked as a bridge. */
+export class ListedJobs extends Items {
+  readonly jobs: ObservedJob[] = []
+  readonly #kind: JobFacts['kind']
 
-/** Jobs or bridges of a pipeline event, of this `kind` unless an item is marked as a bridge. `dropped`: those without a usable id or status. */
-export function* readListedJobs(
-  items: WireItems,
-  kind: JobFacts['kind'],
-): Turns<{ readonly jobs: ObservedJob[]; readonly dropped: number }> {
-  const jobs: ObservedJob[] = []
-  let read = 0
-  for (const item of items) {
-    read += 1
-    if (read % itemsBetweenPauses === 0) yield
+  constructor(kind: JobFacts['kind']) {
+    super()
+    this.#kind = kind
+  }
+
+  override add(item: unknown): void {
+    super.add(item)
     const from = readObject(item)
     const id = from && readId(from.id)
-    if (id === undefined || from === undefined) continue
-    const facts = factsOf(from.bridge === true ? 'bridge' : kind, listedFacts(from))
-    if (facts !== undefined) jobs.push({ id, facts, times: listedTimes(from) })
+    if (id === undefined || from === undefined || this.length > maxItems) return
+    const facts = factsOf(from.bridge === true ? 'bridge' : this.#kind, listedFacts(from))
+    if (facts !== undefined) this.jobs.push({ id, facts, times: listedTimes(from) })
   }
-  return { jobs, dropped: items.length - jobs.length }
+
+  /** Those without a usable id or status. */
+  get dropped(): number {
+    return this.length - this.jobs.length
+  }
 }
+
+export function beginJobs(): ListedJobs {
+  return new ListedJobs('job')
+}
+
+export function beginBridges(): ListedJobs {
+  return new ListedJobs('bridge')
+}
+
+/** The fields that are read of a job in a pipeline event. */
+export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, listedFacts, listedTimes)
 
 /** The job of a job event; undefined without a usable id or status. Bridges have no events. */
 export const readReportedJob = shaped(

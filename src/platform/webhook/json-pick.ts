@@ -1,172 +1,141 @@
-// Parses only those fields of JSON that a shape names, directly from the bytes. All else is skipped, whatever its size and depth, without memory.
-// Values are as from `JSON.parse`; a list or object that the shape does not expect is null.
-import {
-  backslash,
-  beginOf,
-  closeList,
-  closeObject,
-  comma,
-  expectEnd,
-  NotJson,
-  openList,
-  openObject,
-  quote,
-  skipKey,
-  skipInTurns,
-  skipScalar,
-  skipSpace,
-  skipString,
-  skipValue,
-} from './json-walk.ts'
-import { ItemsInPlace } from './wire-items.ts'
-import { atOnce, bytesBetweenPauses, type Turns } from './turns.ts'
+// Parses only those fields of a large body that a shape names, and passes over all else, whatever its size and depth, without memory. Values are as from
+// `JSON.parse`; a list or object that the shape does not expect is null.
+import { bytesOf, scanInTurns, windowBytes } from './body-windows.ts'
+import { decodedText, type JsonSink } from '../json-scan.ts'
+import { Items } from './wire-items.ts'
 import { maxItems } from '../port.ts'
 import { maxList, maxMessage } from '../wire-read.ts'
-import type { ObjectShape, Shape } from './wire-shape.ts'
+import type { Shape } from './wire-shape.ts'
 
 /** Longer strings are cut, bytes. What remains is longer than any reader takes, even if each character is an escape of six bytes. */
 const maxStringLength = 6 * (maxMessage + 2)
-/** Smaller items are parsed as a whole, which is quicker. */
-const largeItem = 64 * 1024
 /** Longer keys are not read by anybody, bytes: this is the longest name with all letters escaped. */
 const maxKeyLength = 6 * 64
+/** Smaller items are parsed as a whole, which is quicker, bytes. */
+const largeItem = 64 * 1024
 
-/** Throws NotJson. Lists in the result refer to the bytes until they are read. */
-export function* pickJson(body: Uint8Array, shape: Shape): Turns<unknown> {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  const picked = new Picker(bytes, beginOf(bytes))
-  const value = yield* picked.value(shape)
-  expectEnd(bytes, picked.at)
-  return value
+/** Rejects with a ReportFault if the body is not JSON. */
+export async function pickJson(
+  body: Uint8Array,
+  shape: Shape,
+  sizes: { readonly window: number; readonly largeItem: number } = { window: windowBytes, largeItem },
+): Promise<unknown> {
+  const bytes = bytesOf(body)
+  const picker = new Picker(bytes, shape)
+  const addItems = async (): Promise<void> => {
+    for (const { list, shape: ofItem, from, end } of picker.items.splice(0)) {
+      if (list.length >= maxItems) list.add(undefined)
+      else if (end - from < sizes.largeItem) list.add(JSON.parse(bytes.toString('utf8', from, end)))
+      else list.add(await pickJson(bytes.subarray(from, end), ofItem, sizes))
+    }
+  }
+  await scanInTurns(bytes, picker, addItems, sizes.window)
+  return picker.value
 }
 
-class Picker {
+/** An item of a list that was passed over and is still to be parsed. */
+interface Item {
+  readonly list: Items
+  readonly shape: Shape
+  readonly from: number
+  readonly end: number
+}
+
+/** A list or object that is being built. */
+interface Open {
+  readonly value: Record<string, unknown> | unknown[] | Items
+  readonly shape: Shape
+  /** The key of the value that comes next; undefined if nobody reads it. */
+  key?: string | undefined
+}
+
+class Picker implements JsonSink {
+  value: unknown
+  readonly items: Item[] = []
   readonly #bytes: Buffer
-  at: number
+  readonly #shape: Shape
+  readonly #open: Open[] = []
+  /** Open lists and objects that are not built. */
+  #passed = 0
+  /** Where the outermost of them begins. */
+  #from = 0
 
-  constructor(bytes: Buffer, at: number) {
+  constructor(bytes: Buffer, shape: Shape) {
     this.#bytes = bytes
-    this.at = at
+    this.#shape = shape
   }
 
-  /** Parses the value that begins here and moves behind it. */
-  *value(shape: Shape): Turns<unknown> {
-    const first = this.#bytes[this.at]
-    if (first === openObject && typeof shape === 'object' && 'fields' in shape) return yield* this.#object(shape)
-    if (first === openList && shape === 'texts') return yield* this.#texts()
-    if (first === openList && typeof shape === 'object' && 'items' in shape) return yield* this.#items(shape.items)
-    if (first !== openObject && first !== openList) return this.#scalar()
-    this.at = yield* skipInTurns(this.#bytes, this.at)
-    return null
+  open(isList: boolean, from: number): void {
+    const begun = this.#passed === 0 ? this.#begun(isList) : undefined
+    if (begun !== undefined) {
+      this.#put(begun.value)
+      this.#open.push(begun)
+      return
+    }
+    if (this.#passed === 0) this.#from = from
+    this.#passed += 1
   }
 
-  *#object({ fields }: ObjectShape): Turns<Record<string, unknown>> {
-    const bytes = this.#bytes
-    const object: Record<string, unknown> = {}
-    this.at = skipSpace(bytes, this.at + 1)
-    if (this.#ends(closeObject)) return object
-    do {
-      this.at = skipSpace(bytes, this.at)
-      const key = this.at
-      this.at = skipKey(bytes, key)
-      const name = this.#name(key)
-      const shape = name === undefined ? undefined : fields.get(name)
-      if (name === undefined || shape === undefined) this.at = yield* skipInTurns(bytes, this.at)
-      else object[name] = yield* this.value(shape)
-    } while (this.#goesOn(closeObject))
-    return object
+  close(end: number): void {
+    if (this.#passed === 0) {
+      this.#open.pop()
+      return
+    }
+    this.#passed -= 1
+    if (this.#passed === 0) this.#end(this.#from, end, () => null)
   }
 
-  *#texts(): Turns<unknown[]> {
-    const texts: unknown[] = []
-    yield* this.#each(from => {
-      const isText = texts.length < maxList && this.#bytes[from] !== openObject && this.#bytes[from] !== openList
-      if (isText) texts.push(this.#scalar())
-      else {
-        this.at = skipValue(this.#bytes, from)
-        if (texts.length < maxList) texts.push(null)
-      }
-    })
-    return texts
+  string(isKey: boolean, from: number, end: number): void {
+    if (this.#passed > 0) return
+    const around = this.#open.at(-1)
+    if (!isKey) this.#end(from, end, () => this.#text(from, end))
+    else if (around !== undefined) around.key = this.#key(from, end)
   }
 
-  /** Skipped for now, so that the whole body is known to be JSON before any item is parsed. */
-  *#items(shape: Shape): Turns<ItemsInPlace> {
-    const bytes = this.#bytes
-    const places: number[] = []
-    let length = 0
-    yield* this.#each(from => {
-      this.at = skipValue(bytes, from)
-      if (length < maxItems) places.push(from, this.at)
-      length += 1
-    })
-    return new ItemsInPlace(length, () => itemsAt(bytes, places, shape))
+  word(text: string, from: number): void {
+    if (this.#passed === 0) this.#end(from, from + text.length, () => JSON.parse(text))
   }
 
-  /** `pass` moves behind the item that begins at `from`. */
-  *#each(pass: (from: number) => void): Turns<void> {
-    this.at = skipSpace(this.#bytes, this.at + 1)
-    if (this.#ends(closeList)) return
-    let pause = this.at + bytesBetweenPauses
-    do {
-      this.at = skipSpace(this.#bytes, this.at)
-      pass(this.at)
-      if (this.at > pause) {
-        pause = this.at + bytesBetweenPauses
-        yield
-      }
-    } while (this.#goesOn(closeList))
+  /** The shape of the value that comes next; undefined if nobody reads it. */
+  #next(): Shape | undefined {
+    const around = this.#open.at(-1)
+    if (around === undefined) return this.#shape
+    const { value, shape, key = '' } = around
+    if (Array.isArray(value)) return value.length < maxList ? 'scalar' : undefined
+    return typeof shape === 'object' && 'fields' in shape ? shape.fields.get(key) : undefined
   }
 
-  #ends(close: number): boolean {
-    if (this.#bytes[this.at] !== close) return false
-    this.at += 1
-    return true
+  #begun(isList: boolean): Open | undefined {
+    const shape = this.#next()
+    if (isList && shape === 'texts') return { value: [], shape }
+    if (typeof shape !== 'object' || isList !== 'items' in shape) return undefined
+    return { value: 'items' in shape ? shape.begin() : {}, shape }
   }
 
-  #goesOn(close: number): boolean {
-    this.at = skipSpace(this.#bytes, this.at)
-    if (this.#ends(close)) return false
-    if (this.#bytes[this.at] !== comma) throw new NotJson()
-    this.at += 1
-    return true
+  /** A value that was not built as it came ends here. */
+  #end(from: number, end: number, read: () => unknown): void {
+    const { value: list, shape } = this.#open.at(-1) ?? {}
+    if (list instanceof Items && typeof shape === 'object' && 'items' in shape)
+      this.items.push({ list, shape: shape.items, from, end })
+    else if (this.#next() !== undefined) this.#put(read())
   }
 
-  /** The key that begins here; undefined if nobody reads it. */
-  #name(from: number): string | undefined {
-    const end = this.#bytes.indexOf(quote, from + 1)
-    const raw = this.#bytes.toString('latin1', from + 1, Math.min(end, from + maxKeyLength))
-    if (!raw.includes('\\')) return raw.length === end - from - 1 ? raw : undefined
-    const whole = skipString(this.#bytes, from)
-    return whole - from > maxKeyLength ? undefined : textOf(this.#bytes, from, whole)
+  #put(value: unknown): void {
+    const { value: around, key = '' } = this.#open.at(-1) ?? {}
+    if (around === undefined) this.value = value
+    else if (Array.isArray(around)) around.push(value)
+    else if (!(around instanceof Items)) around[key] = value
   }
 
-  #scalar(): unknown {
-    const from = this.at
-    this.at = skipScalar(this.#bytes, from)
-    if (this.#bytes[from] !== quote) return JSON.parse(this.#bytes.toString('latin1', from, this.at))
-    return this.at - from > maxStringLength ? this.#beginning(from) : textOf(this.#bytes, from, this.at)
+  #key(from: number, end: number): string | undefined {
+    if (end - from > maxKeyLength) return undefined
+    return decodedText(this.#bytes.toString('latin1', from + 1, end - 1))
   }
 
-  /** The beginning of a string that is too long, without cutting a character or an escape. */
-  #beginning(from: number): string {
-    let at = from + 1
-    while (at < from + maxStringLength) at += this.#bytes[at] !== backslash ? 1 : this.#bytes[at + 1] === 0x75 ? 6 : 2
-    while (((this.#bytes[at] ?? 0) & 0xc0) === 0x80) at += 1
-    return JSON.parse(`${this.#bytes.toString('utf8', from, at)}"`) as string
+  /** Without its end if it is too long, but never cut within a character. */
+  #text(from: number, end: number): string {
+    let to = Math.min(end - 1, from + maxStringLength)
+    while (((this.#bytes[to] ?? 0) & 0xc0) === 0x80) to += 1
+    return decodedText(this.#bytes.toString('utf8', from + 1, to), to < end - 1)
   }
-}
-
-function* itemsAt(bytes: Buffer, places: readonly number[], shape: Shape): Generator {
-  for (let at = 0; at < places.length; at += 2) {
-    const [from = 0, to = 0] = [places[at], places[at + 1]]
-    if (to - from < largeItem) yield JSON.parse(bytes.toString('utf8', from, to))
-    else yield atOnce(new Picker(bytes, from).value(shape))
-  }
-}
-
-/** The text of a string, given with its quotes. */
-function textOf(bytes: Buffer, from: number, to: number): string {
-  const text = bytes.toString('utf8', from + 1, to - 1)
-  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
 }

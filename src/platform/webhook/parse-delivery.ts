@@ -1,16 +1,14 @@
 // Parses a delivery's bytes into an observation or an event, or answers why not. Never throws, so that a bad delivery harms no other.
 import { Fault, PayloadError } from '../../lib/fault.ts'
-import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob } from './event-kind.ts'
+import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
 import { eventShape, readEvent } from './read-event.ts'
 import { noEvent, type EventSelection } from './event-selection.ts'
 import { createTextRedaction, type RedactText } from '../text-redaction.ts'
-import { atOnce, inTurns, type Turns } from './turns.ts'
-import { largeBody, parseJson } from './body-json.ts'
+import { pickJson } from './json-pick.ts'
+import { ReportFault } from '../reports/report-fault.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
-import { traceparentOf } from '../traceparent.ts'
 import type { Parsed } from '../port/webhook.ts'
 import type { Vendor } from '../vendor.ts'
-import type { Shape } from './wire-shape.ts'
 
 export interface Delivery {
   /** The event header, such as `Pipeline Hook`. Without it the body decides the kind. */
@@ -30,60 +28,79 @@ export interface ParseOptions {
   readonly events?: EventSelection | undefined
   /** Redacts texts of events; by default known forms of secrets, and e-mail addresses. */
   readonly redactText?: RedactText | undefined
-  /** Bodies from this size on are parsed selectively, bytes; 256 KiB by default. */
+  /** Bodies from this size on are parsed in turns, bytes; 256 KiB by default. */
   readonly large?: number | undefined
 }
 
+/** `JSON.parse` is quicker for smaller bodies, and needs a few MB at most, bytes. */
+const largeBody = 256 * 1024
+
 const redactKnownShapes = createTextRedaction([])
 
-/** A large body is parsed in turns of the event loop: at once it would take a third of a second. */
+const decoder = new TextDecoder()
+
+/** At once, of any size: a body of 25 MiB takes a quarter of a second. */
+export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
+  try {
+    const named = eventKindOfHeader(delivery.event)
+    if (named !== undefined && !isTaken(named, options)) return { outcome: 'ignored', kind: named }
+    const json: unknown = JSON.parse(decoder.decode(delivery.body))
+    return read(json, named ?? eventKindOfBody(json), delivery, options)
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** The same, but a large body is parsed in turns of the event loop, and only what is read of it is built. */
 export function parseInTurns(delivery: Delivery, options: ParseOptions): Parsed | Promise<Parsed> {
   const { large = largeBody } = options
-  return delivery.body.length < large ? parseDelivery(delivery, options) : inTurns(parsed(delivery, options))
+  return delivery.body.length < large ? parseDelivery(delivery, options) : parseLarge(delivery, options)
 }
 
-export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
-  return atOnce(parsed(delivery, options))
-}
-
-function* parsed(delivery: Delivery, options: ParseOptions): Turns<Parsed> {
+async function parseLarge(delivery: Delivery, options: ParseOptions): Promise<Parsed> {
   try {
-    return yield* parse(delivery, options)
+    const named = eventKindOfHeader(delivery.event)
+    if (named !== undefined && !isTaken(named, options)) return { outcome: 'ignored', kind: named }
+    const json = await pickJson(delivery.body, isEvent(named) ? eventShape : hookShape)
+    const kind = named ?? eventKindOfBody(json)
+    // If only the body says of which kind it is, it was parsed with the shape of another.
+    const whole = isEvent(kind) && !isEvent(named) ? await pickJson(delivery.body, eventShape) : json
+    return read(whole, kind, delivery, options)
   } catch (error) {
-    const fault = error instanceof Fault ? error : unreadable(error)
-    return { outcome: 'unparseable', reason: fault.message }
+    return refused(error)
   }
 }
 
-function* parse({ event, instance, body }: Delivery, options: ParseOptions): Turns<Parsed> {
-  const { events = noEvent, profile, redactText = redactKnownShapes } = options
-  const named = eventKindOfHeader(event)
-  if (named !== undefined && !events.takes(named)) return { outcome: 'ignored', kind: named }
-  const isEvent = named !== undefined && !isPipelineOrJob(named)
-  const json = yield* jsonOf(body, isEvent ? eventShape : hookShape, options)
-  const kind = named ?? eventKindOfBody(json)
-  const context: HookContext = {
-    instance,
-    instanceHeader: `${profile.headerPrefix}Instance`,
-    platformUrl: options.platformUrl,
-    traceparent: options.traceparent ? yield* traceparentOf(json) : undefined,
-  }
-  if (kind === 'pipeline') return { outcome: 'observation', ...(yield* readPipelineHook(json, context)) }
+function isTaken(named: EventKind, { events = noEvent }: ParseOptions): boolean {
+  return events.takes(named)
+}
+
+function isEvent(kind: EventKind | undefined): boolean {
+  return kind !== undefined && !isPipelineOrJob(kind)
+}
+
+function read(json: unknown, kind: EventKind, { instance }: Delivery, options: ParseOptions): Parsed {
+  const { events = noEvent, platformUrl, profile, redactText = redactKnownShapes, traceparent } = options
+  const context: HookContext = { instance, instanceHeader: `${profile.headerPrefix}Instance`, platformUrl, traceparent }
+  if (kind === 'pipeline') return { outcome: 'observation', ...readPipelineHook(json, context) }
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)
   if (row === undefined) return { outcome: 'ignored', kind }
-  // If only the body says of which kind it is, a large body was parsed with the wrong shape.
-  const whole = isEvent ? json : yield* jsonOf(body, eventShape, options)
-  return { outcome: 'event', event: readEvent(row, whole, context, { profile, redactText }) }
+  return { outcome: 'event', event: readEvent(row, json, context, { profile, redactText }) }
 }
 
-function* jsonOf(body: Uint8Array, shape: Shape, { large }: ParseOptions): Turns<unknown> {
-  const found = yield* parseJson(body, shape, large)
-  if (found !== undefined) return found.json
-  throw new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
+/** The messages of parsers are not used, as they may quote the body. */
+function refused(error: unknown): Parsed {
+  const isNoJson = error instanceof SyntaxError || error instanceof ReportFault
+  const fault = isNoJson ? notJson() : error instanceof Fault ? error : unreadable(error)
+  return { outcome: 'unparseable', reason: fault.message }
 }
 
-/** An error of this program, not of the sender. Its message is not used, as it may quote the body. */
+function notJson(): Fault {
+  return new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
+}
+
+/** An error of this program, not of the sender. */
 function unreadable(error: unknown): Fault {
   const name = error instanceof Error ? error.name : typeof error
   return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')

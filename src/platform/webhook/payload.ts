@@ -1,9 +1,9 @@
 // Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
 // indispensable fields are required. snake_case ends here. Of pipeline variables only is read whether they switch on a debug trace.
-import { isDebugTraced } from '../debug-variable.ts'
+import { beginVariables, readVariables } from '../variables.ts'
 import { instanceOfPayload } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { listedJobShape, readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
+import { beginBridges, beginJobs, listedJobShape, readPerson, readReportedJob } from './job-fields.ts'
 import { maxItems } from '../port.ts'
 import { readItems } from './wire-items.ts'
 import {
@@ -22,7 +22,6 @@ import {
 import { anyOf, fieldsOf } from './wire-record.ts'
 import { objectShape, shapeOf } from './wire-shape.ts'
 import { readMergeRequest } from './merge-request.ts'
-import type { Turns } from './turns.ts'
 import type {
   Observation,
   PipelineFacts,
@@ -39,8 +38,8 @@ export interface HookContext {
   readonly instanceHeader: string
   /** The configured base URL of the platform. */
   readonly platformUrl?: string | undefined
-  /** The pipeline's traceparent variable, if it is to be used. */
-  readonly traceparent?: string | undefined
+  /** Whether the pipeline's traceparent variable is to be used. */
+  readonly traceparent: boolean
 }
 
 export interface ReadHook {
@@ -86,19 +85,18 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
+const variablesShape = { items: objectShape({ key: 'scalar', value: 'scalar' }), begin: beginVariables }
+
 /** All fields that are read of pipeline and job events. */
 export const hookShape = objectShape(
   {
     object_kind: 'scalar',
     event_name: 'scalar',
-    object_attributes: objectShape(
-      { id: 'scalar', variables: { items: objectShape({ key: 'scalar', value: 'scalar' }) } },
-      ...[pipelineFacts, pipelineTimes],
-    ),
+    object_attributes: objectShape({ id: 'scalar', variables: variablesShape }, ...[pipelineFacts, pipelineTimes]),
     project: objectShape({ id: 'scalar' }, projectFacts),
-    builds: { items: listedJobShape },
-    jobs: { items: listedJobShape },
-    bridges: { items: listedJobShape },
+    builds: { items: listedJobShape, begin: beginJobs },
+    jobs: { items: listedJobShape, begin: beginJobs },
+    bridges: { items: listedJobShape, begin: beginBridges },
     user: shapeOf(readPerson),
     commit: objectShape({ timestamp: 'scalar' }, readCommit),
     merge_request: shapeOf(readMergeRequest),
@@ -118,7 +116,7 @@ export const hookShape = objectShape(
 )
 
 /** The observation of a pipeline event. Throws a PayloadError that names missing fields. */
-export function* readPipelineHook(body: unknown, context: HookContext): Turns<ReadHook> {
+export function readPipelineHook(body: unknown, context: HookContext): ReadHook {
   const hook = readObject(body)
   if (hook === undefined) throw notAnObject('pipeline')
   const attributes = readObject(hook.object_attributes)
@@ -140,19 +138,17 @@ export function* readPipelineHook(body: unknown, context: HookContext): Turns<Re
   const project = projectFacts(projectFields ?? {})
   const instance = instanceOf(context, project)
   // `jobs`: the name of `builds` on very old platforms. `bridges`: only on the newest ones.
-  const listedJobs = readItems(hook.builds) ?? readItems(hook.jobs) ?? []
-  const listedBridges = readItems(hook.bridges)
-  expectFew(listedJobs.length + (listedBridges?.length ?? 0))
-  const listed = yield* readListedJobs(listedJobs, 'job')
-  const bridges = yield* readListedJobs(listedBridges ?? [], 'bridge')
-  const bridgesAreListed = listedBridges !== undefined
+  const listed = readItems(hook.builds, beginJobs) ?? readItems(hook.jobs, beginJobs) ?? beginJobs()
+  const bridges = readItems(hook.bridges, beginBridges)
+  expectFew(listed.length + (bridges?.length ?? 0))
   const user = readPerson(hook.user)
   const commit = readCommit(hook.commit)
   const committedAt = readTime(readObject(hook.commit)?.timestamp)
   const mergeRequest = readMergeRequest(hook.merge_request)
-  const isNew = bridgesAreListed || facts.rootPipelineId !== undefined
+  const isNew = bridges !== undefined || facts.rootPipelineId !== undefined
   const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
-  const { traceparent } = context
+  const variables = readVariables(attributes.variables)
+  const traceparent = context.traceparent ? variables?.traceparent : undefined
   const pipeline: PipelineFacts = {
     ...facts,
     status,
@@ -163,8 +159,8 @@ export function* readPipelineHook(body: unknown, context: HookContext): Turns<Re
     ...(committedAt !== undefined && { committedAt }),
     ...(mergeRequest && { mergeRequest }),
     ...(sourcePipeline && { sourcePipeline }),
-    ...(bridgesAreListed && { bridgesAreListed }),
-    ...((yield* isDebugTraced(attributes.variables)) && { isDebugTraced: true }),
+    ...(bridges !== undefined && { bridgesAreListed: true }),
+    ...(variables?.isDebugTraced === true && { isDebugTraced: true }),
     ...(traceparent !== undefined && { traceparent }),
   }
   return {
@@ -173,9 +169,9 @@ export function* readPipelineHook(body: unknown, context: HookContext): Turns<Re
       origin: 'webhook',
       project: projectOf(projectId, project, instance),
       pipeline: { facts: pipeline, times: pipelineTimes(attributes) },
-      jobs: [...listed.jobs, ...bridges.jobs],
+      jobs: bridges === undefined ? listed.jobs : [...listed.jobs, ...bridges.jobs],
     },
-    dropped: listed.dropped + bridges.dropped,
+    dropped: listed.dropped + (bridges?.dropped ?? 0),
   }
 }
 

@@ -5,6 +5,7 @@ import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
 import { instanceOf, pathOf, type HookContext } from './payload.ts'
 import { anyKnown, known } from '../known.ts'
+import { Items } from './wire-items.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
 import { redactedTo, type RedactText } from '../text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
@@ -127,7 +128,11 @@ function shapeOfPaths(paths: readonly Path[]): ObjectShape {
   }
   const fields = [...within].map(([field, rest]): [string, Shape] => [
     field,
-    field === 'changes' ? { items: 'scalar' } : rest.length > 0 ? shapeOfPaths(rest) : 'scalar',
+    field === 'changes'
+      ? { items: 'scalar', begin: () => new Items() }
+      : rest.length > 0
+        ? shapeOfPaths(rest)
+        : 'scalar',
   ])
   return objectShape(Object.fromEntries(fields))
 }

@@ -1,27 +1,25 @@
-// A list in a payload: an array, or a part of the bytes whose items are parsed one by one when they are read.
-import type { Read } from '../wire-read.ts'
+// A list of a payload whose items are read one by one and not kept, so that the lists of a large body need little memory.
 
-export interface WireItems extends Iterable<unknown> {
-  readonly length: number
-}
+/** Counts its items. Subclasses read them, too. */
+export class Items {
+  length = 0
 
-/** Items that stay bytes until they are read. */
-export class ItemsInPlace implements WireItems {
-  readonly length: number
-  readonly #items: () => Iterator<unknown>
-
-  constructor(length: number, items: () => Iterator<unknown>) {
-    this.length = length
-    this.#items = items
-  }
-
-  [Symbol.iterator](): Iterator<unknown> {
-    return this.#items()
+  add(_item: unknown): void {
+    this.length += 1
   }
 }
 
-export function isItems(value: unknown): value is WireItems {
-  return Array.isArray(value) || value instanceof ItemsInPlace
+/** The number of items of a list; undefined if it is none. */
+export function itemCount(value: unknown): number | undefined {
+  return Array.isArray(value) || value instanceof Items ? value.length : undefined
 }
 
-export const readItems: Read<WireItems> = value => (isItems(value) ? value : undefined)
+/** A list that was read while its body was parsed, or is read now; undefined if it is none. */
+export function readItems<List extends Items>(value: unknown, begin: () => List): List | undefined {
+  // The shape of a large body begins its lists with the same function.
+  if (value instanceof Items) return value as List
+  if (!Array.isArray(value)) return undefined
+  const list = begin()
+  for (const item of value) list.add(item)
+  return list
+}

@@ -1,4 +1,5 @@
 // Which fields of a payload are read, from the readers' own tables, so that only these are parsed of a large payload.
+import type { Items } from './wire-items.ts'
 
 /** `scalar`: a text, number or the like; `texts`: a list of these. An object has shapes for its fields, and a list one for its items. */
 export type Shape = 'scalar' | 'texts' | ObjectShape | ItemsShape
@@ -9,6 +10,8 @@ export interface ObjectShape {
 
 export interface ItemsShape {
   readonly items: Shape
+  /** Begins the list that takes the items. */
+  readonly begin: () => Items
 }
 
 const shapes = new WeakMap<object, Shape>()

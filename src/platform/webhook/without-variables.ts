@@ -1,15 +1,7 @@
 // Removes pipeline variables, which may be secrets, from a delivery that could not be decoded, so that it can be stored.
-import {
-  backslash,
-  beginOf,
-  expectEnd,
-  NotJson,
-  skipInTurns,
-  skipSpace,
-  skipString,
-  type Visitor,
-} from './json-walk.ts'
-import type { Turns } from './turns.ts'
+import { bytesOf, scanInTurns } from './body-windows.ts'
+import { decodedText, type JsonSink } from '../json-scan.ts'
+import { ReportFault } from '../reports/report-fault.ts'
 
 /** Bytes that are kept of a body that is not JSON. */
 export const keptOfText = 4_096
@@ -21,17 +13,15 @@ const maxKeyLength = 6 * 'variables'.length + 2
  * The body without fields named `variables`, at any depth; all else stays byte for byte. A body that is not JSON is cut to its first 4 KiB, and
  * before the word `variables`; with `onlyBeginning` every body is. Needs as much memory as the body.
  */
-export function* withoutVariables(body: Uint8Array, onlyBeginning = false): Turns<Uint8Array> {
+export async function withoutVariables(body: Uint8Array, onlyBeginning = false): Promise<Uint8Array> {
   if (onlyBeginning) return beginningOf(body)
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  const from = beginOf(bytes)
+  const bytes = bytesOf(body)
+  const cuts = new Cuts(bytes)
   try {
-    const cuts = new Cuts(bytes, from)
-    const to = yield* skipInTurns(bytes, from, cuts)
-    expectEnd(bytes, to)
-    return cuts.upTo(to)
+    await scanInTurns(bytes, cuts)
+    return cuts.rest()
   } catch (error) {
-    if (error instanceof NotJson) return beginningOf(body)
+    if (error instanceof ReportFault) return beginningOf(body)
     throw error
   }
 }
@@ -44,55 +34,78 @@ function beginningOf(body: Uint8Array): Uint8Array {
 }
 
 /** Copies what remains, from the first removed field on. */
-class Cuts implements Visitor {
+class Cuts implements JsonSink {
   readonly #bytes: Buffer
   #copied: Buffer | undefined
   #length = 0
   /** Where the part begins that is not copied yet. */
-  #from: number
-  #cutFrom = 0
-  /** True if the last removed field was the first of its object, apart from other removed ones. */
+  #from = 0
+  /** Where the field begins that is being removed. */
+  #cutFrom: number | undefined
+  /** Open lists and objects of its value. */
+  #depth = 0
+  /** The last comma of the object that is open; undefined before its first field ends. */
+  #comma: number | undefined
+  /** True after a removed field that was the first of its object, apart from other removed ones. */
   #isLeading = false
 
-  constructor(bytes: Buffer, from: number) {
+  constructor(bytes: Buffer) {
     this.#bytes = bytes
-    this.#from = from
   }
 
-  member(key: number, _value: number, comma: number | undefined): boolean {
-    const isFirst = comma === undefined
-    const isLeading = isFirst || (this.#isLeading && skipSpace(this.#bytes, this.#from) === comma)
-    if (!isVariables(this.#bytes, key)) {
-      // All fields before it were removed, so its comma must go too.
-      if (isLeading && !isFirst) this.#from = key
-      return false
+  open(): void {
+    if (this.#cutFrom === undefined) this.#comma = undefined
+    else this.#depth += 1
+  }
+
+  close(end: number): void {
+    if (this.#cutFrom === undefined) this.#isLeading = false
+    else {
+      this.#depth -= 1
+      this.#endValue(end)
     }
-    this.#isLeading = isLeading
-    this.#cutFrom = comma ?? key
-    return true
   }
 
-  passed(end: number): void {
+  string(isKey: boolean, from: number, end: number): void {
+    if (!isKey) this.#endValue(end)
+    else if (this.#cutFrom === undefined) this.#beginField(from, end)
+  }
+
+  word(text: string, from: number): void {
+    this.#endValue(from + text.length)
+  }
+
+  comma(at: number): void {
+    if (this.#cutFrom === undefined) this.#comma = at
+  }
+
+  #beginField(from: number, end: number): void {
+    const comma = this.#comma
+    const isLeading = comma === undefined || this.#isLeading
+    const isRemoved =
+      end - from <= maxKeyLength && decodedText(this.#bytes.toString('latin1', from + 1, end - 1)) === 'variables'
+    this.#isLeading = isLeading && isRemoved
+    if (isRemoved) this.#cutFrom = comma ?? from
+    // All fields before it were removed, so its comma must go too.
+    else if (isLeading && comma !== undefined) this.#from = from
+  }
+
+  #endValue(end: number): void {
+    if (this.#cutFrom === undefined || this.#depth > 0) return
     this.#copied ??= Buffer.allocUnsafeSlow(this.#bytes.length)
     this.#copyUpTo(this.#copied, this.#cutFrom)
     this.#from = end
+    this.#cutFrom = undefined
   }
 
-  /** All that remains; the value ends here. */
-  upTo(end: number): Uint8Array {
-    if (this.#copied === undefined) return this.#bytes.subarray(this.#from, end)
-    this.#copyUpTo(this.#copied, end)
+  /** All that remains, once the last value has ended. */
+  rest(): Uint8Array {
+    if (this.#copied === undefined) return this.#bytes.subarray(this.#from)
+    this.#copyUpTo(this.#copied, this.#bytes.length)
     return this.#copied.subarray(0, this.#length)
   }
 
   #copyUpTo(copied: Buffer, to: number): void {
     if (to > this.#from) this.#length += this.#bytes.copy(copied, this.#length, this.#from, to)
   }
-}
-
-function isVariables(bytes: Buffer, key: number): boolean {
-  const first = bytes[key + 1]
-  if (first !== backslash && first !== 0x76) return false
-  const end = skipString(bytes, key)
-  return end - key <= maxKeyLength && JSON.parse(bytes.toString('latin1', key, end)) === 'variables'
 }
