@@ -16,6 +16,7 @@ import { profiles } from '../src/app/profile.ts'
 import { readTestReport, testReport } from '../src/platform/reports/test-report-json.ts'
 import { restJob } from '../src/platform/rest/schemas.ts'
 import { silentLog } from '../src/lib/log.ts'
+import { withoutVariables } from '../src/platform/webhook/without-variables.ts'
 import type { Chunk, JobSnapshot } from '../src/model/chunk.ts'
 import type { JobRead } from '../src/store/ports/job-reads.ts'
 import type { Question } from './question.ts'
@@ -85,14 +86,24 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
   const span = packed(requestOf(`{"attributes":[{"key":"a","value":{"arrayValue":{"values":[${items}0]}}}]},`))
   const report = Buffer.from(`{"test_suites":[{"name":"a","test_cases":[${results}0]}]}`)
   const page = Buffer.from(`[${jobs}0]`)
+  const size = upTo(24 * MiB)
   const builds = list(quick ? 4_000 : 38_000, n => JSON.stringify({ ...webhookJob, id: n + 1, name: `job ${n}` }) + ',')
   const webhook = Buffer.from(`${webhookHead},"builds":[${builds.slice(0, -1)}]}`)
-  const hostile = Buffer.from(`${webhookHead},"unknown":[${filled('[],', upTo(24 * MiB))}0]}`)
+  const largeJob = `{"id":1,"status":"success","unknown":[${filled('[],', 60 * 1024)}0]},`
+  const webhooks = {
+    'lists in a webhook': `${webhookHead},"unknown":[${filled('[],', size)}0]}`,
+    'nesting in a webhook': `${webhookHead},"unknown":${'['.repeat(size / 2)}${']'.repeat(size / 2)}}`,
+    'fields of a webhook': `{${filled('"unknown":0,', size)}${webhookHead.slice(1)}}`,
+    'large jobs of a webhook': `${webhookHead},"builds":[${filled(largeJob, size)}0]}`,
+    'escapes in a webhook': `${webhookHead},"commit":{"message":"${filled('\\u00e9', size)}"}}`,
+  }
+  const bodies = Object.entries(webhooks).map(([name, text]) => [name, Buffer.from(text)] as const)
   const parse = async (body: Buffer) =>
     parseInTurns({ event: 'Pipeline Hook', body }, { profile: profiles.generic, traceparent: true })
   return {
     webhook: async () => parse(webhook),
-    'lists in a webhook': async () => parse(hostile),
+    'a webhook without its variables': async () => withoutVariables(webhook),
+    ...Object.fromEntries(bodies.map(([name, body]) => [name, async () => parse(body)])),
     log: async () => readLog(log),
     tests: async () => readJunit(suite(), kept),
     'elements of tests': async () => readJunit(elements(), kept),

@@ -24,8 +24,7 @@ export async function pickJson(
   const picker = new Picker(bytes, shape)
   const addItems = async (): Promise<void> => {
     for (const { list, shape: ofItem, from, end } of picker.items.splice(0)) {
-      if (list.length >= maxItems) list.add(undefined)
-      else if (end - from < sizes.largeItem) list.add(JSON.parse(bytes.toString('utf8', from, end)))
+      if (end - from < sizes.largeItem) list.add(JSON.parse(bytes.toString('utf8', from, end)))
       else list.add(await pickJson(bytes.subarray(from, end), ofItem, sizes))
     }
   }
@@ -115,9 +114,10 @@ class Picker implements JsonSink {
   /** A value that was not built as it came ends here. */
   #end(from: number, end: number, read: () => unknown): void {
     const { value: list, shape } = this.#open.at(-1) ?? {}
-    if (list instanceof Items && typeof shape === 'object' && 'items' in shape)
-      this.items.push({ list, shape: shape.items, from, end })
-    else if (this.#next() !== undefined) this.#put(read())
+    if (list instanceof Items && typeof shape === 'object' && 'items' in shape) {
+      if (list.length < maxItems) this.items.push({ list, shape: shape.items, from, end })
+      else list.add(undefined)
+    } else if (this.#next() !== undefined) this.#put(read())
   }
 
   #put(value: unknown): void {

@@ -15,6 +15,7 @@ import { pickJson } from '../../../src/platform/webhook/json-pick.ts'
 import { pipelineEvent } from '../../bounds/pipelines.ts'
 import { profiles } from '../../../src/app/profile.ts'
 import { readPipelineHook } from '../../../src/platform/webhook/payload.ts'
+import { turnsDuring } from '../../support/turns.ts'
 import { withoutVariables } from '../../../src/platform/webhook/without-variables.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -207,27 +208,26 @@ describe('a large body', () => {
 })
 
 describe('a large body that is parsed in turns', () => {
-  it('has the same result as at once, and lets other work run in between', async () => {
-    const jobs = list(
-      20_000,
-      id => `{"id":${id + 1},"name":"job ${id}","status":"success","padding":"${'x'.repeat(200)}"}`,
-    )
-    const body = bytes(
-      `{"ignored":[${'[],'.repeat(500_000)}0],"object_attributes":{"id":1,"status":"success"},"project":{"id":1},"builds":[${jobs}]}`,
-    )
-    const delivery = { event: 'Pipeline Hook', instance: 'https://git.example.com', body }
+  const head = '"object_attributes":{"id":1,"status":"success"},"project":{"id":1}'
+  const job = (id: number, unknown: string): string =>
+    `{"id":${id + 1},"name":"job ${id}","status":"success","unknown":[${unknown}0]}`
+  const lists = (count: number): string => '[],'.repeat(count)
+
+  it.each([
+    ['many jobs', `{${head},"builds":[${list(20_000, id => job(id, '0,'.repeat(100)))}]}`],
+    ['large jobs', `{${head},"builds":[${list(80, id => job(id, lists(20_000)))}]}`],
+    ['one job', `{${head},"builds":[${job(1, lists(1_600_000))}]}`],
+    ['many fields', `{${'"unknown":0,'.repeat(500_000)}${head}}`],
+    ['lists within lists', `{"unknown":${'['.repeat(2_500_000)}${']'.repeat(2_500_000)},${head}}`],
+    ['many variables', `{"variables":[${lists(1_600_000)}0],${head}}`],
+    ['escapes', `{"commit":{"message":"${'\\u00e9'.repeat(1_000_000)}"},${head}}`],
+  ])('has the same result as at once, and lets other work run in between: %s', async (_, text) => {
+    const delivery = { event: 'Pipeline Hook', instance: 'https://git.example.com', body: bytes(text) }
     const options = { profile: profiles.generic, traceparent: true }
-    let turns = 0
-    let isDone = false
-    const counting = (): void => {
-      turns += 1
-      if (!isDone) setImmediate(counting)
-    }
-    setImmediate(counting)
-    const parsed = await parseInTurns(delivery, options)
-    isDone = true
-    expect(turns).toBeGreaterThan(3)
-    expect(parsed).toEqual(parseDelivery(delivery, options))
+    const parsed = parseInTurns(delivery, options)
+    expect(await turnsDuring(Promise.resolve(parsed))).toBeGreaterThan(1)
+    expect(await parsed).toEqual(parseDelivery(delivery, options))
+    expect(await turnsDuring(withoutVariables(delivery.body))).toBeGreaterThan(1)
   })
 })
 
