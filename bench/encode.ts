@@ -13,7 +13,7 @@ export const encode: Question = {
   terms: () => 'Pipelines of 20 jobs, 64 different ones in turn; from the snapshot to the bytes of the request.',
   rounds: async function* () {
     const bodies = bodiesOf(finishedPipeline(20), 64)
-    const chunks = bodies.map(chunksOf)
+    const chunks = await Promise.all(bodies.map(chunksOf))
     const turns = [0, 1, 2]
     // Warm: what is measured is a daemon that has run for a while.
     for (let n = 0; n < 20; n += 1) {
