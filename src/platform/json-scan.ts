@@ -4,7 +4,8 @@ import { ReportFault } from './reports/report-fault.ts'
 
 /** Positions count the UTF-16 units of all windows. */
 export interface JsonSink {
-  open(isList: boolean, from: number): void
+  /** False: nothing within it is told, only its end. */
+  open(isList: boolean, from: number): boolean
   close(end: number): void
   /** The characters of a key or string in this window, as they are written. */
   part?(window: string, from: number, to: number): void
@@ -31,7 +32,7 @@ export interface JsonScanOptions {
 
 /** Maximum length of a number or literal. */
 const maxWord = 1_000
-const isWord = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
+const wordForm = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const hexDigits = 4
 
 /** Accepts what `JSON.parse` accepts, but for numbers of more than 1,000 characters. */
@@ -39,6 +40,9 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
   const lists = new Uint8Array((maxDepth >> 3) + 1)
   let depth = 0
   let isInList = false
+  const noLevel = maxDepth + 1
+  /** The level of the object or list of which nothing is told. */
+  let silentFrom = noLevel
   /** Whether an object or list was found. */
   let isBegun = false
   /** `first` and `firstKey`: or the end of the list or object. `more`: a comma or the end. */
@@ -78,10 +82,10 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
     const byte = lists[depth >> 3] ?? 0
     lists[depth >> 3] = isList ? byte | bit : byte & ~bit
     isBegun = true
+    if (depth < silentFrom && !sink.open(isList, at)) silentFrom = depth + 1
     depth += 1
     isInList = isList
     next = isList ? 'first' : 'firstKey'
-    sink.open(isList, at)
   }
 
   function close(isList: boolean, end: number): void {
@@ -91,7 +95,8 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
     const around = depth - 1
     isInList = depth > 0 && (((lists[around >> 3] ?? 0) >> (around & 7)) & 1) === 1
     endValue()
-    sink.close(end)
+    if (depth + 1 === silentFrom) silentFrom = noLevel
+    if (depth < silentFrom) sink.close(end)
   }
 
   /** Reads on within a string. Answers where it ends in the window. */
@@ -99,17 +104,20 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
     for (let at = begin; at < window.length; at += 1) {
       const code = window.charCodeAt(at)
       if (escape !== 0) readEscape(window.charAt(at))
+      else if (code > 0x5c) continue
       else if (code === 0x22) {
-        sink.part?.(window, begin, at)
         isInString = false
         if (isKey) next = 'colon'
         else endValue()
-        sink.string(isKey, from, base + at + 1)
+        if (depth < silentFrom) {
+          sink.part?.(window, begin, at)
+          sink.string(isKey, from, base + at + 1)
+        }
         return at + 1
       } else if (code === 0x5c) escape = 'kind'
       else if (code < 0x20) expect(false)
     }
-    sink.part?.(window, begin, window.length)
+    if (depth < silentFrom) sink.part?.(window, begin, window.length)
     return window.length
   }
 
@@ -123,12 +131,11 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
     }
   }
 
-  function endWord(): void {
-    if (!isWord.test(word)) throw notJson()
-    const text = word
-    word = ''
+  function endWord(window: string, begin: number, end: number): void {
+    wordForm.lastIndex = begin
+    if (!wordForm.test(window) || wordForm.lastIndex !== end) throw notJson()
     endValue()
-    sink.word(text, from)
+    if (depth < silentFrom) sink.word(window.slice(begin, end), base + begin)
   }
 
   /** Reads a token that begins here. Answers where it ends in the window. */
@@ -157,7 +164,7 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
       case 0x2c:
         expect(next === 'more' && depth > 0)
         next = isInList ? 'value' : 'key'
-        sink.comma?.(base + at)
+        if (depth < silentFrom) sink.comma?.(base + at)
         break
       case 0x3a:
         expect(next === 'colon')
@@ -176,10 +183,9 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
       const code = window.charCodeAt(at)
       if (code <= 0x20 || code === 0x2c || code === 0x5d || code === 0x7d) break
     }
-    word = window.slice(begin, at)
-    from = base + begin
-    if (word.length > maxWord) throw notJson()
-    if (at < window.length) endWord()
+    if (at - begin > maxWord) throw notJson()
+    if (at < window.length) endWord(window, begin, at)
+    else word = window.slice(begin)
     return at
   }
 
@@ -193,7 +199,7 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
       base += window.length
     },
     end: () => {
-      if (word !== '') endWord()
+      if (word !== '') endWord(word, 0, word.length)
       if (depth > 0 || isInString) throw new ReportFault('truncated', 'The report ends too early.')
       if (!isBegun && next === 'value') throw notJson()
     },

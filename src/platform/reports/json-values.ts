@@ -72,6 +72,7 @@ export function createJsonValues({ path, onValue, maxValues, ...options }: JsonV
         const isOn = isOnPath() && (path[open.length] === each) === isList
         if (isOn && open.length === path.indexOf(each)) sawList = true
         open.push({ value: isBuilt ? value : undefined, isOnPath: isOn, key: isList ? each : '' })
+        return isBuilt || isOn
       },
       close: () => {
         const { value } = open.pop() ?? {}

@@ -54,45 +54,41 @@ class Picker implements JsonSink {
   readonly #bytes: Buffer
   readonly #shape: Shape
   readonly #open: Open[] = []
-  /** Open lists and objects that are not built. */
-  #passed = 0
-  /** Where the outermost of them begins. */
-  #from = 0
+  /** Where the list or object begins that is passed over. */
+  #from: number | undefined
 
   constructor(bytes: Buffer, shape: Shape) {
     this.#bytes = bytes
     this.#shape = shape
   }
 
-  open(isList: boolean, from: number): void {
-    const begun = this.#passed === 0 ? this.#begun(isList) : undefined
-    if (begun !== undefined) {
-      this.#put(begun.value)
-      this.#open.push(begun)
-      return
+  open(isList: boolean, from: number): boolean {
+    const begun = this.#begun(isList)
+    if (begun === undefined) {
+      this.#from = from
+      return false
     }
-    if (this.#passed === 0) this.#from = from
-    this.#passed += 1
+    this.#put(begun.value)
+    this.#open.push(begun)
+    return true
   }
 
   close(end: number): void {
-    if (this.#passed === 0) {
-      this.#open.pop()
-      return
+    if (this.#from === undefined) this.#open.pop()
+    else {
+      this.#end(this.#from, end, () => null)
+      this.#from = undefined
     }
-    this.#passed -= 1
-    if (this.#passed === 0) this.#end(this.#from, end, () => null)
   }
 
   string(isKey: boolean, from: number, end: number): void {
-    if (this.#passed > 0) return
     const around = this.#open.at(-1)
     if (!isKey) this.#end(from, end, () => this.#text(from, end))
     else if (around !== undefined) around.key = this.#key(from, end)
   }
 
   word(text: string, from: number): void {
-    if (this.#passed === 0) this.#end(from, from + text.length, () => JSON.parse(text))
+    this.#end(from, from + text.length, () => JSON.parse(text))
   }
 
   /** The shape of the value that comes next; undefined if nobody reads it. */

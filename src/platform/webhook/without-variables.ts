@@ -42,8 +42,6 @@ class Cuts implements JsonSink {
   #from = 0
   /** Where the field begins that is being removed. */
   #cutFrom: number | undefined
-  /** Open lists and objects of its value. */
-  #depth = 0
   /** The last comma of the object that is open; undefined before its first field ends. */
   #comma: number | undefined
   /** True after a removed field that was the first of its object, apart from other removed ones. */
@@ -53,22 +51,19 @@ class Cuts implements JsonSink {
     this.#bytes = bytes
   }
 
-  open(): void {
-    if (this.#cutFrom === undefined) this.#comma = undefined
-    else this.#depth += 1
+  open(): boolean {
+    this.#comma = undefined
+    return this.#cutFrom === undefined
   }
 
   close(end: number): void {
     if (this.#cutFrom === undefined) this.#isLeading = false
-    else {
-      this.#depth -= 1
-      this.#endValue(end)
-    }
+    else this.#endValue(end)
   }
 
   string(isKey: boolean, from: number, end: number): void {
-    if (!isKey) this.#endValue(end)
-    else if (this.#cutFrom === undefined) this.#beginField(from, end)
+    if (isKey) this.#beginField(from, end)
+    else this.#endValue(end)
   }
 
   word(text: string, from: number): void {
@@ -76,7 +71,7 @@ class Cuts implements JsonSink {
   }
 
   comma(at: number): void {
-    if (this.#cutFrom === undefined) this.#comma = at
+    this.#comma = at
   }
 
   #beginField(from: number, end: number): void {
@@ -91,7 +86,7 @@ class Cuts implements JsonSink {
   }
 
   #endValue(end: number): void {
-    if (this.#cutFrom === undefined || this.#depth > 0) return
+    if (this.#cutFrom === undefined) return
     this.#copied ??= Buffer.allocUnsafeSlow(this.#bytes.length)
     this.#copyUpTo(this.#copied, this.#cutFrom)
     this.#from = end
