@@ -1,4 +1,4 @@
-// What the platform has, asked from time to time: the simulated platform's real REST API, a real store, a clock that the test moves.
+// Tests the inventory against the simulated platform's REST API and a real store, under a clock that the test moves.
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -39,7 +39,7 @@ describe('the collectors of the inventory', () => {
       'platform.agent.token.count staging': 1,
       'platform.agent.token.last_used staging': { since: world.now() - 3 * hour },
     })
-    // One for the project, then 1 + agents + tokens.
+    // One request looks up the project; the round sends 1 + agents + tokens.
     expect(world.asked()).toHaveLength(1 + 1 + 2 + 2)
   })
 
@@ -52,7 +52,7 @@ describe('the collectors of the inventory', () => {
     })
   })
 
-  it('report the share of users of a flag: the widest of several strategies, and none for a list of users', async () => {
+  it('report the share of users of a flag: the largest of several strategies, and 0 for a list of users', async () => {
     const of = (name: string, parameters: object, ...scopes: string[]) => ({
       ...{ name, parameters, scopes: scopes.map(environment_scope => ({ environment_scope })) },
     })
@@ -115,7 +115,7 @@ describe('the collectors of the inventory', () => {
     })
   })
 
-  it('cut a flag with 200,000 scopes at the documented maximum, and log once how many were left out', async () => {
+  it('cut a flag with 200,000 scopes at the documented maximum, and log once how many were omitted', async () => {
     const scopes = Array.from({ length: 200_000 }, (_, n) => ({ environment_scope: `e${n}` }))
     const flags = [
       { name: 'wide', active: true, strategies: [{ name: 'default', scopes }] },
@@ -149,7 +149,7 @@ describe('the collectors of the inventory', () => {
     expect((await world.store.repositories.inventoryStates.all())[0]?.omitted).toBe(3)
   })
 
-  it('read at most a thousand items of a list, and log once how many are left out', async () => {
+  it('read at most a thousand items of a list, and log once how many are omitted', async () => {
     const all = Array.from({ length: 1_500 }, (_, at) => ({ id: at + 1, title: `m${at}`, due_date: '2026-07-01' }))
     world.api.misbehave = ({ path, query }) => {
       const to = Number(query.get('page') ?? 1) * 100
@@ -167,7 +167,7 @@ describe('the collectors of the inventory', () => {
     expect(state?.omitted).toBe(500)
   })
 
-  it('continue if an agent is deleted or a token revoked meanwhile', async () => {
+  it('continue if an agent is deleted or a token is revoked meanwhile', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('/cluster_agents/5/tokens') || path.endsWith('/tokens/60')
         ? refusal(404, { message: '404 Not found' })
@@ -223,7 +223,7 @@ describe('the collectors of the inventory', () => {
     })
     const [first] = world.api.inventory.components
     const rest = world.api.inventory.components.slice(1)
-    // Back to what it was, and changed again: each is a change of its own.
+    // The bill changes back and then again: both are changes with keys of their own.
     world.api.inventory.components = ['pkg:npm/fastify@5.2.0', ...rest]
     await world.pass(inventory, day + hour)
     world.api.inventory.components = [first ?? '', ...rest]
@@ -234,7 +234,7 @@ describe('the collectors of the inventory', () => {
 })
 
 describe('a bill of materials', () => {
-  it('is awaited over a restart, and not requested a second time', async () => {
+  it('is awaited after a restart, and not requested a second time', async () => {
     await world.inventory({ dependencies: [shop] }).turn()
     const before = world.asked()
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
@@ -251,10 +251,10 @@ describe('a bill of materials', () => {
     })
     await once(storage.listen(0, '127.0.0.1'), 'listening')
     const location = `http://127.0.0.1:${(storage.address() as AddressInfo).port}/sbom.json`
-    let looks = 0
+    let checks = 0
     world.api.misbehave = ({ path }) => {
       if (path.endsWith('/download')) return { status: 302, headers: { location }, body: '' }
-      return /exports\/\d+$/.test(path) && ++looks === 1
+      return /exports\/\d+$/.test(path) && ++checks === 1
         ? { status: 202, headers: { 'content-type': 'application/json' }, body: '' }
         : undefined
     }
@@ -269,13 +269,13 @@ describe('a bill of materials', () => {
   })
 
   it.each([
-    ['is cut short', '{"components": [', 'broken-answer'],
+    ['is cut off', '{"components": [', 'broken-answer'],
     ['is too large', `{"components":[${'{},'.repeat(300_000)}{}]}`, 'too-large'],
-  ])('is requested again, with a log message, if it %s', async (_, body, why) => {
+  ])('is requested again, with a log message, if it %s', async (_, body, reason) => {
     world.api.misbehave = ({ path }) => (path.endsWith('/download') ? { status: 200, headers: {}, body } : undefined)
     await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
     const [state] = await world.store.repositories.inventoryStates.all()
-    expect(state?.refusal?.message).toContain({ 'broken-answer': 'incomplete', 'too-large': 'too large' }[why])
+    expect(state?.refusal?.message).toContain({ 'broken-answer': 'incomplete', 'too-large': 'too large' }[reason])
     expect(world.events).toEqual([])
   })
 
@@ -329,22 +329,22 @@ describe('the rounds of the inventory', () => {
       )
     const things = thingsOf(many)
     const inventory = world.inventory(things)
-    // What is asked once a day is asked in the first two minutes: each project and the group is looked up, each bill of materials made.
+    // Daily requests are sent in the first two minutes: each project and the group is looked up, and each bill of materials is made.
     await world.pass(inventory, 2 * minute)
     const first = world.asked()
     expect(first.filter(path => /^\/(projects|groups)\/[^/]+$/.test(path))).toHaveLength(many + 1 + 1)
     expect(first.filter(path => path.includes('dependency_list_exports'))).toHaveLength(many * 3)
     await world.pass(inventory, hour)
-    // Of agents: 12 rounds, and for each agent its tokens and the token; the table says the rest. What is asked once a day is over.
+    // Agents have 12 rounds, each with two requests per agent: for its tokens and for the token. The table lists the rest. Daily requests are over.
     const daily = (many + 1) / 24 + (many * 3) / 24
-    const found = many * 12 * 2
-    const hourly = requestsAnHour(things) - daily + found
+    const agentRequests = many * 12 * 2
+    const hourly = requestsAnHour(things) - daily + agentRequests
     expect(world.asked()).toHaveLength(Math.round(hourly))
-    expect(Math.round(requestsAnHour(things) + found)).toBe(many * 44 + 1 + 12 + Math.round(daily))
+    expect(Math.round(requestsAnHour(things) + agentRequests)).toBe(many * 44 + 1 + 12 + Math.round(daily))
     expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(thingsOf(50)))} requests per hour`)
   })
 
-  it('are done by one of two replicas, and by the other when the first stops', async () => {
+  it('are done by one of two replicas, and by the other after the first has stopped', async () => {
     const [one, other] = [world.inventory({ agents: [infra] }), world.inventory({ agents: [infra] })]
     await one.turn()
     world.asked()
@@ -375,15 +375,15 @@ describe('the rounds of the inventory', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('a refused request', () => {
   it.each([
     [403, { message: '403 Forbidden' }],
     [404, { message: '404 Project Not Found' }],
     [400, { message: 'scope does not have a valid value' }],
     [422, { message: 'not enforced' }],
-  ])('with a permanent %i is logged once, and tried again once a day', async (status, body) => {
+  ])('is logged once and repeated once a day after a permanent %i', async (status, body) => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(status, body) : undefined)
-    // What else is asked all day long beside one of them shows that it goes on.
+    // In one of the cases agents are read all day, too, to show that other requests continue.
     const beside = isFull || status === 403 ? [infra] : []
     const inventory = world.inventory({ feature_flags: [shop], agents: beside })
     await world.pass(inventory, 25 * hour)
@@ -396,7 +396,7 @@ describe('a refusal', () => {
     if (beside.length > 0) expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
   })
 
-  it.each([500, 502, 503, 429])('with a temporary %i is retried soon, at growing intervals', async status => {
+  it.each([500, 502, 503, 429])('is repeated soon, at growing intervals, after a temporary %i', async status => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(status, {}) : undefined)
     const inventory = world.inventory({ feature_flags: [shop] })
     await world.pass(inventory, 6 * hour)
@@ -408,7 +408,7 @@ describe('a refusal', () => {
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('by the endpoint itself delays all projects without an earlier answer', async () => {
+  it('delays all projects without an earlier answer if the platform lacks the endpoint', async () => {
     world.api.misbehave = ({ path }) =>
       path.endsWith('feature_flags') ? refusal(404, { error: '404 Not Found' }) : undefined
     const inventory = world.inventory({ feature_flags: [shop, infra, 'brightwater/data/reports'] })
@@ -416,17 +416,17 @@ describe('a refusal', () => {
     expect(world.asked().filter(path => path.endsWith('feature_flags'))).toHaveLength(1)
   })
 
-  it('is tried again at once after a restart, because the cause may be mended', async () => {
+  it('is repeated at once after a restart, because the cause may be fixed', async () => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(403, {}) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()
     world.api.misbehave = () => undefined
     const again = world.inventory({ feature_flags: [shop] })
-    // The lease of the daemon before runs out.
+    // The lease of the previous daemon expires meanwhile.
     await world.pass(again, 2 * minute)
     expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
   })
 
-  it('by the dependency firewall treats null as off, like every boolean', async () => {
+  it('is not assumed if the dependency firewall answers null, which means off', async () => {
     world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(200, { enabled: null }) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect(await world.found()).toEqual({ 'platform.dependency_firewall.enabled': 0 })
@@ -438,7 +438,7 @@ describe('a refusal', () => {
     [{ message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ other: 1 }, undefined, /404/],
-  ])('by the dependency firewall is judged by the keys of the answer: %j', async (body, value, words) => {
+  ])('about the dependency firewall is judged by the keys of its answer: %j', async (body, value, words) => {
     world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(404, body) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
@@ -449,14 +449,14 @@ describe('a refusal', () => {
   it.each([
     ['a list of other things', [{ id: 'x' }, 7, null, { unknown: true }]],
     ['an object', { feature_flags: [] }],
-  ])('does not crash the daemon if the answer is %s', async (_, body) => {
+  ])('does not crash the daemon if its answer is %s', async (_, body) => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, body) : undefined)
     const inventory = world.inventory({ feature_flags: [shop], agents: [infra] })
     await inventory.turn()
     expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
   })
 
-  it('affects only the field that has another type', async () => {
+  it('loses only the fields of a wrong type', async () => {
     const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()

@@ -1,4 +1,4 @@
-// Configured queries: what is sent, what becomes of the answer, and what is put off when the platform cannot answer.
+// Tests configured queries: the text that is sent, the points that the answer becomes, and the pauses if the platform cannot answer.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { askQuery, queryText, type QuerySpec } from '../../src/platform/inventory/query.ts'
@@ -77,7 +77,7 @@ describe('a query', () => {
     expect(page).toBe(2)
   })
 
-  it('reports how many rows beyond the maximum are left out', async () => {
+  it('reports how many rows beyond the maximum are omitted', async () => {
     const nodes = Array.from({ length: 100 }, (_, n) => ({ ref: `r${n}`, p50: n }))
     const data = { count: 2_500, nodes, pageInfo: { hasNextPage: true, endCursor: 'next' } }
     world.api.misbehave = () => ({
@@ -90,9 +90,9 @@ describe('a query', () => {
 
   it.each([
     ['a number', 7, '7'],
-    ['a truth', true, 'true'],
+    ['a boolean', true, 'true'],
     ['an object that has a name', { id: 9, title: 'one' }, 'one'],
-    ['an object without one', { id: 9 }, undefined],
+    ['an object without a name', { id: 9 }, undefined],
     ['a list', [1], undefined],
     ['null', null, undefined],
   ])('has the text of a field that is %s as an attribute', async (_, ref, text) => {
@@ -104,21 +104,21 @@ describe('a query', () => {
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })
   })
 
-  it('that the platform rejects is logged with its message, and retried the next day', async () => {
+  it("is repeated the next day, and logged with the platform's message, if the platform rejects it", async () => {
     const wrong = { ...count, query: 'nonsense' }
     await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)
     await world.pass(world.inventory([thing(wrong)]), 2 * hour)
-    // Once by itself, and once by the daemon.
+    // The test sent one request above, and the daemon the other one.
     expect(world.asked().filter(path => path === '/glql')).toHaveLength(2)
     expect(world.warnings).toHaveLength(1)
   })
 
-  it('has failed if its success is null', async () => {
+  it('fails if the success in its answer is null', async () => {
     world.api.misbehave = () => ({ status: 200, headers: {}, body: '{"success":null,"data":{"count":3}}' })
     await expect(askQuery(count, world.ask)).rejects.toThrow(/does not understand the query/)
   })
 
-  it('that times out doubles its pause each time, without delaying others', async () => {
+  it('doubles its pause after each timeout, without delaying others', async () => {
     let asked = 0
     const slow: Thing = {
       ...thing(count),
@@ -130,7 +130,7 @@ describe('a query', () => {
       },
     }
     await world.pass(world.inventory([slow, thing(medians)]), 6 * hour)
-    // After 10, 20, 40, 80 and 160 minutes.
+    // The repetitions come after 10, 20, 40, 80 and 160 minutes.
     expect(asked).toBe(6)
     expect(world.asked().length - asked).toBeGreaterThan(300)
   })

@@ -1,5 +1,5 @@
-// Every answer of the document's table of errors, to each kind that is asked about: said once, asked again when that makes sense, never a crash
-// and never a storm, and the others go on.
+// Tests each kind of the inventory with every answer in the document's table of errors. The daemon logs the error once, repeats the request at a
+// sensible pace, never crashes, and continues with the other kinds.
 import { expect, it } from 'vitest'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { isFull } from '../full.ts'
@@ -7,11 +7,11 @@ import { hour, openInventoryWorld } from './world.ts'
 
 const shop = 'brightwater/shop/storefront'
 
-/** What each kind is asked by, below the API's base, besides what it is looked up by. */
+/** The paths that each kind requests below the API's base, without those that look up its owner. */
 const endpoints: Readonly<Record<string, RegExp>> = {
   agents: /cluster_agents/,
   feature_flags: /feature_flags$/,
-  // The group is looked up by what it is asked by.
+  // The same path looks up the group.
   groups: /^\/groups\/[^/]+$/,
   dependencies: /dependency_list_exports/,
   dependency_firewall: /enablement$/,
@@ -37,7 +37,7 @@ const answers: readonly (readonly [status: number, body: string])[] = [
   [200, '[{"name":'],
 ]
 
-/** As the daemon has them, so that what is repeated is counted. */
+/** The daemon's own rules, so that repeated requests are counted. */
 const retry = { tries: 4, refusals: 5, first: 1_000, max: 30_000 }
 
 const kinds = collectors.map(({ kind, of }) => ({ kind, of: of === 'groups' ? 'brightwater' : shop }))
@@ -46,12 +46,12 @@ it('every kind of the inventory has an endpoint here', () => {
   expect(Object.keys(endpoints).sort()).toEqual(kinds.map(({ kind }) => kind).sort())
 })
 
-/** In the short form every third, so that each answer meets some kinds and each kind some answers. */
+/** The short form takes every third pair, so that each answer is tried with some kinds and each kind with some answers. */
 const cases = kinds
   .flatMap((one, n) => answers.map(([status, body], at) => ({ ...one, status, body, turn: n + at })))
   .filter(({ turn }) => isFull || turn % 3 === 0)
 
-it.each(cases)('$kind survive the answer $status $body', async ({ kind, of, status, body }) => {
+it.each(cases)('the inventory survives the answer $status $body to $kind', async ({ kind, of, status, body }) => {
   await using world = await openInventoryWorld(retry)
   const path = endpoints[kind]!
   let refused = 0
@@ -64,9 +64,9 @@ it.each(cases)('$kind survive the answer $status $body', async ({ kind, of, stat
   const inventory = world.inventory({ [other]: [shop], [kind]: [of] })
   await world.pass(inventory, hour)
   expect(refused).toBeGreaterThan(0)
-  // Every five minutes at most, with the retries of what may pass.
+  // At most one request every five minutes, plus the retries after temporary errors.
   expect(refused).toBeLessThan(40)
-  // Once; where it might have been the platform's, once more when it turns out to be this endpoint's; and a pause for all, if it asked for one.
+  // One warning; a second one if the error seemed to concern the platform and then proves to concern the endpoint; and one about a requested pause.
   expect(world.warnings.length).toBeLessThanOrEqual(body === 'Retry later' ? 3 : 2)
   const states = await world.store.repositories.inventoryStates.all()
   expect(states.find(state => state.kind === other)?.answeredAt).toBeDefined()
@@ -92,6 +92,6 @@ it(`logs once that an endpoint refuses the token of ${refusing} projects, and de
   expect(world.warnings[1]).toMatch(/milestones/)
   world.asked()
   await world.pass(inventory, hour)
-  // Every five minutes, each of them.
+  // Each project is read every five minutes.
   expect(world.asked().filter(path => path.endsWith('cluster_agents')).length).toBeGreaterThanOrEqual(11 * refusing)
 })

@@ -1,4 +1,4 @@
-// The simulated platform over its real REST API, and the inventory on a real store, under one clock that the test moves.
+// Sets up the simulated platform's REST API and an inventory with a real store, under one clock that the test moves.
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createInventory, type Inventory } from '../../src/inventory/inventory.ts'
@@ -29,17 +29,17 @@ export interface InventoryWorld extends AsyncDisposable {
   readonly warnings: string[]
   readonly events: { readonly event: CollectedEvent; readonly key: string }[]
   now(): number
-  /** One that asks about these: what the configuration lists, or things of the test's own. */
+  /** Makes an inventory of the configured things, or of the test's own ones. */
   inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): Inventory
-  /** Turns until so much time has passed. */
+  /** Runs turns of the inventory until this time has passed. */
   pass(inventory: Inventory, ms: number): Promise<void>
-  /** The last values, by metric and attributes. */
+  /** The latest values, by metric and attributes. */
   found(): Promise<Record<string, unknown>>
-  /** Paths asked since the last call. */
+  /** The paths that were requested since the last call. */
   asked(): string[]
 }
 
-/** Without `retry` each request is sent once. */
+/** Opens a world. Without `retry` each request is sent once. */
 export async function openInventoryWorld(
   retry: RetryRules = { tries: 1, refusals: 1, first: 1, max: 1 },
 ): Promise<InventoryWorld> {

@@ -1,4 +1,4 @@
-// Redaction takes time in proportion to the text, whatever is in it: each pattern gets texts that are made of its own beginnings.
+// Tests that redaction takes linear time for any text: each pattern gets texts that are made of its own beginnings.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
@@ -7,34 +7,34 @@ import { LinearPattern } from '../../src/lib/linear-pattern.ts'
 import { secretShapes } from '../../src/platform/secret-shapes.ts'
 
 const length = 128 * 1024
-/** What takes less needs no comparison: a pattern that reads the text once for each beginning takes seconds, ms. */
-const atOnce = 40
+/** A shorter time, in ms, needs no comparison: a pattern that reads the text once for each beginning takes seconds. */
+const negligible = 40
 
-/** The processor time of the quickest of several tries, ms: other processes do not count. */
+/** The processor time of the fastest of several tries, ms. It does not include other processes. */
 function timeOf(work: () => void, tries = 5): number {
-  let least = Infinity
-  for (let tried = 0; tried < tries && least > atOnce / 8; tried += 1) {
+  let min = Infinity
+  for (let tried = 0; tried < tries && min > negligible / 8; tried += 1) {
     const begun = process.threadCpuUsage()
     work()
-    least = Math.min(least, process.threadCpuUsage(begun).user / 1_000)
+    min = Math.min(min, process.threadCpuUsage(begun).user / 1_000)
   }
-  return least
+  return min
 }
 
-/** Texts of which twice as much takes three times as long: four times as much is compared, because small differences say little. */
+/** The texts whose time is not linear: four times the text takes more than nine times as long. A factor of four makes the difference clear. */
 function slowTexts(redact: (text: string) => unknown, families: readonly string[], size = length): string[] {
   return families.filter(family => {
     const [whole, quarter] = [size, size / 4].map(units =>
       family.repeat(Math.ceil(units / family.length)).slice(0, units),
     )
     const time = timeOf(() => redact(whole ?? ''))
-    return time > atOnce && time / timeOf(() => redact(quarter ?? '')) > 9
+    return time > negligible && time / timeOf(() => redact(quarter ?? '')) > 9
   })
 }
 
-/** Beginnings of a text that matches, alone and followed by what does not belong to it. */
+/** Beginnings of a matching text, alone and followed by a character that does not match. */
 function beginningsOf(pattern: RegExp): string[] {
-  // Without what the generator of texts does not know.
+  // The generator of texts does not know these constructs.
   const source = pattern.source
     .replace('[^]', '.')
     .replace(/\(\?<?[!=](?:[^()]|\\.)*\)|\\b|(?<!\[)\^|\|\$|\$(?=[)]|$)/g, '')

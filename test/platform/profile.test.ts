@@ -1,4 +1,4 @@
-// The vendor table and how webhook headers are found in either spelling.
+// Tests the vendor table, and how webhook headers are found in both spellings.
 import { describe, expect, it } from 'vitest'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { eventWords } from '../../src/platform/webhook/event-selection.ts'
@@ -30,7 +30,7 @@ describe('webhook headers', () => {
     expect(headerOf({}, 'Event-UUID', gitlab)).toBeUndefined()
   })
 
-  it('count once if repeated: the first', () => {
+  it('use the first value if they are repeated', () => {
     expect(headerOf({ 'x-service-webhook-uuid': ['a', 'b'] }, 'Webhook-UUID', generic)).toBe('a')
     expect(headerOf({ 'x-service-webhook-uuid': [] }, 'Webhook-UUID', generic)).toBeUndefined()
   })

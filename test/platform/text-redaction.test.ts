@@ -1,4 +1,4 @@
-// What leaves of texts of jobs: no secret of a known shape, and nearly all that is none.
+// Tests the redaction of jobs' texts: it removes all secrets of known forms, and leaves harmless texts unchanged.
 import { linearPattern } from '../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction, createKeyWatch } from '../../src/platform/text-redaction.ts'
@@ -12,7 +12,7 @@ const hex = '0123456789abcdef'
 const some = (length: number, from = letters): string =>
   Array.from({ length }, () => from[Math.floor(random.between(0, from.length))] ?? 'x').join('')
 
-/** Each makes the line of a log, and the secret in it. */
+/** Each form of secrets, with a function that makes a line of a log and the secret in it. */
 const shapes: readonly (readonly [name: string, make: () => readonly [line: string, secret: string]])[] = [
   ['a personal token', () => plain(`glpat-${some(20)}`)],
   ['a runner token', () => plain(`glrt-${some(20)}`)],
@@ -51,7 +51,10 @@ const shapes: readonly (readonly [name: string, make: () => readonly [line: stri
   ['JSON within JSON', () => within(some(20), value => String.raw`"{\"password\":\"${value}\"}"`)],
   ['a list of variables', () => within(some(12), value => `{"name":"DB_PASSWORD","value":"${value}"}`)],
   ['user and password of curl', () => within(some(12), value => `$ curl -s -u ada:${value} https://example.com`)],
-  ['both without a blank', () => within(some(12), value => `curl -uada:${value} https://example.com`)],
+  [
+    'user and password of curl without a blank',
+    () => within(some(12), value => `curl -uada:${value} https://example.com`),
+  ],
   ['the password of mysql', () => within(some(12), value => `$ mysql -h db -uroot -p${value} shop < dump.sql`)],
   ['the password of docker', () => within(some(12), value => `docker login -u ci -p ${value} registry.example.com`)],
   ['the password of helm', () => within(some(12), value => `helm registry login -u ci --password=${value} x.io`)],
@@ -62,7 +65,7 @@ const shapes: readonly (readonly [name: string, make: () => readonly [line: stri
   ['credentials of Docker', () => within(`${some(24)}==`, value => `{"auths":{"r.io":{"auth": "${value}"}}}`)],
   ['credentials of npm', () => within(some(24), value => `//registry.npmjs.org/:_authToken=${value}`)],
   ['.netrc in one line', () => within(some(12), value => `machine example.com login ci password ${value}`)],
-  ['.netrc in several', () => within(some(12), value => `  password ${value}`)],
+  ['.netrc in several lines', () => within(some(12), value => `  password ${value}`)],
   ['cookies', () => within(some(24), value => `> Cookie: theme=dark; session=${value}`)],
   ['a new cookie', () => within(some(24), value => `< Set-Cookie: session=${value}; Path=/; HttpOnly`)],
   ['an account of Azure', () => within(`${some(86)}==`, value => `AccountName=a;AccountKey=${value};EndpointSuffix=x`)],
@@ -87,7 +90,7 @@ function within(secret: string, line: (value: string) => string): readonly [stri
   return [line(secret), secret]
 }
 
-/** What logs of builds have in them, and what is no secret. */
+/** Lines of logs that contain no secret, though some look similar. */
 const harmless: readonly string[] = [
   'Fetching changes with git depth set to 20...',
   'Checking out 3fdeda6b1c9e4c6f8a1d5e7b2c4f6a8d0e1b3c5d as detached HEAD (ref is main)...',
@@ -144,7 +147,7 @@ const harmless: readonly string[] = [
 describe('texts of jobs', () => {
   const redactText = createTextRedaction([linearPattern('ACME-[0-9a-f]{32}')])
 
-  it(`lose all of ${10 * shapes.length} secrets in ${shapes.length} shapes`, () => {
+  it(`lose all ${10 * shapes.length} secrets of ${shapes.length} forms`, () => {
     const left = shapes.flatMap(([name, make]) =>
       Array.from({ length: 10 }, make).flatMap(([line, secret]) => {
         const clean = redactText(line)
@@ -155,7 +158,7 @@ describe('texts of jobs', () => {
     expect(left).toEqual([])
   })
 
-  it('keep everything that is no secret', () => {
+  it('keep everything that is not a secret', () => {
     expect(harmless.filter(line => redactText(line) !== line)).toEqual([])
   })
 
@@ -186,7 +189,7 @@ describe('a log that shows the variables of its job', () => {
     const isTraced = createDebugWatch()
     return lines.map(isTraced).at(-1) === true
   }
-  it('is detected by its first lines', () => {
+  it('is detected by variables in its first lines', () => {
     const traced = ['CI_JOB_ID', 'CI_PIPELINE_ID', 'CI_JOB_TOKEN']
     expect(shows(traced.map(name => `++ export ${name}=1`))).toBe(true)
     expect(shows(traced.map(name => `declare -x ${name}="1"`))).toBe(true)

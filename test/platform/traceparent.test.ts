@@ -63,7 +63,7 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'TRACEPARENT', value: 7 }], undefined],
     [{ TRACEPARENT: good }, undefined],
     [undefined, undefined],
-  ])('have the traceparent for %j: %s', (variables, reported) => {
+  ])('yield the traceparent of %j: %s', (variables, reported) => {
     expect(readVariables(variables)?.traceparent).toBe(reported)
   })
 
@@ -77,7 +77,7 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'CI_DEBUG_TRACE', value: { toString: 1 } }], false],
     [{ CI_DEBUG_TRACE: 'true' }, false],
     [undefined, false],
-  ])('enable a debug trace for %j: %s', (variables, isOn) => {
+  ])('tell whether %j enables a debug trace: %s', (variables, isOn) => {
     expect(readVariables(variables)?.isDebugTraced ?? false).toBe(isOn)
   })
 

@@ -1,4 +1,4 @@
-// Every spelling of a time that the platform uses, and what is no time.
+// Tests every spelling of a time that the platform uses, and texts that are not a time.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWireTime } from '../../src/platform/wire-time.ts'
@@ -6,7 +6,7 @@ import { runs } from '../full.ts'
 
 const quarterPast = Date.UTC(2016, 7, 12, 15, 23, 28)
 
-describe('a time on the wire', () => {
+describe('a time of the platform', () => {
   it.each([
     ['2016-08-12 15:23:28 UTC', quarterPast],
     ['2016-08-12T15:23:28Z', quarterPast],
@@ -56,12 +56,12 @@ describe('a time on the wire', () => {
     '2016-08-00 10:00:00 UTC',
     '+012016-08-12T15:23:28Z',
     '2016-08-12 15:23:28 UTC and more',
-  ])('%o is no time', text => {
+  ])('is undefined for the text %o', text => {
     expect(parseWireTime(text)).toBeUndefined()
   })
 
   it.each([undefined, null, 0, quarterPast, Number.NaN, true, {}, [], ['2016-08-12 15:23:28 UTC']])(
-    '%o is no time',
+    'is undefined for the value %o',
     value => {
       expect(parseWireTime(value)).toBeUndefined()
     },
@@ -95,12 +95,19 @@ describe('a time on the wire', () => {
 })
 
 it('checks the common spelling as carefully as others', () => {
-  const two = (most: number): fc.Arbitrary<string> => fc.nat(most).map(number => String(number).padStart(2, '0'))
-  const date = fc.tuple(fc.integer({ min: 1960, max: 2270 }).map(String), two(14), two(33), two(25), two(61), two(61))
+  const twoDigits = (max: number): fc.Arbitrary<string> => fc.nat(max).map(number => String(number).padStart(2, '0'))
+  const date = fc.tuple(
+    fc.integer({ min: 1960, max: 2270 }).map(String),
+    twoDigits(14),
+    twoDigits(33),
+    twoDigits(25),
+    twoDigits(61),
+    twoDigits(61),
+  )
   fc.assert(
     fc.property(date, ([year, month, day, hour, minute, second]) => {
-      const usual = `${year}-${month}-${day} ${hour}:${minute}:${second}`
-      expect(parseWireTime(`${usual} UTC`)).toBe(parseWireTime(`${usual}+00:00`))
+      const text = `${year}-${month}-${day} ${hour}:${minute}:${second}`
+      expect(parseWireTime(`${text} UTC`)).toBe(parseWireTime(`${text}+00:00`))
     }),
     runs(2_000),
   )

@@ -1,4 +1,4 @@
-// The token API's client against an instance: every shape it may answer with, and every way it may refuse.
+// Tests the client of the token API against an instance: every shape of answers, and every kind of refusal.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/lib/secret.ts'
 import { createIngestTokens } from '../../src/tokens/client.ts'
@@ -24,7 +24,7 @@ afterEach(async () => {
   await instance.close()
 })
 
-/** What the call throws; the message must not hold the key. */
+/** The error that the call throws. Its message must not contain the key. */
 async function faultOf(call: Promise<unknown>): Promise<InstanceError> {
   const error: unknown = await call.then(
     () => undefined,
@@ -66,9 +66,9 @@ describe('the client', () => {
     expect(error.kind).toBe('not-found')
   })
 
-  describe('of a command', () => {
+  describe('with the retries of a command', () => {
     const waits: number[] = []
-    const patient = (sleep = async (ms: number) => void waits.push(ms)) =>
+    const retrying = (sleep = async (ms: number) => void waits.push(ms)) =>
       createIngestTokens({
         ...{ url: instance.url, apiKey: () => new Secret(instance.apiKey), timeoutMs: 60_000 },
         retry: { ...commandPauses, clock: { now: () => 0, sleep } },
@@ -76,11 +76,11 @@ describe('the client', () => {
     beforeEach(() => void waits.splice(0))
 
     it.each([
-      ['list', 'GET', '/tokens', () => patient().list()],
-      ['create', 'POST', '/tokens', () => patient().create('pipespan')],
-      ['revoke', 'DELETE', '/tokens/101', () => patient().revoke('101')],
-      ['enforcement', 'GET', '/state', () => patient().enforcement()],
-      ['setEnforcement', 'PUT', '/state', () => patient().setEnforcement(false)],
+      ['list', 'GET', '/tokens', () => retrying().list()],
+      ['create', 'POST', '/tokens', () => retrying().create('pipespan')],
+      ['revoke', 'DELETE', '/tokens/101', () => retrying().revoke('101')],
+      ['enforcement', 'GET', '/state', () => retrying().enforcement()],
+      ['setEnforcement', 'PUT', '/state', () => retrying().setEnforcement(false)],
     ] as const)('repeats %s after 429 and 503, after Retry-After or a growing pause', async (...row) => {
       const [, method, path, call] = row
       instance.add('other')
@@ -99,13 +99,13 @@ describe('the client', () => {
       [503, '3600'],
     ])('does not repeat a request that is answered with %i and Retry-After %s', async (status, retryAfter) => {
       instance.misbehaveOnce('GET', '/tokens', { status, ...(retryAfter !== undefined && { retryAfter }) })
-      expect(await faultOf(patient().list())).toMatchObject({ status })
+      expect(await faultOf(retrying().list())).toMatchObject({ status })
       expect(waits).toEqual([])
     })
 
     it.each([{}, { retryAfter: '0' }])('gives up after half a minute (%j)', async asked => {
       for (let n = 0; n < 50; n += 1) instance.misbehaveOnce('GET', '/tokens', { status: 503, ...asked })
-      expect(await faultOf(patient().list())).toMatchObject({ status: 503 })
+      expect(await faultOf(retrying().list())).toMatchObject({ status: 503 })
       expect(waits.length).toBeGreaterThan(3)
       expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(30_000)
     })
@@ -114,27 +114,30 @@ describe('the client', () => {
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       instance.add('pipespan')
-      const { value } = await patient().create('pipespan')
+      const { value } = await retrying().create('pipespan')
       expect(instance.tokens.map(token => token.value)).toEqual([instance.issued[0], value.reveal()])
     })
 
     it('does not create a token again if it cannot tell which new one is its own', async () => {
       instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
       const meanwhile = async () => void instance.add('pipespan')
-      expect(await faultOf(patient(meanwhile).create('pipespan'))).toMatchObject({ status: 503, uncertain: true })
+      expect(await faultOf(retrying(meanwhile).create('pipespan'))).toMatchObject({ status: 503, uncertain: true })
       expect(instance.tokens).toHaveLength(2)
     })
   })
 
-  it.each([409, 400, 403, 422])('recognises the last valid token under enforcement by %i', async lastStatus => {
-    const own = await startInstance({ lastStatus })
-    const { id } = own.add('pipespan')
-    expect(await clientWith(own.apiKey, own.url).revoke(String(id))).toBe('last')
-    await own.close()
-  })
+  it.each([409, 400, 403, 422])(
+    'recognises that the last valid token cannot be revoked under enforcement: %i',
+    async lastStatus => {
+      const own = await startInstance({ lastStatus })
+      const { id } = own.add('pipespan')
+      expect(await clientWith(own.apiKey, own.url).revoke(String(id))).toBe('last')
+      await own.close()
+    },
+  )
 })
 
-describe('a refusal becomes a message with a remedy', () => {
+describe('the client fails with a message and a remedy', () => {
   it('for a key that is missing or invalid in a header, before anything is sent', async () => {
     expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
     const error = await faultOf(clientWith('two\nlines').list())
@@ -200,12 +203,12 @@ describe('a refusal becomes a message with a remedy', () => {
     expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
   })
 
-  it('for a connection that breaks, and for one that is refused: only the first may have had an effect', async () => {
+  it('for a broken and for a refused connection, of which only the broken one may have had an effect', async () => {
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect(await faultOf(client.create('pipespan'))).toMatchObject({ kind: 'unavailable', uncertain: true })
-    // A port that was free a moment ago may be another process's by now.
-    const nobody = 'http://127.0.0.1:1'
-    expect(await faultOf(clientWith(instance.apiKey, nobody).list())).toMatchObject({ uncertain: false })
+    // Port 1 is used, because another process may have taken a port that was free a moment ago.
+    const closed = 'http://127.0.0.1:1'
+    expect(await faultOf(clientWith(instance.apiKey, closed).list())).toMatchObject({ uncertain: false })
   })
 })
 

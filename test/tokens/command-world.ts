@@ -1,4 +1,4 @@
-// The token commands from the command line in, beside an instance, with a folder for the token and the store.
+// Sets up an instance and a folder for the token file and the store, and runs the token commands from the command line on.
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'vitest'
@@ -6,7 +6,7 @@ import { runProgram } from '../../src/cli/program.ts'
 import { temporaryFolder } from '../e2e/daemon.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
-export interface Said {
+export interface CommandOutput {
   readonly code: number
   readonly out: string
   readonly err: string
@@ -17,15 +17,15 @@ export interface CommandWorld {
   readonly folder: string
   /** The token file of the configuration and of `rotate`. */
   file: string
-  /** All variables of the commands. */
+  /** The environment of the commands. */
   env: Record<string, string>
-  /** Runs the command line; whatever happens, no secret is said. */
-  pipespan(...args: readonly string[]): Promise<Said>
-  /** The arguments of a rotation of `file`. */
+  /** Runs a command line. The output must not contain a secret. */
+  pipespan(...args: readonly string[]): Promise<CommandOutput>
+  /** The arguments for a rotation of `file`. */
   rotate(...more: readonly string[]): readonly string[]
 }
 
-/** Secrets that tests plant besides. */
+/** Further secrets that tests use. */
 export const planted = { key: 'a-wrong-key', token: 'a-dead-token' }
 
 export async function openCommandWorld(): Promise<CommandWorld> {
@@ -47,10 +47,10 @@ export async function openCommandWorld(): Promise<CommandWorld> {
       const [stdout, stderr] = [new PassThrough(), new PassThrough()]
       const code = await runProgram(args, { stdout, stderr, env: world.env })
       const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString().trimEnd()
-      const said = { code, out: text(stdout), err: text(stderr) }
+      const output = { code, out: text(stdout), err: text(stderr) }
       const secrets = [instance.apiKey, instance.viewerKey, planted.key, planted.token, ...instance.issued]
-      expect(secrets.filter(secret => `${said.out}${said.err}`.includes(secret))).toEqual([])
-      return said
+      expect(secrets.filter(secret => `${output.out}${output.err}`.includes(secret))).toEqual([])
+      return output
     },
     rotate: (...more) => ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, ...more],
   }

@@ -1,4 +1,4 @@
-// The token commands as an operator sees them: tables, JSON, exit codes, every refusal; and no value where none belongs.
+// Tests the token commands as an operator sees them: tables, JSON, exit codes and refusals. No output contains a token's value unless that is its purpose.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -52,13 +52,15 @@ function setup() {
   }
 }
 
-interface Said {
+interface CommandOutput {
   readonly code: number
   readonly out: string
   readonly err: string
 }
 
-async function saying(command: (terminal: Parameters<typeof tokensCommand>[2]) => Promise<number>): Promise<Said> {
+async function outputOf(
+  command: (terminal: Parameters<typeof tokensCommand>[2]) => Promise<number>,
+): Promise<CommandOutput> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const code = await command({ stdout, stderr, env: {} })
   const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString()
@@ -66,15 +68,15 @@ async function saying(command: (terminal: Parameters<typeof tokensCommand>[2]) =
 }
 
 /** Runs a command that must not show any value. */
-async function tokens(action: TokensAction): Promise<Said> {
-  const said = await saying(terminal => tokensCommand(action, setup(), terminal))
+async function tokens(action: TokensAction): Promise<CommandOutput> {
+  const output = await outputOf(terminal => tokensCommand(action, setup(), terminal))
   for (const token of instance.tokens) values.add(token.value)
-  for (const value of values) expect(`${said.out}${said.err}`).not.toContain(value)
-  return said
+  for (const value of values) expect(`${output.out}${output.err}`).not.toContain(value)
+  return output
 }
 
-async function enforcement(action: 'status' | 'on' | 'off', force = false): Promise<Said> {
-  return await saying(terminal => enforcementCommand({ action, force, json: false }, setup(), terminal))
+async function enforcement(action: 'status' | 'on' | 'off', force = false): Promise<CommandOutput> {
+  return await outputOf(terminal => enforcementCommand({ action, force, json: false }, setup(), terminal))
 }
 
 const rotate = {
@@ -92,20 +94,20 @@ const plainRevoke = { action: 'revoke', force: false, json: false } as const
 describe('tokens create', () => {
   it('prints the value once on standard output, for scripts', async () => {
     const create = { action: 'create', name: 'pipespan', json: false } as const
-    const said = await saying(terminal => tokensCommand(create, setup(), terminal))
-    expect(said).toEqual({
+    const output = await outputOf(terminal => tokensCommand(create, setup(), terminal))
+    expect(output).toEqual({
       code: 0,
       out: `${instance.tokens[0]!.value}\n`,
       err: 'Created as 101. This value is not shown again.\n',
     })
-    const json = await saying(terminal => tokensCommand({ ...create, json: true }, setup(), terminal))
+    const json = await outputOf(terminal => tokensCommand({ ...create, json: true }, setup(), terminal))
     expect(JSON.parse(json.out)).toEqual({ id: '102', name: 'pipespan', token: instance.tokens[1]!.value })
   })
 
-  it('writes the value straight to a target and revokes nothing', async () => {
+  it('writes the value directly to a target and revokes nothing', async () => {
     await tokens({ ...rotate, target: target() })
-    const said = await tokens({ action: 'create', name: 'pipespan', target: target(), json: false })
-    expect(said.code).toBe(0)
+    const output = await tokens({ action: 'create', name: 'pipespan', target: target(), json: false })
+    expect(output.code).toBe(0)
     expect(instance.tokens.map(token => token.value)).toHaveLength(2)
     expect((await currentToken())?.reveal()).toBe(instance.tokens[1]!.value)
     await tokens({ ...rotate, target: target() })
@@ -114,7 +116,7 @@ describe('tokens create', () => {
 })
 
 describe('tokens list', () => {
-  it('is a table that says which token is in use', async () => {
+  it('prints a table that says which token is in use', async () => {
     await tokens({ ...rotate, target: target() })
     instance.add('another')
     const { code, out } = await tokens({ action: 'list', json: false })
@@ -125,7 +127,7 @@ describe('tokens list', () => {
     expect(second).toMatch(/^102 +another +\S+Z +- +yes +not in use$/)
   })
 
-  it('is JSON for scripts', async () => {
+  it('prints JSON for scripts', async () => {
     const { createdAt } = instance.add('pipespan')
     await writeFile(file, 'a value that no journal knows')
     const { out } = await tokens({ action: 'list', json: true })
@@ -134,7 +136,7 @@ describe('tokens list', () => {
     ])
   })
 
-  it('says so when there are none', async () => {
+  it('prints nothing on standard output if there are no tokens', async () => {
     expect(await tokens({ action: 'list', json: false })).toMatchObject({ code: 0, out: '' })
   })
 })
@@ -147,11 +149,11 @@ describe('tokens revoke', () => {
     expect(instance.tokens).toHaveLength(1)
   })
 
-  it('refuses the token in use, even forced', async () => {
+  it('refuses the token in use, even with --force', async () => {
     await tokens({ ...rotate, target: target() })
     instance.add('another')
-    const said = await tokens({ ...plainRevoke, id: '101', force: true })
-    expect(said).toMatchObject({ code: 5, err: expect.stringContaining('it is in use') as unknown })
+    const output = await tokens({ ...plainRevoke, id: '101', force: true })
+    expect(output).toMatchObject({ code: 5, err: expect.stringContaining('it is in use') as unknown })
     expect(instance.tokens).toHaveLength(2)
   })
 
@@ -165,7 +167,7 @@ describe('tokens revoke', () => {
     expect(await tokens({ ...plainRevoke, id: '101' })).toMatchObject({ code: 0 })
   })
 
-  it('refuses the last one: always under enforcement, unless forced without it', async () => {
+  it('refuses the last token, always under enforcement and without --force otherwise', async () => {
     instance.add('pipespan')
     const enforced = await tokens({ ...plainRevoke, id: '101', force: true })
     expect(enforced).toMatchObject({ code: 5, err: expect.stringContaining('enforcement is on') as unknown })
@@ -175,18 +177,18 @@ describe('tokens revoke', () => {
     expect(await tokens({ ...plainRevoke, id: '101', force: true })).toMatchObject({ code: 0 })
   })
 
-  it('refuses, unless forced, when it cannot know whether the token is the one in use', async () => {
+  it('refuses a token that may be the one in use, unless --force is given', async () => {
     instance.add('pipespan')
     instance.add('pipespan')
     await writeFile(file, 'a value that no journal knows')
-    const said = await tokens({ ...plainRevoke, id: '101' })
-    expect(said).toMatchObject({ code: 5, err: expect.stringContaining('may be the one in use') as unknown })
+    const output = await tokens({ ...plainRevoke, id: '101' })
+    expect(output).toMatchObject({ code: 5, err: expect.stringContaining('may be the one in use') as unknown })
     expect(await tokens({ ...plainRevoke, id: '101', force: true })).toMatchObject({ code: 0 })
   })
 
   it('refuses a token that is not listed', async () => {
-    const said = await tokens({ ...plainRevoke, id: '7' })
-    expect(said).toMatchObject({ code: 1, err: expect.stringContaining('no valid ingest token 7') as unknown })
+    const output = await tokens({ ...plainRevoke, id: '7' })
+    expect(output).toMatchObject({ code: 1, err: expect.stringContaining('no valid ingest token 7') as unknown })
   })
 })
 
@@ -211,7 +213,7 @@ describe('tokens rotate', () => {
 
   it('exits with 4 during another rotation', async () => {
     const both = await Promise.all([tokens({ ...rotate, target: target() }), tokens({ ...rotate, target: target() })])
-    expect(both.map(said => said.code).sort()).toEqual([0, 4])
+    expect(both.map(output => output.code).sort()).toEqual([0, 4])
   })
 
   it('exits with 1 and a reason if it cannot continue', async () => {
@@ -252,9 +254,9 @@ describe('enforcement', () => {
   it('is turned off again at once if the token is refused only under enforcement', async () => {
     instance.enforced = false
     await writeFile(file, 'a-dead-token')
-    const said = await enforcement('on')
-    expect(said).toMatchObject({ code: 5, err: expect.stringContaining('off again at once') as unknown })
-    expect(said.err).not.toContain('a-dead-token')
+    const output = await enforcement('on')
+    expect(output).toMatchObject({ code: 5, err: expect.stringContaining('off again at once') as unknown })
+    expect(output.err).not.toContain('a-dead-token')
     expect(instance.enforced).toBe(false)
   })
 

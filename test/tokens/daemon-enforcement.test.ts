@@ -1,4 +1,4 @@
-// What the daemon knows of enforcement, against a real observability instance: never waited for, asked once a minute.
+// Tests how the daemon learns the state of enforcement from an observability instance: once a minute, and without waiting for it.
 import { expect, it, onTestFinished } from 'vitest'
 import { good } from '../config/given.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
@@ -8,7 +8,7 @@ import type { Enforcement } from '../../src/tokens/watched-enforcement.ts'
 interface World {
   readonly instance: ObservabilityInstance
   readonly enforcement: () => Enforcement
-  /** How often the instance was asked for its state. */
+  /** Number of requests for the state. */
   readonly asked: () => number
   readonly pass: (ms: number) => void
 }

@@ -1,4 +1,4 @@
-// What a daemon says in the store of the tokens it uses, and what rotations read of it there.
+// Tests the reports of a daemon's tokens in the store, and how rotations read them.
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { rotationStore } from '../../src/cli/tokens-store.ts'
@@ -24,7 +24,7 @@ function openWorld() {
   return { world, daemonReports, report, reported }
 }
 
-it('reports every token of a daemon by its fingerprint until the daemon stops, and again when one changes', async () => {
+it('reports the fingerprints of all tokens of a daemon, after each change, until the daemon stops', async () => {
   const { world, report, reported, daemonReports } = openWorld()
   const [one, two, three] = ['token-one', 'token-two', 'token-three'].map(value => new Secret(value))
   const expected = (...tokens: (Secret | undefined)[]) =>
@@ -41,7 +41,7 @@ it('reports every token of a daemon by its fingerprint until the daemon stops, a
   expect(await reported()).toEqual([])
 })
 
-it('ignores a killed daemon after half a minute, and forgets it at a start a day later', async () => {
+it('ignores the report of a killed daemon after 30 s, and removes it when a daemon starts a day later', async () => {
   const { world, daemonReports, report, reported } = openWorld()
   await daemonReports.put({ daemon: 'killed', fingerprints: ['f'], at: world.now })
   expect(await reported()).toEqual(['f'])

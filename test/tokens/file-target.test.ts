@@ -1,4 +1,4 @@
-// A file as a target: replaced in one go, for its owner alone, with words for what can go wrong.
+// Tests a file as a target: it is replaced atomically, only its owner can read it, and each failure has a clear message.
 import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -29,7 +29,7 @@ async function locked<T>(work: (target: LockedTarget) => Promise<T>): Promise<T>
   }
 }
 
-it('contains only the value, with mode 0600 whatever it was before', async () => {
+it('contains only the value, with mode 0600 whatever its mode was before', async () => {
   await writeFile(file, 'former\n', { mode: 0o644 })
   expect((await createFileTarget(file).peek()).value?.reveal()).toBe('former')
   await locked(target => target.write(new Secret('next')))
@@ -37,7 +37,7 @@ it('contains only the value, with mode 0600 whatever it was before', async () =>
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-it('leaves only the file, its journal and its lock', async () => {
+it('leaves only the file, its journal and its lock in the folder', async () => {
   await writeFile(`${file}.new`, 'a value that was never used')
   await locked(async target => {
     expect(await readdir(folder)).not.toContain('token.new')
@@ -80,21 +80,21 @@ it('is empty if the file is missing or blank', async () => {
   expect((await createFileTarget(file).peek()).value).toBeUndefined()
 })
 
-it('names the fault if the folder is missing or the path is a folder', async () => {
+it('fails with a clear message if the folder is missing or the path is a folder', async () => {
   const missing = createFileTarget(path.join(folder, 'no', 'token'))
   await expect(missing.lock(() => undefined)).rejects.toThrow('Create the folder first.')
   await mkdir(file)
   await expect(createFileTarget(file).peek()).rejects.toThrow(`Could not read ${file}`)
 })
 
-it('allows one holder at a time', async () => {
+it('can be locked by one holder at a time', async () => {
   await locked(async () => {
     await expect(createFileTarget(file).lock(() => undefined)).rejects.toThrow('Another rotation')
   })
   await locked(async target => expect((await target.read()).value).toBeUndefined())
 })
 
-it('is given by its address', () => {
+it('parses the address of a target', () => {
   expect(parseTarget('file:/run/token')).toEqual({ kind: 'file', path: '/run/token' })
   expect(parseTarget('file:///run/token')).toEqual({ kind: 'file', path: '/run/token' })
   const place = { kind: 'kubernetes', namespace: 'ci', secret: 'ingest.v1', key: 'TOKEN_1' }
@@ -102,7 +102,7 @@ it('is given by its address', () => {
 })
 
 it.each(['', 'file:', 'file:token', 'kubernetes:a/b', 'kubernetes:a/b/c/d', 'kubernetes:../b/c', 'vault:x'])(
-  'is not given by "%s"',
+  'refuses "%s" as the address of a target',
   text => {
     expect(() => parseTarget(text)).toThrow('Use file:/absolute/path')
   },

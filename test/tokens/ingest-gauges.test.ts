@@ -1,11 +1,11 @@
-// Gauges of the ingest tokens, against a real observability instance.
+// Tests the gauges of the ingest tokens against an observability instance.
 import { expect, it, onTestFinished } from 'vitest'
 import { good } from '../config/given.ts'
 import { ingestGauges } from '../../src/tokens/ingest-gauges.ts'
 import { instanceOf } from '../../src/app/enforcement.ts'
 import { startInstance } from './stand-ins/observability-instance.ts'
 
-it('the gauges report whether a token is needed, how many there are, and when each was created', async () => {
+it('reports whether a token is required, the number of tokens, and the creation time of each', async () => {
   const instance = await startInstance({ enforcement: true, times: true })
   onTestFinished(async () => instance.close())
   instance.add('ci')
@@ -29,6 +29,6 @@ it('the gauges report whether a token is needed, how many there are, and when ea
   ])
 })
 
-it('no request is sent if no key of the instance is configured', () => {
+it('sends no request if no key of the instance is configured', () => {
   expect(instanceOf(good({ PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token' }).config)).toBeUndefined()
 })

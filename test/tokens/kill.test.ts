@@ -1,5 +1,5 @@
-// Rotations killed by SIGKILL, at points of the way (at each of them in the long form; `recovery.test.ts` stops them anywhere) and in the
-// midst of requests, and run again.
+// Tests rotations that are killed by SIGKILL and run again. They are killed at points of their progress (in the long form at each point;
+// `recovery.test.ts` stops them without a kill at every point) and during requests.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -44,9 +44,9 @@ afterEach(async () => {
 
 function start(order: Partial<RotationOrder>): ChildProcess {
   const { url, otlpUrl, apiKey } = world.instance
-  const whole: RotationOrder = { url, otlpUrl, apiKey, file: world.file, ...order }
+  const complete: RotationOrder = { url, otlpUrl, apiKey, file: world.file, ...order }
   return spawn(process.execPath, [path.join(import.meta.dirname, 'rotating-process.ts')], {
-    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ROTATION_ORDER: JSON.stringify(whole) },
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ROTATION_ORDER: JSON.stringify(complete) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
 }
@@ -57,7 +57,7 @@ async function ended(child: ChildProcess): Promise<unknown> {
   return signal
 }
 
-/** A daemon that reads the token for every request, from `read`, and once more when it is refused; answers how its exports went. */
+/** Exports like a daemon that reads the token with `read` for every request, and again after a refusal. Answers how many exports were sent and refused. */
 function exportSteadily(read: () => Promise<string>): { stop(): Promise<{ sent: number; refused: number }> } {
   const stopped = new AbortController()
   const result = { sent: 0, refused: 0 }
@@ -89,7 +89,7 @@ describe('a rotation of a file', () => {
   const held = () => readFile(world.file, 'utf8')
 
   it.each(points)(
-    'that is killed at "%s" is finished or rolled back by the next run, without a refused export',
+    'is finished or rolled back by the next run after a kill at "%s", without a refused export',
     async point => {
       await rotateToken(world.parts(), usual)
       const daemon = exportSteadily(held)
@@ -105,7 +105,7 @@ describe('a rotation of a file', () => {
   it.each([
     ['POST', '/tokens'],
     ['DELETE', '/tokens/'],
-  ])('that is killed before the answer to a %s of %s leaves no orphan', async (method, part) => {
+  ])('leaves no orphan after a kill before the answer to a %s of %s', async (method, part) => {
     await rotateToken(world.parts(), usual)
     const child = start({})
     world.instance.onDone = (done, url) => {
@@ -116,7 +116,7 @@ describe('a rotation of a file', () => {
     await expectOneValidToken(world.parts(), held)
   })
 
-  it('is refused, with a message, while another process runs one', async () => {
+  it('is refused with a message while another process rotates the same file', async () => {
     const child = start({})
     let busy: unknown
     world.instance.onDone = method => {
@@ -142,7 +142,7 @@ describe('a rotation of a Kubernetes Secret', () => {
   })
 
   it.each(['answered', 'replaced', 'revoking'].filter((_, at) => isFull || at === 1))(
-    'that is killed at "%s" is taken over when its lease is not renewed, without a refused export',
+    'is taken over after a kill at "%s", when its lease is not renewed, without a refused export',
     async point => {
       const { env, accountFolder } = kubernetes
       const options = { env, accountFolder, leaseMs: 300 }

@@ -1,4 +1,4 @@
-// A key of a Kubernetes Secret as a target, against the API's own request and error shapes.
+// Tests a key of a Kubernetes Secret as a target, against a server with the requests and errors of the Kubernetes API.
 import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -31,13 +31,13 @@ function target(clock: Clock = systemClock, leaseMs = 200): Target {
   return createKubernetesTarget(place, { env, accountFolder, leaseMs, clock, timeoutMs: 60_000 })
 }
 
-/** Time passes only where somebody sleeps. */
+/** A clock on which time passes only during sleeps. */
 function leapingClock(): Clock {
   let now = Date.now()
   return { now: () => now, sleep: async ms => void (now += ms) }
 }
 
-/** Parts whose waits take no time. */
+/** Parts of a rotation whose waits take no real time. */
 function parts(progress?: (point: ProgressPoint) => void) {
   const clock = leapingClock()
   return world.parts({ clock, target: target(clock, 60_000), ...(progress === undefined ? {} : { progress }) })
@@ -66,7 +66,7 @@ describe('a rotation of a Secret', () => {
     expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
   })
 
-  it('waits at least two minutes if no daemon reports, because volumes lag', async () => {
+  it('waits at least two minutes if no daemon reports, because mounted volumes are updated late', async () => {
     await rotateToken(parts(), usual)
     const times = new Map<ProgressPoint, number>()
     const clock = leapingClock()
@@ -101,7 +101,7 @@ describe('a rotation of a Secret', () => {
 })
 
 describe('two rotations of a Secret at once', () => {
-  it('let one win; the other reports it', async () => {
+  it('let one of them finish, and the other report that it is running', async () => {
     const both = [
       rotateToken(world.parts({ target: quick() }), usual),
       rotateToken(world.parts({ target: quick() }), usual),
@@ -114,7 +114,7 @@ describe('two rotations of a Secret at once', () => {
   it('respect a holder that renews its lease', async () => {
     const time = leapingClock()
     const holder = await target(time).lock(() => undefined)
-    // Whenever the other looks away for a moment, as much of it passes here, and the holder renews.
+    // Whenever the other process sleeps, the holder's time passes, too, and it renews its lease.
     const clock: Clock = {
       ...leapingClock(),
       sleep: async ms => {
@@ -128,7 +128,7 @@ describe('two rotations of a Secret at once', () => {
     await holder.release()
   })
 
-  it('take over a lease that is not renewed, whose holder stops at its next step', async () => {
+  it('take over a lease that is not renewed, and stop its holder at its next step', async () => {
     const dead = await target().lock(() => undefined)
     const heir = await target().lock(() => undefined)
     await expect(dead.write(new Secret('late'))).rejects.toThrow('was taken over')
@@ -148,14 +148,14 @@ describe('two rotations of a Secret at once', () => {
     expect(lease()).toBeUndefined()
   })
 
-  /** Whoever holds the lease has renewed it long before it is taken for dead, on a slow machine too. */
+  /** A target whose lease is so long that its holder renews it in time, even on a slow machine. */
   function quick(): Target {
     return { ...target(systemClock, 60_000), minGraceMs: 0 }
   }
 })
 
-describe('a refusal of the Kubernetes API becomes a message with a remedy', () => {
-  it('403: the Role that is missing', async () => {
+describe('the Kubernetes API fails with a message and a remedy', () => {
+  it('for 403, which names the missing Role', async () => {
     kubernetes.verbs = ['get']
     await expect(rotateToken(parts(), usual)).rejects.toThrow(
       /cannot patch resource "secrets".*verbs get and patch on secrets, resourceNames \["ingest"\]/,
@@ -163,7 +163,7 @@ describe('a refusal of the Kubernetes API becomes a message with a remedy', () =
     expect(world.instance.tokens).toHaveLength(0)
   })
 
-  it('401, 404, and an immutable Secret', async () => {
+  it('for 401, for 404 and for an immutable Secret', async () => {
     const own = kubernetes.accountToken
     kubernetes.accountToken = 'another'
     await expect(target().peek()).rejects.toThrow('check the mount of the service account')
@@ -175,12 +175,12 @@ describe('a refusal of the Kubernetes API becomes a message with a remedy', () =
     await expect(target().peek()).rejects.toThrow('Create the Secret pipespan/ingest first')
   })
 
-  it('outside of a pod', async () => {
+  it('for a process outside of a pod', async () => {
     kubernetes.env.KUBERNETES_SERVICE_HOST = ''
     await expect(target().peek()).rejects.toThrow('needs the service account of a pod')
   })
 
-  it('a certificate of another authority', async () => {
+  it('for a certificate of another authority', async () => {
     await writeFile(path.join(kubernetes.accountFolder, 'ca.crt'), '')
     await expect(target().peek()).rejects.toThrow('not signed by the ca.crt of the service account')
   })

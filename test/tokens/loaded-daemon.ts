@@ -1,5 +1,4 @@
-// The shipped daemon under a steady load of pipelines, with an instance that enforces tokens behind it, and the shipped
-// token commands beside it.
+// Runs the shipped daemon under a steady load of pipelines, with an instance that enforces tokens as its backend, and the shipped token commands.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,15 +22,15 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   }
 }
 
-/** Between two families of pipelines, ms. */
+/** Pause between two families of pipelines, ms. */
 const pause = isFull ? 60 : 150
 
 export class LoadedDaemon {
   readonly instance: ObservabilityInstance
   readonly daemon: Daemon
   readonly file: string
-  /** What every command said. */
-  said = ''
+  /** The output of all commands. */
+  output = ''
   readonly #env: NodeJS.ProcessEnv
   readonly #truths: PipelineTruth[] = []
   readonly #sender: ResendingSender
@@ -47,7 +46,7 @@ export class LoadedDaemon {
     this.#running = this.#load()
   }
 
-  /** The first token is made before there is a daemon or a store, as an operator would. */
+  /** Starts the instance and the daemon. Like an operator, it makes the first token before there is a daemon or a store. */
   static async start(): Promise<LoadedDaemon> {
     const instance = await startInstance({ hideIds: true })
     onTestFinished(async () => instance.close())
@@ -62,25 +61,25 @@ export class LoadedDaemon {
       ...nowhere,
     })
     expect(first.code, first.stderr).toBe(0)
-    // A send whose answer is late has an unknown outcome and is repeated, which is right and not what these tests are about.
+    // The long timeout prevents late answers: a send without an answer is rightly repeated, but these tests count every export.
     const daemon = await Daemon.start({ ...exporting, OTEL_EXPORTER_OTLP_TIMEOUT: '300000' })
     const world = new LoadedDaemon(instance, daemon, file, { ...daemon.env, ...managing })
-    world.said += first.stdout + first.stderr
+    world.output += first.stdout + first.stderr
     onTestFinished(async () => world.#stopLoad())
     return world
   }
 
-  /** A command beside the daemon, as a process that may be killed, with the daemon's variables and the API key. */
+  /** Starts a command as a process that may be killed, with the daemon's environment and the API key. */
   begin(...args: readonly string[]): ProgramProcess {
     const program = new ProgramProcess(args, this.#env)
-    void program.ended.then(() => (this.said += program.stdout + program.stderr))
+    void program.ended.then(() => (this.output += program.stdout + program.stderr))
     return program
   }
 
-  /** To its end; in this process, which is quicker. */
+  /** Runs a command to its end, within this process because that is faster. */
   async command(...args: readonly string[]): Promise<Command> {
     const done = await runCommand(args, this.#env)
-    this.said += done.stdout + done.stderr
+    this.output += done.stdout + done.stderr
     return done
   }
 
@@ -88,7 +87,7 @@ export class LoadedDaemon {
     return readFileSync(this.file, 'utf8')
   }
 
-  /** By hand, in one go. */
+  /** Replaces the token file atomically, like an operator. */
   put(value: string): void {
     writeFileSync(`${this.file}.by-hand`, value)
     renameSync(`${this.file}.by-hand`, this.file)
@@ -113,7 +112,7 @@ export class LoadedDaemon {
     await this.#sender.close()
   }
 
-  /** Ends the load and the daemon; nothing of what was sent may be missing, doubled, or refused for good. */
+  /** Ends the load and the daemon. No pipeline may be missing, exported twice or refused for good. */
   async settle(): Promise<void> {
     await this.#stopLoad()
     const isComplete = complete(this.#truths)
@@ -124,12 +123,12 @@ export class LoadedDaemon {
     this.expectNoSecrets()
   }
 
-  /** No value of any token, and no API key: in no output, logbook or store. */
+  /** Expects that no output, journal or store contains a token's value or the API key. */
   expectNoSecrets(): void {
     const { apiKey, issued } = this.instance
     const folders = [path.dirname(this.file), path.dirname(this.daemon.storeFile)]
     const kept = folders.map(folder => storedBytes(folder, this.file))
-    const everything = [this.said, this.daemon.output, ...kept].join('\n')
+    const everything = [this.output, this.daemon.output, ...kept].join('\n')
     expect([apiKey, ...issued].filter(secret => everything.includes(secret))).toEqual([])
   }
 }

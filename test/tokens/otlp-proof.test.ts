@@ -1,4 +1,4 @@
-// What the OTLP endpoint's answer to an export of nothing says about a token.
+// Tests how the OTLP endpoint's answer to an empty export decides about a token.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../src/lib/secret.ts'
 import { createProver } from '../../src/tokens/otlp-proof.ts'
@@ -19,7 +19,7 @@ function prove(token: string | undefined, headers: Record<string, string> = {}, 
   return prove(token === undefined ? undefined : new Secret(token))
 }
 
-it('a valid token is accepted, a wrong one or none is refused while enforcement is on', async () => {
+it('accepts a valid token, and refuses a wrong or missing one while enforcement is on', async () => {
   const { value } = instance.add('pipespan')
   expect(await prove(value)).toEqual({ kind: 'accepted' })
   expect(await prove('wrong')).toEqual({ kind: 'refused', status: 401 })
@@ -28,18 +28,21 @@ it('a valid token is accepted, a wrong one or none is refused while enforcement 
   expect(await prove(undefined)).toEqual({ kind: 'accepted' })
 })
 
-it('the token replaces a configured authorization header', async () => {
+it('replaces a configured authorization header by the token', async () => {
   const { value } = instance.add('pipespan')
   expect(await prove(value, { Authorization: 'Bearer another', 'X-Tenant': 'a' })).toEqual({ kind: 'accepted' })
 })
 
-it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)('%o says nothing about the token', async how => {
-  instance.misbehaveOnce('POST', '/v1/traces', how)
-  const timeoutMs = how === 'silent' ? 300 : undefined
-  expect(await prove(instance.add('pipespan').value, {}, timeoutMs)).toMatchObject({ kind: 'unclear' })
-})
+it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)(
+  'decides nothing about the token after %o',
+  async how => {
+    instance.misbehaveOnce('POST', '/v1/traces', how)
+    const timeoutMs = how === 'silent' ? 300 : undefined
+    expect(await prove(instance.add('pipespan').value, {}, timeoutMs)).toMatchObject({ kind: 'unclear' })
+  },
+)
 
-it('a token that is invalid in a header is not sent', async () => {
+it('does not send a token that is invalid in a header', async () => {
   const proof = await prove('two\nlines')
   expect(proof).toMatchObject({ kind: 'unclear' })
   expect(JSON.stringify(proof)).not.toContain('lines')

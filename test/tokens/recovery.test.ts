@@ -1,4 +1,4 @@
-// What the next run makes of a rotation that stopped, where lists are ambiguous or others have interfered.
+// Tests how the next run recovers from an interrupted rotation, also if lists are ambiguous or others have interfered.
 import fc from 'fast-check'
 import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ class Stopped extends Error {}
 
 const yesterday: Clock = { now: () => Date.now() - 86_400_000, sleep: ms => systemClock.sleep(ms) }
 
-/** Runs a rotation that gets no further than this point. */
+/** Runs a rotation that stops at this point. */
 async function stopAt(point: ProgressPoint, clock: Clock = systemClock): Promise<void> {
   const progress = (reached: ProgressPoint) => {
     if (reached === point) throw new Stopped()
@@ -54,7 +54,7 @@ describe('an interrupted rotation', () => {
   it.each([
     ['an hour ahead', 3_600_000],
     ['right', 0],
-  ])('during its creation, with a clock that was %s, is awaited as long as a creation may take', async (_, ahead) => {
+  ])('is searched for its token as long as a creation may take, with a clock that was %s', async (_, ahead) => {
     const start = Date.now()
     await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
     let now = start
@@ -71,7 +71,7 @@ describe('an interrupted rotation', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('during its creation is found even if its token appears during the search', async () => {
+  it('loses no token that appears during the search', async () => {
     const start = Date.now()
     await stopAt('creating', { now: () => start, sleep: ms => systemClock.sleep(ms) })
     let now = start
@@ -87,17 +87,17 @@ describe('an interrupted rotation', () => {
     expect(world.instance.issued).toHaveLength(2)
   })
 
-  it('during its creation revokes none of several tokens that may be its own', async () => {
+  it('revokes none of several tokens that may be its own', async () => {
     await stopAt('answered')
     world.instance.add('pipespan')
     const before = valid()
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [] })
     expect(valid()).toEqual(expect.arrayContaining(before))
-    expect(await world.said()).toContain('an earlier rotation was killed')
+    expect(await world.output()).toContain('an earlier rotation was killed')
   })
 
-  it('during its creation ignores tokens that were created much later', async () => {
+  it('ignores tokens that were created much later', async () => {
     await world.close()
     world = await openWorld({ times: true })
     await stopAt('creating', yesterday)
@@ -106,7 +106,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('during an old creation revokes nothing if others use the name and the list has no times', async () => {
+  it('revokes nothing if it is old, others use the name and the list has no times', async () => {
     world.instance.add('pipespan')
     await stopAt('creating', yesterday)
     const { id } = world.instance.add('pipespan')
@@ -117,7 +117,7 @@ describe('an interrupted rotation', () => {
     expect(world.instance.tokens.map(token => token.id)).toContain(id)
   })
 
-  it('treats its token as an older one if its target was changed meanwhile', async () => {
+  it('makes its token an older one if its target was changed meanwhile', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('written')
     const own = world.instance.add('pipespan')
@@ -136,14 +136,14 @@ describe('an interrupted rotation', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('is finished even if its token is young', async () => {
+  it('is finished by the next run even if its token is young', async () => {
     await rotateToken(world.parts(), usual)
     await stopAt('waiting')
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ resumed: true })
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('can adopt tokens when it continues', async () => {
+  it('adopts tokens when it continues with --adopt', async () => {
     const former = world.instance.add('pipespan')
     await stopAt('written')
     const outcome = await rotateToken(world.parts(), { ...usual, adopt: true })
@@ -163,8 +163,8 @@ describe('an interrupted rotation', () => {
   })
 })
 
-describe('the creation', () => {
-  it('is given up if several tokens of its name appear at once without a difference', async () => {
+describe('the creation of a token', () => {
+  it('fails if several tokens of its name appear at once and cannot be told apart', async () => {
     await rotateToken(world.parts(), usual)
     const held = await world.held()
     world.instance.onDone = (method, url) => {

@@ -1,4 +1,4 @@
-// Every refusal of the token commands, from the command line in to the very words and the exit code out; and no secret in any.
+// Tests every refusal of the token commands, from the command line to the exact message and the exit code. No message contains a secret.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import path from 'node:path'
@@ -39,7 +39,7 @@ interface Refusal {
   readonly given?: () => unknown
   readonly args: () => readonly string[]
   readonly code: number
-  /** The last line on standard error. */
+  /** The last line on standard error, without `$FOLDER`'s path. */
   readonly description: string
 }
 
@@ -133,7 +133,7 @@ const refusals: readonly Refusal[] = [
     description: `Could not create an ingest token named "pipespan": the answer is incomplete, or has no token (201). A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.`,
   },
   {
-    why: 'the certificate is of an unknown authority',
+    why: 'the certificate comes from an unknown authority',
     given: async () => (world.env.PIPESPAN_OBSERVABILITY_URL = await startTls()),
     args: () => ['tokens', 'list'],
     code: 1,
@@ -141,7 +141,7 @@ const refusals: readonly Refusal[] = [
       'Could not list the ingest tokens: the observability instance did not answer (self-signed certificate). Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.',
   },
   {
-    why: 'the token to be revoked is not there',
+    why: 'the token to be revoked does not exist',
     args: () => ['tokens', 'revoke', '7'],
     code: 1,
     description: 'There is no valid ingest token 7. `pipespan tokens list` shows the valid ones.',
@@ -200,7 +200,7 @@ const refusals: readonly Refusal[] = [
       'Token 102 is not revoked: it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.',
   },
   {
-    why: 'enforcement would find the daemon without a token',
+    why: 'enforcement would drop all data of a daemon without a token',
     given: () => (world.instance.enforced = false),
     args: () => ['enforcement', 'on'],
     code: 5,
@@ -230,7 +230,7 @@ const refusals: readonly Refusal[] = [
       "Enforcement is unchanged: the OTLP endpoint does not say whether it accepts the daemon's token (the endpoint answered 503). Check the endpoint, or repeat with --force.",
   },
   {
-    why: 'the folder of the target is not there',
+    why: 'the folder of the target does not exist',
     given: () => (world.file = path.join(world.folder, 'nowhere', 'token')),
     args: () => world.rotate(),
     code: 1,
@@ -244,7 +244,7 @@ const refusals: readonly Refusal[] = [
       await chmod(path.join(world.folder, 'closed'), 0o555)
       await chmod(world.folder, 0o755)
       world.file = path.join(world.folder, 'closed', 'token')
-      asNobody()
+      dropPrivileges()
     },
     args: () => world.rotate(),
     code: 1,
@@ -260,27 +260,27 @@ const refusals: readonly Refusal[] = [
       'The rotation journal at $FOLDER/token.rotation.json cannot be read. It may be damaged or of a newer version: restore it, or delete it and rotate once with --adopt.',
   },
   {
-    why: 'the target is a Secret and this is no pod',
+    why: 'the target is a Secret and the process does not run in a pod',
     args: () => ['tokens', 'rotate', '--name', 'pipespan', '--target', 'kubernetes:ci/ingest/token'],
     code: 1,
     description:
       'A kubernetes: target needs the service account of a pod: KUBERNETES_SERVICE_HOST is not set. Run the rotation as a Job in the cluster, with automountServiceAccountToken left on.',
   },
   {
-    why: 'the target is none',
+    why: 'the target is invalid',
     args: () => ['tokens', 'rotate', '--name', 'pipespan', '--target', 'vault:x'],
     code: 2,
     description:
       "error: option '--target <target>' argument 'vault:x' is invalid. Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.",
   },
   {
-    why: 'a duration is none',
+    why: 'a duration is invalid',
     args: () => world.rotate('--grace', 'soon'),
     code: 2,
     description: "error: option '--grace <duration>' argument 'soon' is invalid. Write it as 30s, 10m, 2h or 7d.",
   },
   {
-    why: 'there is nothing of that name to do with enforcement',
+    why: 'the action for enforcement is unknown',
     args: () => ['enforcement', 'maybe'],
     code: 2,
     description:
@@ -288,14 +288,14 @@ const refusals: readonly Refusal[] = [
   },
 ]
 
-/** Where tests run as root, whom nothing stops. */
-function asNobody(): void {
+/** Changes to an unprivileged user, because root may read and write every file. */
+function dropPrivileges(): void {
   if (process.geteuid?.() !== 0) return
   process.seteuid?.(65_534)
   onTestFinished(() => process.seteuid?.(0))
 }
 
-/** A server with a certificate that nobody knows. */
+/** A server with a certificate of an unknown authority. */
 async function startTls(): Promise<string> {
   const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
   const [cert, key] = await Promise.all(['localhost.crt', 'localhost.key'].map(name => readFile(path.join(tls, name))))
@@ -308,18 +308,18 @@ async function startTls(): Promise<string> {
 }
 
 describe('a command that fails names the reason and a remedy', () => {
-  it.each(refusals)('$why: $code', async ({ given, args, code, description }) => {
+  it.each(refusals)('and exits with $code if $why', async ({ given, args, code, description }) => {
     await given?.()
-    const said = await world.pipespan(...args())
-    const lines = said.err.split('\n').filter(line => line !== '(see `pipespan --help`)')
-    expect({ code: said.code, description: lines.at(-1)?.replaceAll(world.folder, '$FOLDER') }).toEqual({
+    const output = await world.pipespan(...args())
+    const lines = output.err.split('\n').filter(line => line !== '(see `pipespan --help`)')
+    expect({ code: output.code, description: lines.at(-1)?.replaceAll(world.folder, '$FOLDER') }).toEqual({
       code,
       description,
     })
-    expect(said.out).toBe('')
+    expect(output.out).toBe('')
   })
 
-  it('no answer: 1, after ten seconds', async () => {
+  it('and exits with 1 after ten seconds without an answer', async () => {
     world.instance.misbehaveOnce('GET', '/tokens', 'silent')
     expect(await world.pipespan('tokens', 'list')).toEqual({
       code: 1,
@@ -328,15 +328,15 @@ describe('a command that fails names the reason and a remedy', () => {
     })
   })
 
-  it('an unreachable instance: 1', async () => {
-    // A port that was free a moment ago may be another process's by now.
+  it('and exits with 1 if the instance cannot be reached', async () => {
+    // Port 1 is used, because another process may have taken a port that was free a moment ago.
     world.env.PIPESPAN_OBSERVABILITY_URL = 'http://127.0.0.1:1'
     const err =
       'Could not list the ingest tokens: the observability instance did not answer (connect ECONNREFUSED 127.0.0.1:1). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.'
     expect(await world.pipespan('tokens', 'list')).toEqual({ code: 1, out: '', err })
   })
 
-  it('trusts a certificate of the configured authority', async () => {
+  it('but succeeds with a certificate of the configured authority', async () => {
     world.env.PIPESPAN_OBSERVABILITY_URL = (await startTls()).replace('127.0.0.1', 'localhost')
     world.env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(import.meta.dirname, '..', 'fixtures', 'tls', 'localhost.crt')
     expect(await world.pipespan('tokens', 'list', '--json')).toEqual({ code: 0, out: '[]', err: '' })

@@ -1,12 +1,12 @@
-// Whether the other side may have received a request that failed: a token may be created twice where this is unknown.
+// Tests whether the server may have received a failed request: if that is wrong, a token may be created twice.
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { Agent } from 'undici'
 import { expect, it } from 'vitest'
 import { send } from '../../src/tokens/request.ts'
 
-it('a request was not sent if no connection was made in time', async () => {
+it('reports that a request was not sent if no connection was made in time', async () => {
   const open = new Set<Socket>()
-  // Accepts connections, and never answers the first message of TLS.
+  // The server accepts connections and never answers the first message of TLS.
   const server = createServer(socket => void open.add(socket))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const dispatcher = new Agent({ connect: { timeout: 100 } })

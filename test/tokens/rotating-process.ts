@@ -1,4 +1,4 @@
-// A rotation in a process of its own, which kills itself at the point that its order names. Run by kill.test.ts.
+// Runs a rotation in a separate process, which kills itself at the point that its order names. kill.test.ts starts it.
 import { systemClock } from '../../src/lib/clock.ts'
 import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
 import { rotateToken } from '../../src/tokens/rotation.ts'
@@ -9,9 +9,9 @@ export interface RotationOrder {
   readonly otlpUrl: string
   readonly apiKey: string
   readonly file: string
-  /** A point of the progress; undefined: killed from outside, or not at all. */
+  /** A point of the progress. Undefined if the process is killed from outside or not at all. */
   readonly killAt?: string
-  /** Instead of the file: the stand-in's Secret. */
+  /** Set to rotate the Secret of the stand-in and not the file. */
   readonly kubernetes?: {
     readonly env: Record<string, string>
     readonly accountFolder: string

@@ -1,4 +1,4 @@
-// One world for the tests of rotation: an observability instance, a folder for the token file, and what rotates it.
+// Sets up the tests of rotations: an observability instance, a folder for the token file, and the parts of a rotation.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,7 +13,7 @@ import type { RotationStore } from '../../src/tokens/rotation-store.ts'
 import type { Target } from '../../src/tokens/target.ts'
 import { startInstance, type ObservabilityInstance, type StandInOptions } from './stand-ins/observability-instance.ts'
 
-/** Quick enough for tests, patient enough for two cores. */
+/** Intervals that are short enough for tests and long enough for two cores. */
 export const quickPace = { pollMs: 5, proofTimeoutMs: 60, creationMs: 40 }
 
 export interface RotationWorld {
@@ -22,12 +22,12 @@ export interface RotationWorld {
   /** The target's file. */
   readonly file: string
   parts(more?: { store?: RotationStore; clock?: Clock; progress?: Progress; target?: Target }): RotationParts
-  /** What the file holds now. */
+  /** The current content of the file. */
   held(): Promise<string | undefined>
-  /** True when the endpoint would accept what the file holds now. */
+  /** Whether the endpoint would accept the token in the file. */
   isHeldValid(): Promise<boolean>
-  /** Every line of progress of every rotation, and the journal's text. */
-  said(): Promise<string>
+  /** All lines of progress of all rotations, and the journal's text. */
+  output(): Promise<string>
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
       const value = await held()
       return instance.tokens.some(token => token.value === value)
     },
-    said: async () => `${lines.join('\n')}\n${await readFile(`${file}.rotation.json`, 'utf8').catch(() => '')}`,
+    output: async () => `${lines.join('\n')}\n${await readFile(`${file}.rotation.json`, 'utf8').catch(() => '')}`,
     close: async () => {
       await ours.close()
       await instance.close()
@@ -64,7 +64,7 @@ export async function openWorld(options: StandInOptions = {}): Promise<RotationW
   }
 }
 
-/** A rotation's parts, also for another process than the stand-in's. */
+/** The parts of a rotation. Another process than that of the stand-in may use them, too. */
 export function partsFor(
   { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
   file: string,

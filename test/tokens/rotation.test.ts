@@ -1,4 +1,4 @@
-// What a rotation promises when nothing kills it.
+// Tests the promises of a rotation that is not interrupted.
 import { systemClock } from '../../src/lib/clock.ts'
 import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ afterEach(async () => {
 const valid = () => world.instance.tokens.map(token => token.value)
 const ids = () => world.instance.tokens.map(token => String(token.id))
 
-/** The fingerprint of what the file holds. */
+/** The fingerprint of the token in the file. */
 async function heldPrint(): Promise<string> {
   return fingerprintOf(new Secret((await world.held()) ?? ''))
 }
@@ -58,7 +58,7 @@ describe('a rotation', () => {
     expect(seen).not.toContain(false)
   })
 
-  it('finds the id by comparing lists if the answer to the creation has none', async () => {
+  it('finds the ID of the new token by comparing lists if the answer to the creation has none', async () => {
     await world.close()
     world = await openWorld({ hideIds: true, list: 'data', ids: 'strings' })
     await rotateToken(world.parts(), usual)
@@ -66,14 +66,14 @@ describe('a rotation', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('revokes only tokens that this target is known to have held, and says so', async () => {
+  it('revokes only tokens that its journal has, and warns about others of the name', async () => {
     const foreign = world.instance.add('pipespan')
     const outcome = await rotateToken(world.parts(), usual)
     expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], warnings: [expect.stringContaining('--adopt')] })
     expect(ids()).toContain(String(foreign.id))
   })
 
-  it('revokes older tokens of the name, and of no other name, once they are adopted', async () => {
+  it('revokes older tokens of the name if they are adopted, and none of other names', async () => {
     const former = world.instance.add('pipespan')
     const other = world.instance.add('another')
     await writeFile(world.file, former.value)
@@ -97,7 +97,7 @@ describe('a rotation', () => {
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'rotated' })
   })
 
-  it('replaces a young token that was revoked elsewhere', async () => {
+  it('replaces a young token that someone else has revoked', async () => {
     await rotateToken(world.parts(), usual)
     world.instance.add('another')
     world.instance.remove(ids()[0]!)
@@ -138,22 +138,22 @@ describe('a rotation', () => {
     expect(plan.at(-1)).toContain('nothing to do')
   })
 
-  it('lets one of two simultaneous rotations win, and the other report it', async () => {
+  it('is refused while another rotation of the same target is running', async () => {
     await rotateToken(world.parts(), usual)
     const outcomes = await Promise.all([rotateToken(world.parts(), usual), rotateToken(world.parts(), usual)])
     expect(outcomes.map(outcome => outcome.kind).sort()).toEqual(['busy', 'rotated'])
     expect(valid()).toEqual([await world.held()])
   })
 
-  it('shows no token in its progress and in no journal', async () => {
+  it('shows no token in its progress or its journal', async () => {
     await rotateToken(world.parts(), usual)
     const first = valid()
     await rotateToken(world.parts(), usual)
-    const said = await world.said()
-    for (const value of [...first, ...valid()]) expect(said).not.toContain(value)
+    const output = await world.output()
+    for (const value of [...first, ...valid()]) expect(output).not.toContain(value)
   })
 
-  it('ignores the ids of another instance', async () => {
+  it('ignores IDs of another instance', async () => {
     await rotateToken(world.parts(), usual)
     const other = await openWorld()
     const innocent = other.instance.add('somebody')
@@ -176,7 +176,7 @@ describe('before a token is revoked', () => {
     expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated', resumed: false })
   })
 
-  it('a new token that the endpoint accepts a little later is awaited', async () => {
+  it('the rotation waits until the endpoint accepts the new token', async () => {
     let asked = 0
     const parts = world.parts()
     const prove: typeof parts.prove = async token => {
@@ -230,7 +230,7 @@ describe('before a token is revoked', () => {
   it('a store that does not answer counts as a missing report', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
-    store.away = true
+    store.isAway = true
     expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'kept', missing: ['the store'] })
   })
 

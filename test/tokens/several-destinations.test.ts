@@ -1,4 +1,4 @@
-// One daemon, two destinations, each an instance with tokens of its own: what happens to one token is nothing to the other.
+// Tests one daemon with two destinations, each an instance with its own tokens: a failure of one token does not affect the other destination.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -29,7 +29,7 @@ it("a refused token stops only its own destination, is rotated separately, and t
     PIPESPAN_CONFIG: config,
     OTEL_EXPORTER_OTLP_ENDPOINT: one.url,
     SERVICE_OBSERVABILITY_TOKEN_FILE: fileOne,
-    // A send whose answer is late has an unknown outcome and is repeated, which is right and not what this test is about.
+    // The long timeout prevents late answers: a send without an answer is rightly repeated, but this test counts every export.
     OTEL_EXPORTER_OTLP_TIMEOUT: '300000',
   })
   const managing = { PIPESPAN_OBSERVABILITY_URL: two.url, PIPESPAN_OBSERVABILITY_API_KEY: two.apiKey }
@@ -63,7 +63,7 @@ it("a refused token stops only its own destination, is rotated separately, and t
   expect(replaced.code, replaced.stderr).toBe(0)
   await arrived(two, second, 'the second pipeline at the second destination')
   const listed = await command('tokens', 'list')
-  // The first destination's token is in use too, and nothing shows here that its id belongs to another instance.
+  // The token of the first destination is in use, too, and nothing here shows that its ID belongs to another instance.
   expect(listed.stdout).toMatch(/^102 +another .* yes +unknown$/m)
   expect(listed.stdout).toMatch(/^103 +pipespan .* yes +in use$/m)
 

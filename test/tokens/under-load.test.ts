@@ -1,17 +1,17 @@
-// Tokens rotated, killed and revoked under the shipped daemon while pipelines keep coming: nothing is lost, nothing doubled.
+// Tests the shipped daemon while tokens are rotated and revoked, rotations are killed, and pipelines arrive: none is lost or exported twice.
 import { expect, it } from 'vitest'
 import { Random } from '../../src/demo/platform/random.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { LoadedDaemon, until } from './loaded-daemon.ts'
 
 const rotations = isFull ? 20 : 1
-// A rotation killed between its word and its request makes the next one wait for what may show late: not in the short run.
+// With this seed no rotation of the short form is killed between its journal entry and its request, because the next one would have to wait for a late token.
 const seed = isFull ? Date.now() % 1_000_000 : 19
-/** Of a queue that has the backend's trust: so many requests may meet the revoked token. */
+/** Maximum number of requests that may be in flight with the revoked token. */
 const inFlight = 4
 const timeoutMs = 900_000
 
-/** Where a rotation is killed: when it has said so many lines, or when so many of its requests have taken effect. */
+/** When a rotation is killed: after this many lines of output, or after this many of its requests have taken effect. */
 interface Moment {
   readonly after: 'lines' | 'requests'
   readonly count: number
@@ -23,7 +23,7 @@ function momentOf(random: Random): Moment {
     : { after: 'requests', count: random.whole(1, 4) }
 }
 
-/** Answers whether the kill came before the end. */
+/** Answers whether the rotation was killed before its end. */
 async function rotateAndKill(world: LoadedDaemon, args: readonly string[], { after, count }: Moment): Promise<boolean> {
   const { instance } = world
   const program = world.begin(...args)
@@ -52,13 +52,13 @@ it(
     const args = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, '--grace', '10m']
     const began = performance.now()
     const moments: string[] = []
-    let whole = 0
+    let unkilled = 0
     for (let done = 0; done < rotations; done += 1) {
       const before = world.held
       for (let moment = momentOf(random); ; moment = momentOf(random)) {
         moments.push(`${moment.count} ${moment.after}`)
         if (await rotateAndKill(world, args, moment)) break
-        whole += 1
+        unkilled += 1
       }
       expect(instance.tokens.map(({ value }) => value)).toContain(world.held)
       const { code, stdout, stderr } = await world.command(...args)
@@ -74,7 +74,7 @@ it(
     if (!isFull) return
     report({
       seed,
-      rotations: rotations + whole,
+      rotations: rotations + unkilled,
       killed: rotations,
       seconds: Math.round(seconds),
       pipelines: world.pipelines,
@@ -103,8 +103,7 @@ it(
     const waiting = world.pipelines
     await until(() => world.pipelines > waiting + 5, 'more pipelines while it holds')
     expect(instance.spans.length).toBe(held)
-    // The daemon looks for another token, and asks the backend about the old one after pauses that double: one second, of which chance takes
-    // up to half, two, four.
+    // The daemon waits for another token. It tries the old one after pauses that double (1 s, 2 s, 4 s); each may be shortened at random by up to half.
     const probes = instance.refusals.length - inFlight
     const seconds = (Date.now() - (instance.refusals[0]?.at ?? 0)) / 1000
     expect(probes).toBeLessThanOrEqual(Math.log2(1 + seconds / 0.5))
@@ -116,13 +115,13 @@ it(
     world.put(value)
     const refused = instance.refusals.length
     await until(() => instance.spans.length > held, 'exports flow again')
-    // One was perhaps on its way.
+    // One request may have been on its way.
     expect(instance.refusals.length - refused).toBeLessThanOrEqual(1)
     const refusals = () => daemon.process.log.filter(({ msg }) => msg.includes('rejects the credentials'))
     expect(refusals()).toHaveLength(1)
     if (isFull) report({ probesWhileHeld: probes })
 
-    // Again, and the next rotation replaces it, however young it is.
+    // All tokens are revoked again. The next rotation replaces the token, however young it is.
     for (const { id } of instance.tokens) instance.remove(String(id))
     await until(() => refusals().length === 2, 'exports hold again')
     const heldAgain = instance.spans.length

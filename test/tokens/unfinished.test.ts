@@ -1,4 +1,4 @@
-// Rotations that do not end, because of another one, of a daemon or of the store: their exit codes, and what stays valid.
+// Tests rotations that cannot finish because of another rotation, a daemon or the store: their exit codes, and the tokens that stay valid.
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -22,7 +22,7 @@ afterEach(async () => {
   await world.instance.close()
 })
 
-describe('an unfinished rotation exits with a code', () => {
+describe('an unfinished rotation exits with', () => {
   it('4 if another one holds the target', async () => {
     const lock = tryLock(`${world.file}.rotation.lock`)
     const { code, out } = await world.pipespan(...world.rotate())
@@ -34,11 +34,11 @@ describe('an unfinished rotation exits with a code', () => {
     expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
   })
 
-  it('3 if a daemon does not report the new token; the older token stays until it does or the rotation is forced', async () => {
+  it('3 if a daemon does not report the new token, and keeps the older token until it is forced', async () => {
     await world.pipespan(...world.rotate())
     const location = { engine: 'sqlite', path: path.join(world.folder, 'store', 'pipespan.db') } as const
     const store = await openStore(location, { maxSize: 1e9 })
-    // It was given its token by a variable and never reads the file.
+    // This daemon has its token from a variable and never reads the file.
     const stuck = new Secret(await readFile(world.file, 'utf8'))
     const log = createLog({ level: 'silent', format: 'json' })
     const report = createTokenReport({

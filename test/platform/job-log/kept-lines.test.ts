@@ -6,8 +6,8 @@ import { runs } from '../../full.ts'
 it('keeps the beginning and the end of a log within a number of bytes, and counts the lines between', () => {
   const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 200 }), { maxLength: 200 })
   fc.assert(
-    fc.property(texts, fc.integer({ min: 16, max: 20_000 }), (lines, most) => {
-      const kept = new KeptLines(most)
+    fc.property(texts, fc.integer({ min: 16, max: 20_000 }), (lines, maxBytes) => {
+      const kept = new KeptLines(maxBytes)
       const whole = lines.map(text => text.toWellFormed())
       whole.forEach((text, index) => {
         const stamp = index % 2 === 0 ? { at: index, stream: 'stderr' as const } : undefined
@@ -18,7 +18,7 @@ it('keeps the beginning and the end of a log within a number of bytes, and count
       expect(left.map(({ text }) => text)).toEqual(left.map(({ number }) => whole[number - 1]))
       expect(left.every(({ number, at }) => at === (number % 2 === 1 ? number - 1 : undefined))).toBe(true)
       expect(left.length + (missing?.lines ?? 0)).toBe(lines.length)
-      expect(left.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThanOrEqual(most)
+      expect(left.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThanOrEqual(maxBytes)
       expect(head.map(({ number }) => number)).toEqual(head.map((_, index) => index + 1))
     }),
     runs(200),

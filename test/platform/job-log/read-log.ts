@@ -1,4 +1,4 @@
-// A log as text, read as the daemon reads it, in windows that are cut where a test says.
+// Reads a log like the daemon, in windows of the sizes that a test chooses.
 import { LogReader, type ReadLine } from '../../../src/platform/job-log/log-reader.ts'
 import { Sections, type JobTimes } from '../../../src/platform/job-log/sections.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
@@ -13,7 +13,7 @@ export interface ReadLog {
   readonly lines: readonly ReadLine[]
 }
 
-/** `sizes`: of the windows, in turn; all of the rest in one. */
+/** `sizes`: the sizes of the windows in order. The rest of the log is the last window. */
 export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, sizes: readonly number[] = []): ReadLog {
   const redactText = createTextRedaction([])
   const sections = new Sections(job)
@@ -37,12 +37,12 @@ export function readLog(log: string | Uint8Array, job: JobTimes = jobTimes, size
 const escape = '\u001b'
 export const erase = `\r${escape}[0K`
 
-/** A marker `seconds` after the job's start, as a runner writes it. */
+/** A marker as a runner writes it, `seconds` after the start of the job. */
 export function marker(edge: 'start' | 'end', name: string, seconds: number, options = ''): string {
   return `section_${edge}:${jobStart / 1000 + seconds}:${name}${options}${erase}`
 }
 
-/** What a line begins with in a stamped log, ms after the job's start. */
+/** The timestamp of a line, `ms` after the start of the job. */
 export function stamp(ms: number, kind = '00O '): string {
   return `${new Date(jobStart + ms).toISOString().replace('Z', '123Z')} ${kind}`
 }

@@ -7,7 +7,7 @@ import type { Section } from '../../../src/model/inside.ts'
 const bold = '\u001b[36;1m'
 const off = '\u001b[0;m'
 
-/** A section's times in seconds after the job's start. */
+/** Names, parents and times of sections. The times are in seconds after the start of the job. */
 function seen(sections: readonly Section[]): (readonly [string, number | undefined, number, number])[] {
   return sections.map(({ name, parent, start, end }) => [
     name,
@@ -90,7 +90,7 @@ describe('the sections of a log', () => {
     expect(lines.find(({ text }) => text === 'a warning')?.stamp?.stream).toBe('stderr')
   })
 
-  it('are the same however the bytes of a log are cut', () => {
+  it('do not depend on how the bytes of a log are cut', () => {
     const word = fc.constantFrom(
       ...['section_', 'start:', 'end:', '1768988841:', 'a', 'b.c', '\r', '\u001b[0K', '\n', 'ä', '\u001b[3', '1m'],
       ...[marker('start', 'a', 1), marker('end', 'a', 2), marker('start', 'step_script', 3), `\n${stamp(9)}`],
@@ -145,7 +145,7 @@ describe('the sections of a log', () => {
     expect(readLog(`${marker('start', 'a', 0)}${many}\n`).sections[0]?.title).not.toContain('glpat')
   })
 
-  it('may have markers in ms, µs and ns; a time outside of the job only keeps the order', () => {
+  it('accept markers in ms, µs and ns, and use the previous time for a time outside of the job', () => {
     const at = jobStart / 1000 + 10
     const log = ['000', '000000', '000000000']
       .map(zeros => `section_start:${at}${zeros}:a${zeros.length}${erase}\n`)
@@ -175,7 +175,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it('are limited to 200, with places reserved for the runner, and the rest counted', () => {
+  it('are limited to 200, with places reserved for the runner; further ones are counted', () => {
     const many = Array.from(
       { length: 10_000 },
       (_, n) => `${marker('start', `s${n}`, 1)}\n${marker('end', `s${n}`, 2)}`,
@@ -194,18 +194,21 @@ describe('the sections of a log', () => {
     expect(deep.sections).toHaveLength(170)
   })
 
-  it.each([0, 20, 30, 40])('of scripts are limited to 170, however many the runner has: %i', before => {
-    const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
-    const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))
-    const late = Array.from({ length: 300 }, () => marker('start', 'upload_artifacts_on_success', 51))
-    const { sections, omitted } = readLog([...early, ...custom, ...late].join('\n'))
-    const kinds = Object.groupBy(sections, ({ kind }) => kind)
-    const runners = Math.max(30, before)
-    expect([kinds.runner?.length, kinds.custom?.length]).toEqual([runners, 200 - runners])
-    expect(omitted).toBe(before + 600 - 200)
-  })
+  it.each([0, 20, 30, 40])(
+    'of scripts get the places that the runner does not need, at most 170 (%i early ones of the runner)',
+    before => {
+      const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
+      const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))
+      const late = Array.from({ length: 300 }, () => marker('start', 'upload_artifacts_on_success', 51))
+      const { sections, omitted } = readLog([...early, ...custom, ...late].join('\n'))
+      const kinds = Object.groupBy(sections, ({ kind }) => kind)
+      const runners = Math.max(30, before)
+      expect([kinds.runner?.length, kinds.custom?.length]).toEqual([runners, 200 - runners])
+      expect(omitted).toBe(before + 600 - 200)
+    },
+  )
 
-  it('are moved into the job, and report by how much', () => {
+  it('are moved into the times of the job, and report the shift', () => {
     const { sections } = readLog(
       [marker('start', 'a', -5), marker('end', 'a', 3), marker('start', 'b', 60.5)].join('\n'),
     )
@@ -213,7 +216,7 @@ describe('the sections of a log', () => {
     expect(sections[0]?.clockShift).toBe(5_000)
   })
 
-  it("are marked as failed if the script failed: the script's section and its innermost open one", () => {
+  it("mark the script's section and the innermost open one as failed if the script failed", () => {
     const log = [
       ...[marker('start', 'step_script', 1), marker('start', 'outer', 2), marker('start', 'inner', 3)],
       ...[marker('end', 'step_script', 9), marker('start', 'after_script', 10), marker('end', 'after_script', 11)],
@@ -225,7 +228,7 @@ describe('the sections of a log', () => {
     expect(failed(false)).toEqual([])
   })
 
-  it('have no title if that is a command', () => {
+  it('have no title if the title is a command', () => {
     const log = `${marker('start', 'step_script', 0)}\n${marker('start', 'section_script_step_1', 1, '[hide_duration=true,collapsed=true]')}$ curl -u me:secret\n`
     const step = readLog(log).sections[1]
     expect([step?.kind, step?.title]).toEqual(['script', undefined])
@@ -246,7 +249,7 @@ describe('the sections of a log', () => {
     expect(lines[0]?.text.length).toBeLessThan(100_000)
   })
 
-  it('have the last state of a progress bar', () => {
+  it('keep only the last state of a progress bar', () => {
     const bar = `10%\r20%\r\u001b[32m100%\u001b[0m\r\n${'..'.repeat(30_000)}\rdone\n`
     expect(readLog(bar).lines.map(({ text }) => text)).toEqual(['100%', 'done'])
     const cut = [`${stamp(0)}10%\r`, `${stamp(1, '00O+')}20%\r`, `${stamp(2, '00O+')}100%`, ''].join('\n')

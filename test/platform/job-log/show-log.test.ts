@@ -1,4 +1,4 @@
-// Promises about logs that somebody reads on a page, on a real platform's answers over HTTP: nobody waits for ever, nobody else waits for it.
+// Tests the logs that pages show, with answers over HTTP: no user waits without end, and no log delays other work.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../rest/platform-server.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
@@ -23,9 +23,9 @@ describe('a log that a page shows', () => {
   let platform: PlatformServer
   let client: PlatformClient
   let now = 0
-  /** Whom the budget was asked for. */
+  /** The priorities for which requests were granted. */
   let asked: string[]
-  /** The budget is used up. */
+  /** True to use up the budget before the next request. */
   let isUsedUp: boolean
 
   beforeEach(async () => {
@@ -88,7 +88,7 @@ describe('a log that a page shows', () => {
     expect(platform.asked).toEqual([])
   })
 
-  it('is fetched beside at most one other; further readers are asked to retry', async () => {
+  it('is refused with a request to reload while two other logs are being fetched', async () => {
     const held: ServerResponse[] = []
     platform.reply = (_, response) => held.push(response)
     const show = showing()
@@ -104,18 +104,18 @@ describe('a log that a page shows', () => {
     expect(textsOf(await show({ ...job, id: 72 }))).toEqual(['mine'])
   })
 
-  it('is limited to a number per minute, which leaves budget for other requests', async () => {
+  it('is refused above a number of logs per minute, which leaves budget for other requests', async () => {
     const show = showing({ maxPerMinute: 2 })
     for (const as of ['log', 'log', 'refused', 'refused']) expect(await show(job)).toMatchObject({ as })
     expect(platform.asked).toHaveLength(2)
     now += 60_000
     expect(await show(job)).toMatchObject({ as: 'log' })
-    // A clock that was set back locks nobody out.
+    // A clock that was set back refuses nobody.
     now -= 3_600_000
     expect(await show(job)).toMatchObject({ as: 'log' })
   })
 
-  it('is shown with its beginning and its end, up to the maximum that is read', async () => {
+  it('is shown with its beginning and the end of what is read', async () => {
     const line = `${escape}[32m${'x'.repeat(95)}${escape}[0m\n`
     platform.reply = answer(200, line.repeat(40_000))
     const read = await showing({ readMax: line.length * 30_000 })(job)

@@ -1,4 +1,4 @@
-// The texts of a test report are redacted before they are cut, and in turns, so that reading one never keeps the thread from its other work.
+// Tests that the texts of a test report are redacted before they are cut, and in turns of the event loop, so that a report never blocks other work.
 import { expect, it } from 'vitest'
 import { cleanTests } from '../../../src/platform/reports/clean-tests.ts'
 import { createTextRedaction, inTurns, redactedTo, redactedValue } from '../../../src/platform/text-redaction.ts'
@@ -23,7 +23,7 @@ it('leaves no part of a secret at the end of names, messages and stack traces', 
   expect(clean).toContain('x [REDACTED"')
 })
 
-it('removes the end of a text that was cut before, however much shorter the rest became', () => {
+it('removes the end of a text that was cut before, even if redaction shortened the rest', () => {
   const text = `${secret} `.repeat(200).slice(0, 128 + 2_048)
   expect(redactedTo(128, text, redactText)).not.toContain('glpat')
   expect(redactedTo(128, 'short', redactText)).toBe('short')
@@ -35,7 +35,7 @@ it('redacts a value by its key, even if the key is a secret itself', () => {
   expect(redactedValue(secret, 'kettle', redactText)).toBe('[REDACTED]')
 })
 
-it('lets other work run after some thousand characters', async () => {
+it('lets other work run after at most 16 KiB of text', async () => {
   const slices = [0]
   const counting = inTurns(text => {
     slices.push((slices.pop() ?? 0) + text.length)

@@ -1,4 +1,4 @@
-// Promises of the reader of JUnit reports: every dialect is understood, and nothing that a job may upload harms it.
+// Tests the reader of JUnit reports: it understands every dialect, and no uploaded file harms it.
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ async function totalsOf(text: string) {
 }
 
 describe('a report of a test framework', () => {
-  it('counts every result, and the most severe of a case', async () => {
+  it('counts every case by its most severe result', async () => {
     expect(await totalsOf(pytest)).toEqual([4, 1, 1, 1, 1, 0])
     expect(await totalsOf(jest)).toEqual([2, 1, 1, 0, 0, 0])
     expect(await totalsOf(phpunit)).toEqual([2, 2, 0, 0, 0, 0])
@@ -73,7 +73,7 @@ describe('a report of a test framework', () => {
     ])
   })
 
-  it('has a suite for each element with cases, nested or not', async () => {
+  it('becomes a suite for each element with cases, nested or not', async () => {
     expect((await read(phpunit)).report.suites).toMatchObject([
       { name: 'App\\Tests\\PriceTest', seconds: 0.5, failed: false },
       { name: 'App\\Tests\\TaxTest', seconds: 0.25, failed: false },
@@ -84,13 +84,13 @@ describe('a report of a test framework', () => {
     ])
   })
 
-  it('may be several documents in one file, each with its own root', async () => {
+  it('is read to its end if it consists of several documents with their own roots', async () => {
     expect(await totalsOf(pytest + surefire + '\n' + jest)).toEqual([9, 4, 3, 1, 1, 2])
     const members = Buffer.concat([gzipSync(pytest), gzipSync(jest)])
     expect((await read(members)).report.totals.total).toBe(6)
   })
 
-  it('continues after an unfinished document', async () => {
+  it('is read on after an unfinished document', async () => {
     const { report } = await read(
       pytest.slice(0, pytest.indexOf('<testcase classname="tests.test_cart" name="test_later"')) + jest,
     )
@@ -108,19 +108,19 @@ describe('a report of a test framework', () => {
     expect((await read(gzipSync(wide))).report.failures).toMatchObject([{ name: 'größer' }])
   })
 
-  it('may have times in any locale', () => {
+  it('has its times read in any locale', () => {
     const spelled = ['0.103', '0,103', '1,234.5', '1.234,5', '1,234,567', '1e-05', ' 2 ', '0.', '.5']
     expect(spelled.map(readSeconds)).toEqual([0.103, 0.103, 1234.5, 1234.5, 1_234_567, 0.00001, 2, 0, 0.5])
     expect(['', 'NaN', '-1', '1:02', 'Infinity', '5 s'].map(readSeconds)).toEqual(Array(6).fill(undefined))
   })
 })
 
-describe('cases of one name in a suite', () => {
+describe('cases of the same name in a suite', () => {
   const caseOf = (result: string, attributes = 'name="x" classname="C"') =>
     `<testcase ${attributes}>${result === 'pass' ? '' : `<${result} message="${result}"/>`}</testcase>`
   const suiteOf = (cases: readonly string[], attributes = '') =>
     `<testsuite name="s" ${attributes}>${cases.join('')}</testsuite>`
-  /** The cases of one name with this attribute, as `attempt=1 failure`. */
+  /** A suite of cases of the same name. Each is given by its attribute and its result: `attempt=1 failure`. */
   const runsOf = (...cases: readonly string[]) =>
     suiteOf(
       cases.map(one => {
@@ -129,7 +129,7 @@ describe('cases of one name in a suite', () => {
       }),
     )
 
-  it('count each, so that a test that failed is never hidden by one that passed', async () => {
+  it('count separately, so that a passed test never hides a failed one', async () => {
     expect(await totalsOf(suiteOf(['pass', 'pass', 'failure'].map(one => caseOf(one))))).toEqual([3, 2, 1, 0, 0, 0])
     expect(await totalsOf(repeated)).toEqual([6, 3, 3, 0, 0, 0])
     const { report } = await read(suiteOf(['failure', 'pass', 'error'].map(one => caseOf(one))))
@@ -145,12 +145,12 @@ describe('cases of one name in a suite', () => {
     })
   })
 
-  it('count each if they have no name', async () => {
+  it('count separately if they have no name', async () => {
     const nameless = suiteOf(['pass', 'failure', 'pass', 'skipped'].map(one => caseOf(one, '')))
     expect(await totalsOf(nameless)).toEqual([4, 2, 1, 0, 1, 0])
   })
 
-  it('count each, whatever their results', async () => {
+  it('count separately, whatever their results', async () => {
     const results = fc.array(fc.constantFrom('pass', 'failure', 'error', 'skipped'), { maxLength: 90 })
     await fc.assert(
       fc.asyncProperty(results, async all => {
@@ -167,7 +167,7 @@ describe('cases of one name in a suite', () => {
     )
   })
 
-  it('are compared with other reports by name and ordinal, the first by its name alone', async () => {
+  it('are identified in other reports by name and ordinal, and the first by its name alone', async () => {
     const of = async (...all: readonly string[]) => (await read(suiteOf(all.map(one => caseOf(one))))).outcomes
     const [alone, three, red] = [
       await of('pass'),
@@ -184,18 +184,18 @@ describe('cases of one name in a suite', () => {
     const run = (number: number | undefined, result: string) => `${attribute}=${number} ${result}`
     expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 1])
     expect(await totalsOf(runsOf(run(first, 'failure'), run(second, 'skipped')))).toEqual([1, 0, 1, 0, 0, 1])
-    // The last run decides.
+    // The result of the last run decides.
     expect(await totalsOf(runsOf(run(first, 'pass'), run(second, 'pass'), run(third, 'failure')))).toEqual([
       ...[1, 0, 1, 0, 0, 1],
     ])
     expect(await totalsOf(runsOf(run(first, 'skipped'), run(second, 'pass')))).toEqual([1, 1, 0, 0, 0, 0])
-    // Two tests of one name, each with a second run.
+    // These are two tests of one name, each with a second run.
     const two = runsOf(run(first, 'failure'), run(second, 'pass'), run(first, 'error'), run(second, 'error'))
     expect(await totalsOf(two)).toEqual([2, 1, 0, 1, 0, 2])
     expect((await read(two)).report.failures).toMatchObject([{ name: 'C.x', ordinal: 2, result: 'error' }])
   })
 
-  it('are runs of one test if the later ones are marked', async () => {
+  it('are runs of one test if only the later ones have the attribute', async () => {
     expect(await totalsOf(runsOf('a=b failure', 'rerun=true pass'))).toEqual([1, 1, 0, 0, 0, 1])
     expect(await totalsOf(runsOf('a=b failure', 'retry=1 error', 'retry=2 pass'))).toEqual([1, 1, 0, 0, 0, 1])
   })
@@ -221,15 +221,15 @@ describe('cases of one name in a suite', () => {
     expect(await totalsOf(suiteOf([a, b, caseOf('pass')], 'tests="2"'))).toEqual([2, 2, 0, 0, 0, 1])
   })
 
-  it('count each if the suite counts them so, or if its count fits neither', async () => {
+  it('count separately if the count of the suite says so or is implausible', async () => {
     const three = ['pass', 'pass', 'failure'].map(one => caseOf(one))
     for (const tests of ['3', '2', '4', '0', '', 'x'])
       expect(await totalsOf(suiteOf(three, `tests="${tests}"`))).toEqual([3, 2, 1, 0, 0, 0])
-    // The figure is of the suites within, too.
+    // The count includes the tests of nested suites.
     expect(await totalsOf(suiteOf([...three, suiteOf([])], 'tests="1"'))).toEqual([3, 2, 1, 0, 0, 0])
   })
 
-  it('share the limit of 100 failures, even if runs of one test free some', async () => {
+  it('share the limit of 100 failures, of which passed reruns free some', async () => {
     const failing = (name: string, run: number, result: string) => caseOf(result, `name="${name}" attempt="${run}"`)
     const retried = Array.from({ length: 150 }, (_, n) => [failing(`r${n}`, 1, 'failure'), failing(`r${n}`, 2, 'pass')])
     const lost = Array.from({ length: 130 }, (_, n) => failing(`f${n}`, 1, 'failure'))
@@ -241,7 +241,7 @@ describe('cases of one name in a suite', () => {
 describe('an uploaded file', () => {
   const reasonOf = async (text: string | Uint8Array, caps = reportCaps) => (await read(text, caps)).report.fault?.reason
 
-  it('has a distinct error if it is no report', async () => {
+  it('has a distinct error if it is not a report', async () => {
     expect(await reasonOf(Buffer.alloc(0))).toBe('empty')
     expect(await reasonOf(gzipSync(''))).toBe('not_xml')
     expect(await reasonOf(Buffer.from('PK\x03\x04 an archive'))).toBe('archive')
@@ -252,7 +252,7 @@ describe('an uploaded file', () => {
     expect(await reasonOf(Buffer.from(pytest))).toBeUndefined()
   })
 
-  it('counts up to the place where it was cut off or damaged', async () => {
+  it('is read up to the place where it was cut off or damaged', async () => {
     const long = `<testsuite name="s">${Array.from({ length: 20_000 }, (_, n) => `<testcase name="case ${n * 7919}" time="0.001"/>`).join('')}</testsuite>`
     const whole = gzipSync(long)
     const cut = await read(whole.subarray(0, whole.length >> 1))
@@ -283,7 +283,7 @@ describe('an uploaded file', () => {
     ).toBeUndefined()
   })
 
-  it('may contain invalid XML, which is skipped and reported', async () => {
+  it('is read without its invalid XML, which is reported', async () => {
     const { report } = await read(
       '<testsuite><testcase name="a & b"><failure message="x &nbsp; \u001b[31m">1 < 2</failure></testcase><testcase name="c"/></testsuite>',
     )
@@ -310,7 +310,7 @@ describe('an uploaded file', () => {
     expect(report.dropped.cases).toBe(2_000)
   })
 
-  it('of more than 100,000 cases is cut and counted', async () => {
+  it('is read up to 100,000 cases; further ones are counted', async () => {
     const cases = isFull ? 500_000 : 120_000
     async function* source() {
       yield gzipSync(
@@ -324,7 +324,7 @@ describe('an uploaded file', () => {
     expect(report.fault).toMatchObject({ reason: 'too_many', detail: expect.stringContaining(String(cases)) as string })
   })
 
-  it('keeps 100 failures with their shortened messages, and counts the others', async () => {
+  it('yields 100 failures with shortened messages, and counts the others', async () => {
     const failing = `<testcase name="N"><failure message="${'m'.repeat(9_000)}">${'s'.repeat(90_000)}</failure></testcase>`
     const { report } = await read(
       `<testsuite>${Array.from({ length: 130 }, (_, n) => failing.replace('N', String(n))).join('')}</testsuite>`,

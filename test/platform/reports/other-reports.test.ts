@@ -1,4 +1,4 @@
-// What is read of the reports of jobs besides those of tests: of good ones all, of others nothing that is wrong, and never more than there is room for.
+// Tests the reports of jobs other than test reports: valid ones are read whole, invalid ones never yield wrong numbers, and all are limited.
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readCoverage } from '../../../src/platform/reports/coverage.ts'
@@ -7,7 +7,7 @@ import { readFindings } from '../../../src/platform/reports/findings.ts'
 import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
 import { metricLimits, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
 
-/** As it comes over the wire: cut wherever. */
+/** Yields the bytes in pieces, like a connection. */
 async function* inPieces(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
@@ -15,7 +15,7 @@ const readMetricsOf = async (source: AsyncIterable<Uint8Array>) => readMetrics(s
 const zipped = (text: string, size?: number) => inPieces(gzipSync(text), size)
 
 describe('a metrics report', () => {
-  it('has samples with their labels, whatever surrounds them', async () => {
+  it('yields its samples with their labels, and ignores all other lines', async () => {
     const { metrics, dropped, fault } = await readMetricsOf(
       zipped(`# TYPE build_size_bytes gauge
 # HELP build_size_bytes Size of the bundle.
@@ -42,7 +42,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect(dropped).toBe(4)
   })
 
-  it('is cut at the limit of series, and counts the others', async () => {
+  it('is cut at the limit of series; further ones are counted', async () => {
     const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
     const { metrics, dropped, fault } = await readMetricsOf(zipped(lines.join('\n'), 65_536))
     expect(fault).toBeUndefined()
@@ -56,7 +56,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect([metrics.length, dropped]).toEqual([metricLimits.names, 300 - metricLimits.names])
   })
 
-  it('keeps earlier samples if it cannot be read further, with the reason', async () => {
+  it('yields its earlier samples, with a reason, if it cannot be read further', async () => {
     const whole = gzipSync(Array.from({ length: 400 }, (_, n) => `series{at="${(n * 7919) % 1000}"} ${n}`).join('\n'))
     const cut = await readMetricsOf(inPieces(whole.subarray(0, whole.length - 20)))
     expect(cut.fault?.reason).toBe('truncated')
@@ -125,7 +125,7 @@ describe('a coverage report', () => {
 
   it('has no totals if it cannot be read to its end', async () => {
     const reason = async (text: string) => (await readCoverage(zipped(text))).fault?.reason
-    expect(await reason('this is no XML')).toBe('not_xml')
+    expect(await reason('this is not XML')).toBe('not_xml')
     expect(await reason('<testsuites/>')).toBe('foreign')
     expect(await reason('<report><counter type="LINE" missed="1" covered="1"/>')).toBe('truncated')
     expect(await reason('<a>'.repeat(200))).toBe('too_deep')
@@ -144,12 +144,12 @@ describe('a report of findings', () => {
     return fault?.reason ?? Object.fromEntries(findings.map(({ severity, count }) => [severity, count]))
   }
 
-  it('is counted by severity, whatever else it contains, and however it is cut', async () => {
+  it('is counted by severity, whatever else it contains and however its bytes are cut', async () => {
     const quality = [
       { description: 'a "severity": "x" \\', severity: 'major', location: { severity: 'no' }, tags: ['severity'] },
       { severity: 'minor' },
       { severity: 'major', nested: [{ severity: 'blocker' }] },
-      { description: 'none said' },
+      { description: 'no severity' },
       { severity: 'of its own' },
     ]
     const byQuality = { major: 2, minor: 1, unknown: 1, other: 1 }
@@ -175,7 +175,7 @@ describe('a report of findings', () => {
     expect(await counted('sarif', { runs: [] })).toEqual({})
   })
 
-  it('counts nothing if it is of another kind or cut short', async () => {
+  it('counts nothing if it is of another kind or cut off', async () => {
     expect(await counted('codequality', { vulnerabilities: [] })).toBe('foreign')
     expect(await counted('sast', [{ severity: 'High' }])).toBe('foreign')
     const reason = async (text: string) => (await readFindings(zipped(text), 'sast')).fault?.reason

@@ -1,4 +1,4 @@
-// Readers of reports let other work of their thread run: a report of any size is read in turns of the event loop, each of a limited size.
+// Tests that reports of any size are read in many short turns of the event loop, so that other work of the thread can run.
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { bytesPerTurn } from '../../../src/platform/reports/unpack.ts'
@@ -14,7 +14,7 @@ import { turnsDuring } from '../../support/turns.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** All at once, as a storage in the same network sends it. */
+/** Yields all bytes at once, like a storage in the same network. */
 async function* of(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
@@ -39,17 +39,13 @@ it.each<[string, string, (source: Bytes) => Promise<unknown>]>([
   ['findings', filled('[', '[],', '[]]'), async source => readFindings(source, 'codequality')],
   ['metrics', filled('', 'a 1\n', ''), async source => readMetrics(source, createTextRedaction([]))],
   ['dotenv', filled('', 'A=b\n', ''), async source => readDotenv(source, () => true)],
+  ['own spans, all invalid', filled('{"resourceSpans":[{"scopeSpans":[{"spans":[', '{},', '0]}]}]}'), ownSpans(false)],
   [
-    'own spans, of which none is valid',
-    filled('{"resourceSpans":[{"scopeSpans":[{"spans":[', '{},', '0]}]}]}'),
-    ownSpans(false),
-  ],
-  [
-    'own spans, of which one is large',
+    'own spans, one of them large',
     filled('{"resourceSpans":[{"scopeSpans":[{"spans":[[', '[],', '0]]}]}]}'),
     ownSpans(false),
   ],
-  ['own spans in lines, of which one is long', filled('\n{"resourceSpans":[', '{},', '0]}\n'), ownSpans(true)],
+  ['own spans in lines, one of them long', filled('\n{"resourceSpans":[', '{},', '0]}\n'), ownSpans(true)],
 ])('reads a report in turns, compressed or not: %s', async (_, text, read) => {
   for (const body of [Buffer.from(text), gzipSync(text)]) {
     expect(await turnsDuring(read(of(body)))).toBeGreaterThanOrEqual(bytes / bytesPerTurn)

@@ -1,4 +1,4 @@
-// Large answers of the platform are parsed and checked in turns of the event loop, and are the same as if they were parsed at once.
+// Tests that large answers of the platform are parsed and checked in many short turns of the event loop, with the same result as in one.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { answer, clientOf, json, poll, rejection, startPlatform } from './platform-server.ts'

@@ -1,4 +1,4 @@
-// The budget: never more than is allowed, and the urgent first.
+// Tests the API budget: it never grants more than its limit, and serves urgent requests first.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { leapingClock } from './platform-server.ts'
@@ -17,7 +17,7 @@ const minute = 60_000
 const perMinute = fc.integer({ min: 1, max: 400 })
 const priority = fc.constantFrom(...priorities)
 
-/** Times at which everybody asks as often as the budget lets them, with pauses in between. */
+/** The times of all granted requests if each caller asks as often as possible, with pauses in between. */
 function grantedAt(limit: number, pauses: readonly number[], who: readonly (typeof priorities)[number][]): number[] {
   const rules = { perMinute: limit }
   let state = freshBudget(rules, 0)
@@ -68,7 +68,7 @@ describe('the budget', () => {
         const waits = priorities.map(one => grant({ perMinute: limit }, before, now, one).waitMs)
         expect(waits).toEqual(waits.toSorted((a, b) => a - b))
       }),
-      // What is announced comes back sooner here than the budget refills.
+      // In this example the announced limit resets before the budget refills.
       { examples: [[1, { tokens: 0, at: 0, announced: { remaining: 1, until: 1 } }, 0]] },
     )
   })
@@ -116,7 +116,7 @@ describe('the budget', () => {
         if (waitMs === 0) served.push(one)
       }
     }
-    // The first came alone; since then enrichment has been waiting too.
+    // The first request came alone. After it enrichment is waiting, too.
     expect(served.slice(1)).toEqual(served.slice(1).map(() => 'enrich'))
     expect(served.length).toBeGreaterThan(4)
   })
@@ -181,13 +181,13 @@ describe('the budget', () => {
     expect(grant(rules, state, 30_000, 'backfill').waitMs).toBe(0)
   })
 
-  it('is not raised by an answer that arrives late', () => {
+  it('is not raised by a late answer', () => {
     const rules = { perMinute: 300 }
     const tight = observe(freshBudget(rules, 0), { remaining: 3, resetIn: 30_000 }, 0)
     expect(observe(tight, { remaining: 40, resetIn: 30_000 }, 10).announced?.remaining).toBe(3)
   })
 
-  it('survives a clock that is set back, by any amount', () => {
+  it('keeps granting requests after the clock is set back by any amount', () => {
     const rules = { perMinute: 60 }
     const spent: BudgetState = { tokens: 0, at: 10 * minute }
     const littleBack = grant(rules, spent, 10 * minute - 5_000, 'enrich')
@@ -204,7 +204,7 @@ describe('the budget', () => {
   })
 })
 
-describe('the budget of one process', () => {
+describe('a budget in memory', () => {
   it('makes callers wait for their turn, and serves all of them', async () => {
     const clock = leapingClock()
     const start = clock.now()

@@ -1,4 +1,4 @@
-// The calls of the client: what they ask, and what they make of the answers.
+// Tests the calls of the client: the requests they send, and the results they make of the answers.
 import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -11,7 +11,7 @@ import { directDispatcher } from '../../../src/platform/rest/connection.ts'
 const at = Date.UTC(2025, 2, 11, 7, 30)
 
 describe('pipelines', () => {
-  it('of a project are requested by their last change, the oldest first', async () => {
+  it('are listed for a project by their last change, oldest first', async () => {
     await using platform = await startPlatform(json(fixture('project-pipelines.json')))
     await using test = clientOf(platform.url)
     const query = { updatedAfter: at, source: 'parent_pipeline' }
@@ -31,7 +31,7 @@ describe('pipelines', () => {
     expect(found[0]).not.toHaveProperty('mergeRequest')
   })
 
-  it("of the token's own user are listed in all projects, with project and merge request", async () => {
+  it("are listed for the token's user in all projects, with project and merge request", async () => {
     await using platform = await startPlatform(json(fixture('own-pipelines.json')))
     await using test = clientOf(platform.url)
     const [found] = (await allOf(test.client.ownPipelines({ createdAfter: at }, poll))).items
@@ -63,7 +63,7 @@ describe('pipelines', () => {
     ])
   })
 
-  it('yield their traceparent, but no other variable', async () => {
+  it('yield their traceparent and no other variable', async () => {
     await using platform = await startPlatform(json(fixture('variables.json')))
     await using test = clientOf(platform.url)
     await expect(test.client.pipelineTraceparent(4711, 88120, poll)).resolves.toBe(
@@ -78,7 +78,7 @@ describe('pipelines', () => {
 })
 
 describe('projects', () => {
-  it('of a group are listed with those of its subgroups, by activity', async () => {
+  it('are listed for a group and its subgroups, by activity', async () => {
     await using platform = await startPlatform(json(fixture('group-projects.json')))
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.projects({ group: 'harbour' }, { activeAfter: at }, poll))).items
@@ -106,7 +106,7 @@ describe('projects', () => {
 })
 
 describe('hooks', () => {
-  it('read a null boolean as false and a missing one as unknown', async () => {
+  it('have false for a null boolean and undefined for a missing one', async () => {
     await using platform = await startPlatform(json([{ id: 1, url: 'https://a.example', token_present: null }]))
     await using test = clientOf(platform.url)
     const { items } = await test.client.hooks({ project: 4711 }, poll)
@@ -114,7 +114,7 @@ describe('hooks', () => {
     expect(items[0]).not.toHaveProperty('signingTokenPresent')
   })
 
-  it('of a project or a group report their events and whether they are disabled', async () => {
+  it('are listed for a project or a group, with their events and whether they are disabled', async () => {
     await using platform = await startPlatform(json(fixture('hooks.json')))
     await using test = clientOf(platform.url)
     const expected = [
@@ -140,7 +140,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('list deliveries with their payload, unless it was too large to be recorded', async () => {
+  it('list their deliveries with the payload, unless it was too large to be recorded', async () => {
     await using platform = await startPlatform(json(fixture('hook-deliveries.json')))
     await using test = clientOf(platform.url)
     const owner = { project: 4711 }
@@ -192,7 +192,7 @@ describe('the client', () => {
     })
     await using test = clientOf(platform.url)
     for (let call = 0; call < 20; call++) await test.client.pipeline(1, 2, poll)
-    // A second one may be opened while the first is being put back.
+    // A second connection may be opened while the first is being returned to the pool.
     expect(ports.size).toBeLessThanOrEqual(2)
   })
 
@@ -231,8 +231,8 @@ describe('the client', () => {
     try {
       await using trusting = clientOf(url, { ca: cert })
       await expect(trusting.client.pipeline(1, 2, poll)).resolves.toMatchObject({ id: 88120 })
-      await using wary = clientOf(url)
-      const error = await rejection(wary.client.pipeline(1, 2, poll))
+      await using distrusting = clientOf(url)
+      const error = await rejection(distrusting.client.pipeline(1, 2, poll))
       expect(error).toMatchObject({ kind: 'network' })
       expect(error.message).toMatch(/Set PIPESPAN_PLATFORM_CA_FILE/)
     } finally {

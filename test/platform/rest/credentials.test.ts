@@ -1,4 +1,4 @@
-// Who the platform is reported we are, and that nobody else is reported.
+// Tests that the client sends its token to the platform and to no other host, and never shows it.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, inTurn, json, poll, rejection, startPlatform, token } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
@@ -34,14 +34,14 @@ describe('the token', () => {
     ])
   })
 
-  it('that was renewed during a request is tried at once', async () => {
+  it('is sent at once if it was renewed during a request', async () => {
     await using platform = await startPlatform(inTurn(answer(401, '{"message":"401 Unauthorized"}'), json(project)))
     await using test = clientOf(platform.url, { token: () => (platform.asked.length === 0 ? 'old' : 'new') })
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
     expect(platform.asked.map(({ headers }) => headers['private-token'])).toEqual(['old', 'new'])
   })
 
-  it('is not tried again after a refusal', async () => {
+  it('is not sent again after a refusal', async () => {
     await using platform = await startPlatform(answer(401, '{"message":"401 Unauthorized"}'))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))
@@ -109,10 +109,10 @@ describe('the token', () => {
       await using platform = await startPlatform(reply)
       await using test = clientOf(platform.url)
       const error = await rejection(test.client.project(4711, poll))
-      const seen = [error.message, error.stack, JSON.stringify(error), String(error.cause), ...test.logged].join('\n')
+      const shown = [error.message, error.stack, JSON.stringify(error), String(error.cause), ...test.logged].join('\n')
       expect(error).toBeInstanceOf(PlatformError)
-      expect(seen).not.toContain(token)
-      expect(seen).not.toContain(encodeURIComponent(token))
+      expect(shown).not.toContain(token)
+      expect(shown).not.toContain(encodeURIComponent(token))
     }
   })
 })

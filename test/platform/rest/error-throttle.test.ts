@@ -1,4 +1,4 @@
-// When failing requests stop all others for a while, and whether the platform or one of its parts is to blame.
+// Tests when failed requests stop all others, and whether a failure is attributed to the platform, an endpoint or a project.
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
 import { createErrorThrottle } from '../../../src/platform/rest/error-throttle.ts'
@@ -17,14 +17,14 @@ it('reports an outage of the platform until it answers again', () => {
   expect(throttle.ofPlatform()).toBeUndefined()
 })
 
-it('does not blame the platform for a failure of one project', () => {
+it('does not attribute the failure of one project to the platform', () => {
   const throttle = createErrorThrottle(silentLog())
   expect(throttle.failed('project 4', error('not-found'))).toBe('go-on')
   expect(throttle.failed('project 4', error('timeout'))).toBe('go-on')
   expect(throttle.ofPlatform()).toBeUndefined()
 })
 
-it('blames the platform after three failures without an answer', () => {
+it('attributes three failures without a success in between to the platform', () => {
   const throttle = createErrorThrottle(silentLog())
   for (const project of [1, 2]) expect(throttle.failed(`project ${project}`, error('timeout'))).toBe('go-on')
   expect(throttle.failed('project 3', error('timeout'))).toBe('stop')
@@ -45,12 +45,12 @@ function logged() {
   return { lines, throttle: createErrorThrottle(log) }
 }
 
-it('recognises the failure of one endpoint when others answer after it, and logs it once', () => {
+it('attributes a failure to its endpoint if other endpoints answer after it, and logs it once', () => {
   const { lines, throttle } = logged()
   const flags = (project: number) => error('unauthorized', `GET /projects/${project}/feature_flags`)
   expect(throttle.failed('flags of 1', flags(1))).toBe('stop')
   throttle.answered('agents of 1')
-  // An answer may have been under way when the token was revoked.
+  // The answer may have been on its way when the token was revoked.
   expect(throttle.failed('flags of 2', flags(2))).toBe('stop')
   throttle.answered('agents of 1')
   for (const project of [1, 2, 3, 4, 1, 2]) {
@@ -75,7 +75,7 @@ it('stops all requests if every endpoint refuses the token', () => {
   expect(throttle.failed('flags of 1', flags)).toBe('go-on')
   expect(throttle.failed('agents of 1', error('unauthorized', 'GET /projects/1/cluster_agents'))).toBe('stop')
   expect(throttle.ofPlatform()).toBeDefined()
-  // Who was answered there since it became the endpoint's own fails by something new.
+  // A subject that succeeded at the endpoint since then has a new failure.
   throttle.answered('others of 1')
   expect(throttle.failed('agents of 1', flags)).toBe('stop')
   expect(lines.filter(line => line === 'warns of the platform')).toHaveLength(3)

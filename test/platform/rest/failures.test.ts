@@ -1,4 +1,4 @@
-// What goes wrong between us and the platform, and what is said of it.
+// Tests failures between the client and the platform: which requests are repeated, and what the errors say.
 import { describe, expect, it } from 'vitest'
 import {
   answer,
@@ -18,7 +18,7 @@ const project = (fixture('group-projects.json') as unknown[])[0]
 const html = { 'content-type': 'text/html; charset=utf-8' }
 const isJson = { 'content-type': 'application/json' }
 const reset: Reply = (_asked, response) => response.destroy()
-const cutShort: Reply = (_asked, response) => {
+const cutOff: Reply = (_asked, response) => {
   response.writeHead(200, { ...isJson, 'content-length': '1000' }).write('{"id": 4711,')
   setTimeout(() => response.destroy(), 5)
 }
@@ -29,8 +29,8 @@ describe('a request', () => {
     ['a 502 with a page of a proxy', answer(502, '<html><title>502 Bad Gateway</title></html>', html)],
     ['a 503', answer(503, 'down')],
     ['a connection that is reset', reset],
-    ['an answer that breaks off', cutShort],
-    ['JSON that is cut short', answer(200, '{"id": 4711, "name": "Cra', isJson)],
+    ['an answer that breaks off', cutOff],
+    ['JSON that is cut off', answer(200, '{"id": 4711, "name": "Cra', isJson)],
   ])('is repeated after %s, with a pause', async (_what, reply) => {
     await using platform = await startPlatform(inTurn(reply, reply, json(project)))
     await using test = clientOf(platform.url)
@@ -57,8 +57,8 @@ describe('a request', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('without an answer fails with the reason and a remedy', async () => {
-    // A port that was free a moment ago may be another process's by now.
+  it('fails with the reason and a remedy if the platform cannot be reached', async () => {
+    // Port 1 is used, because another process may have taken a port that was free a moment ago.
     await using test = clientOf('http://127.0.0.1:1')
     const error = await rejection(test.client.project(4711, poll))
     expect(error).toMatchObject({ kind: 'network', said: 'ECONNREFUSED' })
@@ -67,11 +67,11 @@ describe('a request', () => {
     )
   })
 
-  it('is given up and repeated after its timeout', async () => {
+  it('is aborted and repeated after its timeout', async () => {
     const silent: Reply = (_asked, response) => response.flushHeaders()
     await using platform = await startPlatform(inTurn(silent, json(project)))
     const timeouts = { connect: 1_000, answer: 50 }
-    // As often as it takes: on a slow machine the second answer may be late too.
+    // The request is repeated as often as necessary, because on a slow machine the second answer may be late, too.
     const retry = { tries: 1_000, refusals: 1, first: 1, max: 1 }
     await using patient = clientOf(platform.url, { timeouts, retry })
     await expect(patient.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -99,7 +99,7 @@ describe('a request', () => {
     await expect(test.client.project(4, poll)).rejects.toThrow('closed')
   })
 
-  it.each(['[]', '{}', '1'])('does not parse an answer with more values than any page has: %s', async value => {
+  it.each(['[]', '{}', '1'])('fails without parsing an answer that has more values than any page: %s', async value => {
     await using platform = await startPlatform((_asked, response) => {
       response.writeHead(200, isJson).end(`[${`${value},`.repeat(600_000)}1]`)
     })
@@ -110,7 +110,7 @@ describe('a request', () => {
     })
   })
 
-  it('reads an endless answer only up to a limit', async () => {
+  it('fails when an endless answer reaches the size limit', async () => {
     const { promise: gone, resolve: leave } = Promise.withResolvers<true>()
     await using platform = await startPlatform((_asked, response) => {
       response.writeHead(200, isJson).on('close', () => leave(true))
@@ -135,14 +135,14 @@ describe('an unusable answer', () => {
       answer(200, '<!DOCTYPE html><title>Sign in</title>', html),
       /\(200 at GET \/projects\/4711: "Sign in"\)/,
     ],
-    ['a page that says it is JSON', answer(200, '<html>', isJson), /does not come from the platform's API/],
+    ['a page with the content type of JSON', answer(200, '<html>', isJson), /does not come from the platform's API/],
     [
-      'a page with a remark first',
+      'a page that begins with a comment',
       answer(200, '<!-- by a proxy --><p>Sign in', isJson),
       /does not come from the platform's API/,
     ],
     [
-      'words that say they are JSON',
+      'plain text with the content type of JSON',
       answer(200, 'Service check passed', isJson),
       /does not come from the platform's API/,
     ],
@@ -159,14 +159,14 @@ describe('an unusable answer', () => {
     expect(error.message).toMatch(/Check PIPESPAN_PLATFORM_URL: .*login page/)
   })
 
-  it('is reported with the missing fields, but without values', async () => {
+  it('is reported with the names of its invalid fields and without values', async () => {
     await using platform = await startPlatform(json({ id: 'seven', name: 'Crane' }))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.pipeline(4711, 7, poll))
     expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'not as documented: id, project_id, status' })
   })
 
-  it('may be an object instead of a list', async () => {
+  it('is recognised if it is an object instead of a list', async () => {
     await using platform = await startPlatform(json({ message: 'hello' }))
     await using test = clientOf(platform.url)
     const error = await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))
@@ -202,14 +202,14 @@ describe("the platform's message of an error", () => {
     expect(said!.length).toBeLessThan(210)
   })
 
-  it('has a code if it is one word', () => {
+  it('yields a code if it is a single word', () => {
     expect(saidBy('{"error":"insufficient_scope","error_description":"x"}', undefined, []).code).toBe(
       'insufficient_scope',
     )
     expect(saidBy('{"error":"404 Not Found"}', undefined, []).code).toBeUndefined()
   })
 
-  it('distinguishes a missing scope from a missing role', async () => {
+  it('tells a missing scope from a missing role', async () => {
     await using platform = await startPlatform(
       answer(403, '{"error":"insufficient_scope","error_description":"needs more"}'),
     )

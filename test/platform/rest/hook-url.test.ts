@@ -1,4 +1,4 @@
-// Which hooks may be the daemon's own although parts of their URLs are masked.
+// Tests which hooks may be the daemon's own although parts of their URLs are masked.
 import { expect, it } from 'vitest'
 import { maybeAt } from '../../../src/platform/rest/hook-url.ts'
 import { restHook } from '../../../src/platform/rest/lists.ts'
@@ -11,7 +11,7 @@ it.each([
   ['https://pipespan.example.com/{a}/webhooks', ['a'], true],
   ['https://{host}/ci/webhooks', ['host'], true],
   ['https://{team}.example.com/ci/webhooks', ['team', 'more'], true],
-  // Nothing of it is masked: it is compared as it is.
+  // A URL without masked parts is never a candidate, because it can be compared directly.
   ['https://pipespan.example.com/ci/webhooks', [], false],
   ['https://pipespan.example.com/{path}', [], false],
   ['https://pipespan.example.com/{path}', ['other'], false],
@@ -19,11 +19,11 @@ it.each([
   ['https://pipespan.example.com/ci/{path}/hook', ['path'], false],
   ['https://pipespan.example.com/ci/webhooks{none}', ['none'], false],
   ['http://pipespan.example.com/{path}', ['path'], false],
-  // They might be anybody's.
+  // These URLs might belong to anybody.
   ['https://{host}/{path}', ['host', 'path'], false],
   ['{url}', ['url'], false],
   ['', ['url'], false],
-])('%s with %j: %s', (url, urlVariables, is) => {
+])('decides whether %s with the masked parts %j may be our URL: %s', (url, urlVariables, is) => {
   expect(maybeAt(url, urlVariables, ours)).toBe(is)
 })
 
@@ -32,7 +32,7 @@ it('compares a template with thousands of masked parts', () => {
   expect(maybeAt(url, ['a'], `https://pipespan.example.com/${'s'.repeat(10_000)}`)).toBe(false)
 })
 
-it('reads the names of masked parts from any list of the platform', () => {
+it('reads the names of masked parts from a list with invalid items', () => {
   const url = 'https://pipespan.example.com/{path}'
   const mayBeOurs = (url_variables: unknown) => restHook.parse({ id: 1, url, url_variables }).mayBeAt(ours)
   expect(mayBeOurs([{ key: 7 }, 'text', null, { key: 'path' }])).toBe(true)

@@ -1,4 +1,4 @@
-// The platform's own limits: one answer slows the whole client down.
+// Tests the platform's rate limits: one answer makes the whole client wait.
 import { describe, expect, it } from 'vitest'
 import {
   answer,
@@ -20,7 +20,7 @@ const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)
 
 describe('a 429', () => {
-  it('pauses as long as Retry-After says, then the request is repeated', async () => {
+  it('delays the repeated request by the time in Retry-After', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -28,7 +28,7 @@ describe('a 429', () => {
     expect(platform.asked).toHaveLength(2)
   })
 
-  it('pauses every request of the client, not only its own', async () => {
+  it('delays every request of the client, not only its own', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
     await rejection(test.client.project(1, poll))
@@ -38,7 +38,7 @@ describe('a 429', () => {
     expect(test.logged.filter(line => line.includes('asks for a pause'))).toHaveLength(1)
   })
 
-  it('pauses all clients that share the budget', async () => {
+  it('delays all clients that share the budget', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     const clock = leapingClock()
     const budget = createInMemoryBudget({ perMinute: 300 }, clock)
@@ -49,7 +49,7 @@ describe('a 429', () => {
     expect(clock.slept).toEqual([42_000])
   })
 
-  it('without Retry-After pauses ever longer, and ends with an error', async () => {
+  it('without Retry-After delays each repetition longer, and ends with an error', async () => {
     await using platform = await startPlatform(later({}))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })
     const error = await rejection(test.client.project(4711, poll))
@@ -62,7 +62,7 @@ describe('a 429', () => {
     expect(third).toBeGreaterThanOrEqual(2_000)
   })
 
-  it('ends the wait when the caller aborts', async () => {
+  it('stops delaying a request that its caller aborts', async () => {
     await using platform = await startPlatform(later({ 'retry-after': '42' }))
     const leaving = new AbortController()
     const clock: Clock = { now: () => 0, sleep: async () => leaving.abort(new Error('shutting down')) }
@@ -91,7 +91,7 @@ describe('a 429 of one endpoint', () => {
     expect(await Promise.all(paused)).toEqual([0])
   })
 
-  it('is returned to the caller if the pause is long', async () => {
+  it('is passed on to the caller if the pause is long', async () => {
     await using platform = await startPlatform(own({ 'retry-after': '600' }))
     await using test = clientOf(platform.url)
     expect(await rejection(test.client.project(1, poll))).toMatchObject({ kind: 'limited' })
@@ -119,7 +119,7 @@ describe('the platform’s announcements', () => {
     expect(test.clock.slept).toEqual([30_000])
   })
 
-  it("are relative to the platform's clock, however wrong ours is", () => {
+  it("are relative to the platform's clock, however wrong the local clock is", () => {
     const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
     const reset = String(Date.parse(date) / 1000 + 25)
     const headers = { date, 'ratelimit-remaining': '7', 'ratelimit-reset': reset }
@@ -144,7 +144,7 @@ describe('the platform’s announcements', () => {
     },
   )
 
-  it("are relative to our clock if the platform's date is invalid", () => {
+  it("are relative to the local clock if the platform's date is invalid", () => {
     const headers = { date: '-5', 'retry-after': 'Tue, 11 Mar 2025 08:00:10 GMT' }
     expect(budgetFactsOf(429, headers, Date.UTC(2025, 2, 11, 8), 1)).toEqual({ pause: 10_000 })
   })
@@ -155,7 +155,7 @@ describe('the platform’s announcements', () => {
 })
 
 describe('a budget that was stored while the clock was far ahead', () => {
-  it('limits requests no longer than the maximum pause', () => {
+  it('delays requests by at most the maximum pause', () => {
     const rules = { perMinute: 60 }
     const now = Date.UTC(2026, 1)
     const ahead = now + 365 * 24 * 3_600_000
@@ -206,14 +206,14 @@ describe('the budget of the client', () => {
     await Promise.all(stuck)
   })
 
-  it('limits the requests of a priority that are in flight', async () => {
+  it('limits the concurrent requests of a priority', async () => {
     let open = 0
-    let most = 0
+    let maxOpen = 0
     const { promise: three, resolve: areThree } = Promise.withResolvers<undefined>()
     await using platform = await startPlatform((asked, response) => {
-      most = Math.max(most, ++open)
+      maxOpen = Math.max(maxOpen, ++open)
       if (open === 3) areThree(undefined)
-      // None is answered before there are three.
+      // No request is answered before there are three.
       void three.then(() =>
         setTimeout(() => {
           open--
@@ -223,6 +223,6 @@ describe('the budget of the client', () => {
     })
     await using test = clientOf(platform.url, { concurrency: 3 })
     await Promise.all(Array.from({ length: 12 }, () => test.client.project(1, poll)))
-    expect(most).toBe(3)
+    expect(maxOpen).toBe(3)
   })
 })

@@ -1,4 +1,4 @@
-// Lists that a platform does not end: each is read up to a maximum, the rest is counted, and said once for a project.
+// Tests lists that a platform does not end: each is read up to a maximum, the rest is counted, and this is logged once for a project.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, json, poll, rejection, startPlatform, type Asked, type Reply } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
@@ -13,7 +13,7 @@ function linked(items: readonly unknown[], to: string, headers = {}): Reply {
 
 const pageOf = ({ query }: Asked): number => Number(query.get('page') ?? 1)
 
-/** A list of new items for ever. */
+/** A list that never ends and has new items on each page. */
 function endless(perPage: number): Reply {
   return (asked, response) => {
     const page = pageOf(asked)
@@ -27,7 +27,7 @@ async function world(reply: Reply) {
   const test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
   return {
     ...{ platform, leftOut, client: test.client },
-    said: () => test.logged.filter(line => line.includes('A list of the platform')),
+    warnings: () => test.logged.filter(line => line.includes('A list of the platform')),
     [Symbol.asyncDispose]: async () => {
       await test[Symbol.asyncDispose]()
       await platform[Symbol.asyncDispose]()
@@ -36,30 +36,27 @@ async function world(reply: Reply) {
 }
 
 describe('an endless list', () => {
-  it.each(['jobs', 'bridges'] as const)(
-    'of %s is read up to 50,000 items, and logged once for a project',
-    async list => {
-      await using test = await world(endless(4_000))
-      const pages = (project: number, pipeline: number) =>
-        list === 'jobs'
-          ? test.client.pipelineJobs(project, pipeline, poll)
-          : test.client.pipelineBridges(project, pipeline, poll)
-      const { items, left } = await allOf<{ readonly id: number }>(pages(4711, 7))
-      expect(new Set(items.map(({ id }) => id)).size).toBe(50_000)
-      expect(left).toBe(2_000)
-      expect(test.platform.asked).toHaveLength(13)
-      await allOf<{ readonly id: number }>(pages(4711, 8))
-      expect(test.leftOut).toEqual([
-        [list, 2_000],
-        [list, 2_000],
-      ])
-      expect(test.said()).toHaveLength(1)
-      expect(test.said()[0]).toContain('has more items than are read')
-      expect(test.said()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide the listed thing`)
-      await allOf<{ readonly id: number }>(pages(4712, 9))
-      expect(test.said()).toHaveLength(2)
-    },
-  )
+  it.each(['jobs', 'bridges'] as const)('is read up to 50,000 %s, and logged once for a project', async list => {
+    await using test = await world(endless(4_000))
+    const pages = (project: number, pipeline: number) =>
+      list === 'jobs'
+        ? test.client.pipelineJobs(project, pipeline, poll)
+        : test.client.pipelineBridges(project, pipeline, poll)
+    const { items, left } = await allOf<{ readonly id: number }>(pages(4711, 7))
+    expect(new Set(items.map(({ id }) => id)).size).toBe(50_000)
+    expect(left).toBe(2_000)
+    expect(test.platform.asked).toHaveLength(13)
+    await allOf<{ readonly id: number }>(pages(4711, 8))
+    expect(test.leftOut).toEqual([
+      [list, 2_000],
+      [list, 2_000],
+    ])
+    expect(test.warnings()).toHaveLength(1)
+    expect(test.warnings()[0]).toContain('has more items than are read')
+    expect(test.warnings()[0]).toContain(`(GET /projects/4711/pipelines/:id/${list}). Divide the listed thing`)
+    await allOf<{ readonly id: number }>(pages(4712, 9))
+    expect(test.warnings()).toHaveLength(2)
+  })
 
   it('ends after a thousand empty pages', async () => {
     await using test = await world(endless(0))
@@ -76,7 +73,7 @@ describe('an endless list', () => {
     expect([items.length, left]).toEqual([250, 480])
   })
 
-  it.each([50_000, 60_000])('has one page of %i items, of which 50,000 are read', async count => {
+  it.each([50_000, 60_000])('is read up to 50,000 items if it is one page of %i', async count => {
     await using test = await world(json(jobs(1, count)))
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect([items.length, left]).toEqual([50_000, count - 50_000])
@@ -107,11 +104,11 @@ describe('a list that repeats itself', () => {
     expect(items.map(({ id }) => id)).toEqual([1, 2])
     expect(left).toBe(1)
     expect(test.platform.asked).toHaveLength(requests)
-    expect(test.said()).toHaveLength(1)
-    expect(test.said()[0]).toContain('repeats itself')
+    expect(test.warnings()).toHaveLength(1)
+    expect(test.warnings()[0]).toContain('repeats itself')
   })
 
-  it('continues while a page has something new', async () => {
+  it('is read on while a page has new items', async () => {
     const pages: Record<number, number[]> = { 1: [1, 2], 2: [1, 2], 3: [], 4: [2, 2], 5: [4, 1] }
     await using test = await world((asked, response) => {
       const [from = 0, count = 0] = pages[pageOf(asked)] ?? []
@@ -121,7 +118,7 @@ describe('a list that repeats itself', () => {
     })
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect(items.map(({ id }) => id)).toEqual([1, 2, 2, 3, 4])
-    expect([left, test.said().length]).toEqual([0, 0])
+    expect([left, test.warnings().length]).toEqual([0, 0])
   })
 })
 
@@ -130,7 +127,7 @@ describe('a list with more pages than the platform serves', () => {
     'content-type': 'application/json',
   })
 
-  it('keeps the pages that were read', async () => {
+  it('yields the pages that were read', async () => {
     await using test = await world((asked, response) => {
       const reply = pageOf(asked) > 2 ? refusal : linked(jobs(pageOf(asked) * 100, 100), `page=${pageOf(asked) + 1}`)
       reply(asked, response)
@@ -138,7 +135,7 @@ describe('a list with more pages than the platform serves', () => {
     const { items, left } = await allOf(test.client.pipelineJobs(4711, 7, poll))
     expect([items.length, left]).toEqual([200, 1])
     expect(test.leftOut).toEqual([['jobs', 1]])
-    expect(test.said()[0]).toContain('has more pages than the platform serves')
+    expect(test.warnings()[0]).toContain('has more pages than the platform serves')
   })
 
   it('fails if no page was read', async () => {

@@ -1,4 +1,4 @@
-// Projects and groups that moved: followed, remembered, and forgotten when that proves wrong.
+// Tests projects and groups that have moved: the client follows a move, remembers it, and forgets it when the new path fails.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform, type Reply } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
@@ -7,7 +7,7 @@ import { createMoves } from '../../../src/platform/rest/moved.ts'
 const project = (fixture('group-projects.json') as unknown[])[0]
 const old = '/api/v4/projects/harbour%2Fcrane'
 
-/** Every address below the old path is answered with a redirect to the new one. */
+/** Answers every address below the old path with a redirect to the new one. */
 const moved =
   (status: number, to: string, withQuery = true): Reply =>
   (asked, response) => {
@@ -19,7 +19,7 @@ const moved =
     answer(status, '', { location })(asked, response)
   }
 
-describe('a project that moved', () => {
+describe('a project that has moved', () => {
   it.each([301, 308])('is followed after a %d, and then requested directly with all its paths', async status => {
     await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
@@ -36,14 +36,14 @@ describe('a project that moved', () => {
     expect(platform.asked.every(({ headers }) => headers['private-token'] !== undefined)).toBe(true)
   })
 
-  it('keeps the query if the new address has none', async () => {
+  it('is requested with the original query if the new address has none', async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81', false))
     await using test = clientOf(platform.url)
     await allOf(test.client.pipelineJobs('harbour/crane', 7, poll))
     expect(platform.asked[1]!.query.get('include_retried')).toBe('true')
   })
 
-  it('that moved back is found with one more request', async () => {
+  it('is found with one more request after it has moved back', async () => {
     await using platform = await startPlatform(moved(301, '/api/v4/projects/81'))
     await using test = clientOf(platform.url)
     await test.client.project('harbour/crane', poll)
@@ -65,7 +65,7 @@ describe('a project that moved', () => {
     expect(platform.asked.at(-1)!.path).toBe('/api/v4/projects/harbour%2Fother')
   })
 
-  it('in a circle ends with an error', async () => {
+  it('ends with an error if its redirects form a circle', async () => {
     await using platform = await startPlatform((asked, response) => {
       answer(301, '', { location: asked.path.endsWith('/1') ? 'projects/2' : '1' })(asked, response)
     })

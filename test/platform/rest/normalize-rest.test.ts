@@ -1,4 +1,4 @@
-// What REST answers become in the model.
+// Tests the observations that REST answers become.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fixture } from './platform-server.ts'
@@ -99,7 +99,7 @@ describe('a pipeline that was retried eight days later', () => {
     expect(observation.jobs[4]!.facts).not.toHaveProperty('downstream')
   })
 
-  it('has the project of its URL, or of a better source', () => {
+  it('has the facts of its project from its URL, completed by other sources', () => {
     expect(observation.project).toEqual({
       id: 4711,
       path: 'harbour/tools/crane',
@@ -111,7 +111,7 @@ describe('a pipeline that was retried eight days later', () => {
 })
 
 describe('a pipeline', () => {
-  it('without jobs has no stages and commit', () => {
+  it('has no stages and no commit if its jobs are unknown', () => {
     const { pipeline: observed } = normalizeRest({ instance, pipeline })
     expect(observed!.facts).not.toHaveProperty('stages')
     expect(observed!.facts).not.toHaveProperty('commit')
@@ -131,7 +131,7 @@ describe('a pipeline', () => {
     expect(normalizeRest({ instance, pipeline, extra: besides }).pipeline!.facts).toMatchObject(besides)
   })
 
-  it('of a merge request is recognised by its ref alone', () => {
+  it('is recognised as one of a merge request by its ref alone', () => {
     for (const kind of ['head', 'merge', 'train']) {
       const ofRequest = restPipeline.parse({ ...pipelineJson, ref: `refs/merge-requests/17/${kind}` })
       expect(normalizeRest({ instance, pipeline: ofRequest }).pipeline!.facts.mergeRequest).toEqual({ iid: 17 })
@@ -142,7 +142,7 @@ describe('a pipeline', () => {
     }
   })
 
-  it('has its own commit time, or that of a job of the same revision', () => {
+  it('has its own commit time, or else that of a job of the same revision', () => {
     const committed = (fields: object): unknown =>
       normalizeRest({ instance, pipeline: restPipeline.parse({ ...pipelineJson, ...fields }), jobs }).pipeline!.facts
         .committedAt
@@ -163,7 +163,7 @@ describe('a pipeline', () => {
     expect(normalizeRest({ instance, pipeline: odd }).pipeline!.facts.status).toBe('quarantined')
   })
 
-  it('tolerates wrong types except in its identity', () => {
+  it('is read in spite of wrong types, except in its identity', () => {
     const { id, project_id, status, ...others } = pipelineJson
     const spoilt = Object.fromEntries(Object.keys(others).map(name => [name, { wrong: [name] }]))
     const { pipeline: observed, project } = normalizeRest({
@@ -174,7 +174,7 @@ describe('a pipeline', () => {
     expect(project).toEqual({ id: 4711 })
   })
 
-  it('is completed by its jobs alone if other sources reported it', () => {
+  it('may be observed by its bridges alone if another source has reported it', () => {
     const project = { id: 4711, name: 'Crane' }
     const observation = normalizeRest({ instance, pipelineId: 88120, project, bridges })
     expect(observation).toMatchObject({ key: { instance, pipelineId: 88120 }, origin: 'rest', project })
@@ -202,7 +202,7 @@ describe('a job', () => {
     expect(observedJob({ artifacts: [log] }).facts).not.toHaveProperty('artifacts')
   })
 
-  it('has the sizes of all artifacts and its log, without invalid ones', () => {
+  it('has the sizes of its log and all its valid artifacts', () => {
     const listed = [
       { file_type: 'trace', filename: 'job.log', size: 5_098 },
       { file_type: 'junit', filename: 'junit.xml.gz', size: 700 },
@@ -219,7 +219,7 @@ describe('a job', () => {
     expect(observedJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
   })
 
-  it('reads a null boolean as false and a missing one as unknown', () => {
+  it('has false for a null boolean and undefined for a missing one', () => {
     expect(observedJob({ allow_failure: null }).facts.allowFailure).toBe(false)
     expect(observedJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
     expect(observedJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({
@@ -255,7 +255,7 @@ describe('the project of a pipeline', () => {
     ],
     ['https://git.example.com/elsewhere', instance, undefined, undefined],
     [undefined, instance, undefined, undefined],
-  ])('%s below %s is %s', (web_url, base, path, webUrl) => {
+  ])('is read from %s below %s: %s', (web_url, base, path, webUrl) => {
     const found = projectOfPipeline({ project_id: 1, web_url }, base)
     expect([found.path, found.webUrl]).toEqual([path, webUrl])
   })

@@ -1,4 +1,4 @@
-// Lists: every page, in order, as far as the platform has them.
+// Tests that lists are read page by page, in order, to their end.
 import { describe, expect, it } from 'vitest'
 import { clientOf, fixture, json, poll, startPlatform, type Reply } from './platform-server.ts'
 import { allOf, nextLink } from '../../../src/platform/rest/pages.ts'
@@ -6,7 +6,7 @@ import { allOf, nextLink } from '../../../src/platform/rest/pages.ts'
 const [item] = fixture('project-pipelines.json') as [Record<string, unknown>]
 const items = (...ids: number[]) => ids.map(id => ({ ...item, id }))
 
-/** Keyset pages: 1-2, an empty one in between, 3, and an empty end without a link. */
+/** Keyset pages: one with the items 1 and 2, an empty one, one with item 3, and an empty last one without a link. */
 const keyset: Reply = (asked, response) => {
   const pages: Record<string, [unknown[], string?]> = {
     '': [items(1, 2), 'b'],
@@ -96,7 +96,7 @@ describe('a list', () => {
     })
   })
 
-  it('requests a page only when the previous one was processed', async () => {
+  it('is requested page by page, each after the caller has processed the previous one', async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     for await (const { items: page } of test.client.ownPipelines({}, poll)) {
@@ -106,7 +106,7 @@ describe('a list', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('continues after a restart behind its last page', async () => {
+  it('is read on after a restart from the page after the last one', async () => {
     await using platform = await startPlatform(keyset)
     let from: string | undefined
     {
@@ -122,7 +122,7 @@ describe('a list', () => {
     expect(rest.map(({ id }) => id)).toEqual([3])
   })
 
-  it('leaves out invalid items, counts them by list, and logs them once', async () => {
+  it('is read without invalid items, which are counted by list and logged once', async () => {
     await using platform = await startPlatform(json([{ id: 'x' }, null, 7, ...items(4)]))
     const leftOut: [string, number][] = []
     await using test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
@@ -130,9 +130,9 @@ describe('a list', () => {
       const found = (await allOf(test.client.projectPipelines(4711, {}, poll))).items
       expect(found.map(({ id }) => id)).toEqual([4])
     }
-    const said = test.logged.filter(line => line.includes('cannot be read'))
-    expect(said).toHaveLength(1)
-    expect(said[0]).toContain('"count":3')
+    const warnings = test.logged.filter(line => line.includes('cannot be read'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('"count":3')
     const jobs = [{ id: 1, status: 'success' }, { id: 2 }, { status: 'failed' }]
     platform.reply = json(jobs)
     expect((await allOf(test.client.pipelineJobs(4711, 7, poll))).items.map(({ id }) => id)).toEqual([1])
@@ -147,7 +147,7 @@ describe('a list', () => {
     ])
   })
 
-  it("reports the platform's clock, which the next request uses", async () => {
+  it("has the time of the platform's clock on each page", async () => {
     await using platform = await startPlatform(json([], { date: 'Tue, 11 Mar 2025 08:00:00 GMT' }))
     await using test = clientOf(platform.url)
     for await (const page of test.client.projectPipelines(4711, {}, poll)) {
@@ -167,7 +167,7 @@ describe('the Link header', () => {
     ['<https://a/?p=2>; rel="last next"', 'https://a/?p=2'],
     ['<https://a/?p=2>; rel="nextish"', undefined],
     ['no link at all; rel="next"', undefined],
-  ])('%s → %s', (header, next) => {
+  ])('%s has the next page %s', (header, next) => {
     expect(nextLink(header)).toBe(next)
   })
 })

@@ -1,4 +1,4 @@
-// A platform for tests: a real HTTP server that answers as instructed and remembers what it was asked.
+// A platform for tests: an HTTP server that answers as instructed and records its requests.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../src/lib/clock.ts'
 
 export interface Asked {
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly url: string
   readonly path: string
   readonly query: URLSearchParams
@@ -20,7 +20,7 @@ export type Reply = (asked: Asked, response: ServerResponse) => void
 export interface PlatformServer extends AsyncDisposable {
   readonly url: string
   readonly asked: Asked[]
-  /** How the next and all further requests are answered. */
+  /** Answers the next and all further requests. */
   reply: Reply
 }
 
@@ -33,7 +33,7 @@ export async function startPlatform(reply: Reply): Promise<PlatformServer> {
     asked.push(one)
     server.reply(one, response)
   }
-  // Longer than any client keeps a connection: none sends into one that is being closed.
+  // This is longer than any client keeps a connection, so that none sends into a connection that is being closed.
   const http = createServer({ keepAliveTimeout: 300_000 }, listener)
   await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
   const server: PlatformServer = {
@@ -48,7 +48,7 @@ export async function startPlatform(reply: Reply): Promise<PlatformServer> {
   return server
 }
 
-/** Answers in turn; the last one answers for ever. */
+/** Uses the replies in turn, and the last one for all further requests. */
 export function inTurn(...replies: Reply[]): Reply {
   let turn = 0
   return (asked, response) => replies[Math.min(turn++, replies.length - 1)]?.(asked, response)
@@ -68,7 +68,7 @@ export function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../fixtures/api/${name}`, import.meta.url), 'utf8'))
 }
 
-/** A clock on which sleeping takes no time: it is noted, and the hands move on. */
+/** A clock on which sleeping takes no real time: it records the sleep and moves forward. */
 export function leapingClock(): Clock & { readonly slept: number[] } {
   let now = Date.UTC(2025, 2, 11)
   const slept: number[] = []
@@ -93,7 +93,7 @@ export interface TestClient extends AsyncDisposable {
   readonly logged: string[]
 }
 
-/** A client of the platform at `url`, on a clock of its own. */
+/** A client of the platform at `url`, with its own clock. */
 export function clientOf(url: string, options: Partial<PlatformClientOptions> = {}): TestClient {
   const clock = leapingClock()
   const logged: string[] = []
@@ -112,7 +112,7 @@ export function clientOf(url: string, options: Partial<PlatformClientOptions> = 
   return { client, clock, logged, [Symbol.asyncDispose]: () => client.close() }
 }
 
-/** What a call rejects with; fails when it does not. */
+/** The error with which a call rejects. Throws if the call does not reject. */
 export async function rejection(call: Promise<unknown>): Promise<Error> {
   try {
     await call

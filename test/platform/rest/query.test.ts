@@ -1,4 +1,4 @@
-// How requests are addressed.
+// Tests how the URLs of requests are made.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { encodeQuery, segmentOf, type Query } from '../../../src/platform/rest/query.ts'
@@ -32,7 +32,7 @@ describe('the query of a request', () => {
   })
 })
 
-/** The pairs that the platform's document names for a query. */
+/** The pairs that the platform's documentation names for a query. */
 function documented(query: Query): [string, string][] {
   return Object.entries(query).flatMap(([name, value]): [string, string][] => {
     if (Array.isArray(value)) return value.map(item => [`${name}[]`, String(item)])
@@ -41,18 +41,18 @@ function documented(query: Query): [string, string][] {
   })
 }
 
-describe('the id of a project or group', () => {
-  it('is a number, or the encoded path', () => {
+describe('the path segment of a project or group', () => {
+  it('is its number or its encoded path', () => {
     expect(segmentOf(4711)).toBe('4711')
     expect(segmentOf('harbour/tools/crane')).toBe('harbour%2Ftools%2Fcrane')
     expect(segmentOf('/harbour/crane+1/')).toBe('harbour%2Fcrane%2B1')
   })
 
-  it.each(['', '/', '.', '..'])('may not be %j, which would address something else', id => {
+  it.each(['', '/', '.', '..'])('cannot be made of %j, which would address something else', id => {
     expect(() => segmentOf(id)).toThrow(RangeError)
   })
 
-  it.each([-1, 1.5, Number.NaN, 2 ** 60])('may not be %d', id => {
+  it.each([-1, 1.5, Number.NaN, 2 ** 60])('cannot be made of %d', id => {
     expect(() => segmentOf(id)).toThrow(RangeError)
   })
 })

@@ -1,4 +1,4 @@
-// How long a job log or an artifact may take: over HTTP, from a platform that drips.
+// Tests how long a job log or an artifact may take, with a platform that sends slowly over HTTP.
 import { expect, it, onTestFinished } from 'vitest'
 import { answer, clientOf, inTurn, startPlatform, type Reply } from './platform-server.ts'
 import { streamPace } from '../../../src/platform/rest/stream.ts'
@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 
 const inside = { priority: 'inside' } as const
 
-/** Sends so many bytes every few milliseconds, until the connection ends. */
+/** Sends `bytes` bytes every few milliseconds until the connection ends. */
 const dripping =
   (bytes: number): Reply =>
   (_, response) => {
@@ -31,19 +31,19 @@ async function failure(reply: Reply, pace: typeof streamPace) {
   return { log, artifact, requests }
 }
 
-it('gives up a stream that is too slow, without resuming it, and may request it later', async () => {
+it('aborts a stream that is too slow, with a temporary error, and does not resume it', async () => {
   const found = await failure(dripping(1), { maxMs: 3_600_000, minBytes: 100_000, periodMs: 100 })
   const slow = { kind: 'slow', passing: true, message: expect.stringContaining('bytes in 0.1 s') as string }
   expect(found).toMatchObject({ log: slow, artifact: slow, requests: 1 })
 })
 
-it('gives up a stream that is not complete in time', async () => {
+it('aborts a stream that is not complete in time', async () => {
   const found = await failure(dripping(10_000), { maxMs: 100, minBytes: 0, periodMs: 10 })
   const slow = { kind: 'slow', message: expect.stringContaining('incomplete after 0.1 s') as string }
   expect(found).toMatchObject({ log: slow, artifact: slow, requests: 1 })
 })
 
-it('does not count the time of the reader', async () => {
+it('does not count the time that its reader takes', async () => {
   await using platform = await startPlatform(answer(200, 'x'.repeat(1_000_000)))
   await using test = clientOf(platform.url, { pace: { maxMs: 2_000, minBytes: 2 ** 30, periodMs: 2_000 } })
   let now = performance.now()
@@ -57,7 +57,7 @@ it('does not count the time of the reader', async () => {
   expect(read).toEqual({ bytes: 1_000_000, isWhole: true })
 })
 
-it('finds a job that moved back, with one more request', async () => {
+it('finds a job whose project has moved back, with one more request', async () => {
   const gone = answer(404, '{"message":"404 Project Not Found"}')
   const moved = answer(301, '', { location: '/api/v4/projects/81/jobs/1/trace' })
   await using platform = await startPlatform(inTurn(moved, answer(200, 'first'), gone, answer(200, 'again'), gone))
@@ -68,7 +68,7 @@ it('finds a job that moved back, with one more request', async () => {
   const [old, current] = ['/api/v4/projects/3/jobs/1/trace', '/api/v4/projects/81/jobs/1/trace']
   expect(platform.asked.map(({ path }) => path)).toEqual([old, current, current, old])
   await expect(read()).rejects.toMatchObject({ status: 404 })
-  // Nothing was remembered any more, so the 404 is not asked a second time.
+  // No move was remembered any more, so the request is not repeated after the 404.
   expect(platform.asked).toHaveLength(5)
 })
 

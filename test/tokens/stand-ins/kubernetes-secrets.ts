@@ -1,4 +1,4 @@
-// The Kubernetes API as far as one Secret goes: GET and JSON merge PATCH over HTTPS, versions, RBAC, Status objects.
+// A stand-in for the Kubernetes API with one Secret: GET and JSON merge PATCH over HTTPS, versions, RBAC, Status objects.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
@@ -19,20 +19,20 @@ interface MergePatch {
 }
 
 export interface KubernetesSecrets {
-  /** As a pod has it. */
+  /** The environment of a pod. */
   readonly env: Record<string, string>
   readonly accountFolder: string
-  /** The service account's token that the API accepts; changed when the kubelet would renew it. */
+  /** The service account's token that the API accepts. A test changes it like the kubelet, which renews it. */
   accountToken: string
-  /** What the service account's Role allows. */
+  /** The verbs that the service account's Role allows. */
   verbs: readonly ('get' | 'patch')[]
-  /** The Secret pipespan/ingest, undefined when it does not exist. */
+  /** The Secret pipespan/ingest; undefined if it does not exist. */
   secret: SecretBody | undefined
   /** The decoded value of a key. */
   value(key: string): string
-  /** Somebody else's change: of annotations or labels, which makes a new version. */
+  /** Makes a new version, like another writer that changes annotations or labels. */
   touch(): void
-  /** Called before a PATCH is looked at, e.g. to be faster than it. */
+  /** Called before a PATCH is applied, so that a test can change the Secret first. */
   beforePatch: () => void
   /** Content types of the patches, in order. */
   readonly patchTypes: string[]
@@ -100,7 +100,7 @@ export async function startKubernetes(): Promise<KubernetesSecrets> {
     return shown(api.secret)
   }
 
-  // Longer than any client keeps a connection: none sends into one that is being closed.
+  // This is longer than any client keeps a connection, so that none sends into a connection that is being closed.
   const server = createServer({ cert, key, keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -139,7 +139,7 @@ export async function startKubernetes(): Promise<KubernetesSecrets> {
   return api
 }
 
-/** RFC 7396, one level deep: null removes. */
+/** Merges like RFC 7396, one level deep: null removes an entry. */
 function merged(
   before: Record<string, string> | undefined,
   change: Record<string, string | null> | undefined,

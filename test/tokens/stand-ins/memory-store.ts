@@ -1,4 +1,4 @@
-// A rotation store in memory, whose daemons report what a test tells them to.
+// A rotation store in memory. A test sets the reports of its daemons.
 import type { Journal } from '../../../src/tokens/journal.ts'
 import type { RotationRecord } from '../../../src/store/ports/token-documents.ts'
 import type { RotationStore, TokenReport } from '../../../src/tokens/rotation-store.ts'
@@ -7,33 +7,33 @@ export interface MemoryStore extends RotationStore {
   readonly copies: Map<string, Journal>
   readonly records: Map<string, RotationRecord>
   reports: () => readonly TokenReport[]
-  /** Every function rejects while it is true. */
-  away: boolean
+  /** While this is true, every function rejects. */
+  isAway: boolean
 }
 
 export function createMemoryStore(): MemoryStore {
-  const here = () => {
-    if (store.away) throw new Error('the database is away')
+  const failIfAway = () => {
+    if (store.isAway) throw new Error('the database is away')
   }
   const store: MemoryStore = {
     copies: new Map(),
     records: new Map(),
     reports: () => [],
-    away: false,
+    isAway: false,
     journals: async () => {
-      here()
+      failIfAway()
       return [...store.copies.values()]
     },
     saveJournal: async journal => {
-      here()
+      failIfAway()
       store.copies.set(journal.target, journal)
     },
     recordRotation: async record => {
-      here()
+      failIfAway()
       store.records.set(record.id, record)
     },
     tokenReports: async () => {
-      here()
+      failIfAway()
       return store.reports()
     },
   }

@@ -1,4 +1,4 @@
-// An observability instance: the ingest-token API and the OTLP endpoint that enforces it, as the documents tell.
+// A stand-in for an observability instance: the documented ingest-token API, and the OTLP endpoint that enforces tokens.
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,14 +7,14 @@ import { decodeTraces, type ReceivedSpan } from '../../support/otlp-traces.ts'
 
 export interface StandInOptions {
   readonly enforcement?: boolean
-  /** How the list is wrapped; the documents leave it open. */
+  /** The shape of the list, which the documentation does not specify. */
   readonly list?: 'bare' | 'tokens' | 'data'
   readonly ids?: 'numbers' | 'strings'
-  /** The answer to a creation holds the token alone. */
+  /** True if the answer to a creation contains only the token, without its ID. */
   readonly hideIds?: boolean
-  /** Tokens are listed with the time of their creation. */
+  /** True if tokens are listed with their creation times. */
   readonly times?: boolean
-  /** What refuses to revoke the last valid token. */
+  /** The status that refuses to revoke the last valid token. */
   readonly lastStatus?: number
 }
 
@@ -25,14 +25,14 @@ interface IngestToken {
   readonly createdAt: string
 }
 
-/** How one answer goes wrong. `lost`: what was asked is done, and the connection ends without an answer. */
+/** How one answer fails. `lost`: the request takes effect, and the connection ends without an answer. */
 export type Misbehaviour =
   | {
       readonly status: number
       readonly body?: string
       readonly type?: string
       readonly retryAfter?: string
-      /** What was asked is done all the same. */
+      /** True if the request takes effect nevertheless. */
       readonly isDone?: true
     }
   | 'lost'
@@ -43,23 +43,23 @@ export interface ObservabilityInstance {
   readonly url: string
   readonly otlpUrl: string
   readonly apiKey: string
-  /** A key whose role does not suffice. */
+  /** An API key whose role does not suffice. */
   readonly viewerKey: string
   enforced: boolean
-  /** Every valid token, oldest first. */
+  /** All valid tokens, oldest first. */
   readonly tokens: readonly IngestToken[]
-  /** Every value that was ever valid. */
+  /** All values that were ever valid. */
   readonly issued: readonly string[]
-  /** Exports by outcome, since the start; those of nothing count too. */
+  /** Number of exports by outcome since the start, including empty ones. */
   readonly exports: { accepted: number; refused: number }
-  /** What the accepted exports held, in the order of arrival. */
+  /** The spans of the accepted exports, in the order of arrival. */
   readonly spans: readonly ReceivedSpan[]
   /** The credentials of each refused export, in the order of arrival. */
   readonly refusals: readonly { readonly at: number; readonly bearer: string | undefined }[]
-  /** By hand, as another administrator or cluster would. */
+  /** Adds a token, like another administrator or cluster. */
   add(name: string): IngestToken
   remove(id: string): void
-  /** The next request of this method whose path ends so is answered like this. */
+  /** Makes one answer fail: that to the next request of this method whose path ends with `path`. */
   misbehaveOnce(method: string, path: string, how: Misbehaviour): void
   /** Called when a request has taken effect and before it is answered. */
   onDone: (method: string, path: string) => void
@@ -170,7 +170,7 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     response.end(how === 'truncated' ? text.slice(0, Math.ceil(text.length / 2)) : text)
   }
 
-  // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+  // This is longer than any sender keeps a connection, so that none sends into a connection that is being closed and gets no answer.
   const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
