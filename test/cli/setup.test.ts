@@ -198,7 +198,7 @@ describe('pipespan setup', () => {
   it.each([
     [401, 'does not accept the token'],
     [403, 'may not read this'],
-    [404, 'knows no such thing'],
+    [404, 'does not have this'],
   ])('waits for another token if the given one is answered with %i', async (status, words) => {
     await setup(['--yes'], owner())
     writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o644 })

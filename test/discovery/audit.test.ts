@@ -210,7 +210,7 @@ describe('the reader of audit events', () => {
       {
         what: 'audit events of group brightwater/mobile',
         status: 404,
-        message: expect.stringContaining('knows no such thing') as string,
+        message: expect.stringContaining('does not have this') as string,
       },
     ])
     world.bench.move(day + hour)

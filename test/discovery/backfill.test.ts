@@ -117,7 +117,7 @@ describe('a backfill', () => {
     await using world = await openPast()
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/302/') ? restFaults.notFound() : undefined)
     const { failed, found } = await run(world)
-    expect(failed).toEqual([{ project: '302', reason: expect.stringContaining('knows no such thing') as string }])
+    expect(failed).toEqual([{ project: '302', reason: expect.stringContaining('does not have this') as string }])
     expect(found).toBeGreaterThan(10)
   })
 
