@@ -28,7 +28,7 @@ const isPassword = (value: string): boolean => isShown(value) && !/^(?:\d+$|\/)/
 
 /** Tokens that are recognised by their beginning. */
 const tokens: readonly RegExp[] = [
-  // The platform's: personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
+  // The platform's personal, deploy, runner, job, trigger, feed, agent, OAuth, SCIM and other tokens.
   /\bgl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt|fat)-[\w.-]{16,}/g,
   /\b(?:GR1348941|glcbt-)[\w-]{16,}/g,
   // Other forges and registries.
@@ -67,7 +67,7 @@ const tokens: readonly RegExp[] = [
   /\blin_api_\w{32,}/g,
   /\bntn_\d{11}[A-Za-z0-9]{35}/g,
   /\btskey-[a-z]{2,20}-\w{8,40}-\w{16,}/g,
-  // Keys and accounts of Twilio, tokens of Telegram's bots.
+  // Twilio's keys and accounts, and tokens of Telegram's bots.
   /\b(?:SK|AC)[0-9a-f]{32}\b/g,
   /(?<![\w:-])\d{6,12}:[\w-]{34,36}(?![\w-])/g,
   // Private keys, also without their end.

@@ -47,7 +47,7 @@ export const readStatus: Read<string> = value => {
 
 export const readFlag: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
 
-/** Seconds, with fractions. */
+/** A number of seconds, which may have a fraction. */
 export const readSeconds: Read<number> = value =>
   typeof value === 'number' && value >= 0 && value <= maxSeconds ? value : undefined
 
@@ -61,7 +61,7 @@ export const readPercent: Read<number> = value => {
 export const readCount: Read<number> = value =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 
-/** Unix time in milliseconds. */
+/** A time, as Unix time in milliseconds. */
 export const readTime: Read<number> = parseWireTime
 
 /** A list of texts. Items of other types are omitted. */

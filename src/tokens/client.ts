@@ -1,5 +1,5 @@
-// The observability instance's ingest-token API: create, list, revoke, and the state of enforcement
-// (the platform's REST document, "Pipeline telemetry export (observability instance)").
+// Calls the observability instance's ingest-token API: it creates, lists and revokes tokens, and reads and sets the state of enforcement (the platform's
+// REST document, "Pipeline telemetry export (observability instance)").
 import type { Dispatcher } from 'undici'
 import { Secret } from '../lib/secret.ts'
 import { errorOfAnswer, errorOfBody, errorOfKey, InstanceError } from './instance-error.ts'

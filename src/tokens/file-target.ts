@@ -42,7 +42,7 @@ export function createFileTarget(path: string): Target {
         const file = await real()
         const lock = tryLock(`${file}.rotation.lock`)
         if (lock === undefined) throw new RotationBusy(address, 'it holds the lock beside the file')
-        // A rotation that was killed before the rename left an unused value there.
+        // A rotation that was killed before the rename has left an unused value in this file.
         await rm(`${file}.new`, { force: true }).catch((error: unknown) => releaseAnd(lock, error))
         return {
           read: () => guarded(`read ${path}`, () => read(file)),

@@ -11,7 +11,7 @@ export type InstanceErrorKind =
   | 'not-found'
   /** 409 and any other 4xx. */
   | 'refused'
-  /** 429, 5xx, no connection, no answer in time. */
+  /** 429, 5xx, no connection, or no answer before the timeout. */
   | 'unavailable'
   /** A redirect, HTML, truncated JSON, or JSON of another shape. */
   | 'unreadable'

@@ -438,7 +438,7 @@ describe('a refused request', () => {
     [{ message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ enabled: false, message: '404 Project Not Found' }, undefined, /may be on or off/],
     [{ other: 1 }, undefined, /404/],
-  ])('about the dependency firewall is judged by the keys of its answer: %j', async (body, value, words) => {
+  ])('is judged by the keys of its answer if it is about the dependency firewall: %j', async (body, value, words) => {
     world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(404, body) : undefined)
     await world.inventory({ dependency_firewall: [shop] }).turn()
     expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)

@@ -204,7 +204,7 @@ describe('before a token is revoked', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it("a daemon with another destination's token does not delay it", async () => {
+  it("the rotation does not wait for a daemon's token of another destination", async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     let print = ''
@@ -218,7 +218,7 @@ describe('before a token is revoked', () => {
     expect(await rotateToken(world.parts({ store, progress }), usual)).toMatchObject({ kind: 'rotated' })
   })
 
-  it('a missing report is ignored with --force', async () => {
+  it('the rotation ignores a missing report with --force', async () => {
     await rotateToken(world.parts(), usual)
     const store = createMemoryStore()
     store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older' }]
@@ -234,7 +234,7 @@ describe('before a token is revoked', () => {
     expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'kept', missing: ['the store'] })
   })
 
-  it('the whole grace period passes if no daemon can report', async () => {
+  it('the rotation waits for the whole grace period if no daemon can report', async () => {
     await rotateToken(world.parts(), usual)
     let now = Date.now()
     const clock = { now: () => now, sleep: async (ms: number) => void (now += ms) }

@@ -18,7 +18,7 @@ const state = z.union([z.object({ has_finished: maybe(wireFlag) }), z.number(), 
 const part = maybe(wireText)
 const component = z.object({ name: part, version: part, group: part, purl: part })
 type Component = z.infer<typeof component>
-/** CycloneDX 1.6 JSON; only its components are read. */
+/** A bill in CycloneDX 1.6 JSON. Only its components are read. */
 const bill = z.object({ components: maybe(wireList) })
 
 const memoryShape = z.object({

@@ -46,7 +46,7 @@ export interface CollectorOptions {
 }
 
 export interface TestCollector extends CaseSink {
-  /** `fault`: why the report could not be read to its end. */
+  /** Ends the report. `fault`: the reason why it could not be read to its end. */
   collected(fault?: ReportFault): { readonly report: TestReport; readonly outcomes: TestOutcomes }
 }
 

@@ -34,7 +34,7 @@ export const auditAttributes: readonly EventAttribute[] = [
   shown('user.name', `${details}.author_name|author_name`),
 ]
 
-/** Only exported with PIPESPAN_AUDIT_ADDRESS. */
+/** The client's address, which is only exported with PIPESPAN_AUDIT_ADDRESS. */
 export const auditAddress: EventAttribute = text(
   'client.address',
   `${details}.ip_address|ip_address`,
@@ -58,7 +58,7 @@ export function auditBody(json: WireObject): string {
 function typeOf(json: WireObject): string {
   const given = first(json, 'event_type', readText)
   if (given !== undefined) return given
-  // `Service::Audit::InstanceScope` is `instance_scope`.
+  // `Service::Audit::InstanceScope` becomes `instance_scope`.
   const [entity = ''] = (first(json, 'entity_type', readText) ?? 'unknown').split('::').slice(-1)
   const word = entity.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase()
   return `${word}.${actionOf(json) ?? 'custom'}`

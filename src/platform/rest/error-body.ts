@@ -1,12 +1,13 @@
-// Extracts the message from the body of an error. The body may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a proxy's page.
+// Extracts the message from the body of an error. The body may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a web page
+// of a proxy.
 import { briefly } from '../../lib/redaction.ts'
 
 /** Maximum number of bytes that are read of an error's body. */
-export const maxSaidBytes = 16 * 1024
+export const maxErrorBytes = 16 * 1024
 /** Maximum length of a message. Longer messages are cut. */
 const maxMessageLength = 200
 
-export interface Said {
+export interface ErrorBody {
   /** The message, shortened to one line and without secrets. Undefined for an empty body. */
   readonly said?: string | undefined
   /** The `error` of a JSON body, if it is a single word. */
@@ -20,12 +21,12 @@ export interface Said {
 }
 
 /** The beginning of an error's body, as text. */
-export function saidIn(body: Buffer): string {
-  return body.toString('utf8', 0, maxSaidBytes)
+export function beginningOfError(body: Buffer): string {
+  return body.toString('utf8', 0, maxErrorBytes)
 }
 
 /** Parses an error's body. The secrets that this process knows and `secrets` are redacted. */
-export function saidBy(body: string, contentType: string | undefined, secrets: readonly string[]): Said {
+export function parseErrorBody(body: string, contentType: string | undefined, secrets: readonly string[]): ErrorBody {
   if (isPage(body, contentType)) {
     const title = /<title[^>]*>([^<]*)</i.exec(body)?.[1]?.trim()
     return { said: shorten(title ?? 'a web page', secrets), isPage: true }

@@ -1,6 +1,6 @@
 // Makes the errors of all requests, with their messages and remedies.
 import { redact } from '../../lib/redaction.ts'
-import type { Said } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 import { PlatformError, type PlatformErrorKind } from '../port.ts'
 
 interface Refusal {
@@ -12,8 +12,8 @@ interface Refusal {
 const wrongAddress =
   'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may answer in its place.'
 
-/** The error for an answer with an error status. `answer` comes from `saidBy`. */
-export function errorOfStatus(status: number, endpoint: string, answer: Said): PlatformError {
+/** The error for an answer with an error status. `answer` comes from `parseErrorBody`. */
+export function errorOfStatus(status: number, endpoint: string, answer: ErrorBody): PlatformError {
   const { kind, what, remedy } = refusalOf(status, answer, endpoint.startsWith('GET ') ? 'read' : 'change')
   const words = answer.said === undefined ? '' : `: "${answer.said}"`
   return new PlatformError({

@@ -1,6 +1,6 @@
 // Sends one HTTP request. Answers the whole response, or the reason why there is none.
 import { request, type Dispatcher } from 'undici'
-import { maxSaidBytes } from './error-body.ts'
+import { maxErrorBytes } from './error-body.ts'
 import { codeOf, strangerBy } from '../../lib/stranger.ts'
 import { reasonOf } from '../../lib/fault.ts'
 
@@ -77,7 +77,7 @@ export async function bounded(
     values += valuesIn(chunk)
     if (values > maxValues) return { said: `more than ${maxValues} values` }
     chunks.push(chunk)
-    if (isError && bytes >= maxSaidBytes) break
+    if (isError && bytes >= maxErrorBytes) break
   }
   return Buffer.concat(chunks)
 }
@@ -104,7 +104,7 @@ export function failureOf(
   const stranger = strangerBy(error)
   const reason = stranger === undefined ? code : `${stranger}: ${code}`
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return { outcome: 'timeout', reason, certificate: false }
-  // OpenSSL's codes for an unknown issuer, a wrong name or an expired certificate.
+  // These codes of OpenSSL mean an unknown issuer, a wrong name or an expired certificate.
   const certificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
   return { outcome: 'network', reason: code === '' ? reasonOf(error) : reason, certificate }
 }

@@ -25,7 +25,7 @@ function parted(url: string): { readonly origin: string; readonly path: string }
   return origin === undefined || path === undefined ? undefined : { origin, path }
 }
 
-/** The parts in order, with at least one character between each two. */
+/** Whether the text consists of these parts in order, with at least one character between two of them. */
 function matches(parts: readonly string[], text: string): boolean {
   const [first = '', ...others] = parts
   const last = others.pop()

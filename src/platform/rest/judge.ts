@@ -2,7 +2,7 @@
 import type { PlatformError } from '../port.ts'
 import { errorOfAnswer, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
 import { jsonOf } from './answer-json.ts'
-import { saidBy, saidIn } from './error-body.ts'
+import { parseErrorBody, beginningOfError } from './error-body.ts'
 import type { Answer } from './exchange.ts'
 
 export type Judgement =
@@ -24,7 +24,9 @@ export async function judge(
     if (location !== '' && URL.canParse(location, url.href)) return judgeMove(new URL(location, url), url, endpoint)
   }
   if (status < 400) return failed(errorOfNoApi(status, endpoint, undefined))
-  return failed(errorOfStatus(status, endpoint, saidBy(saidIn(body), headers['content-type'], secrets)))
+  return failed(
+    errorOfStatus(status, endpoint, parseErrorBody(beginningOfError(body), headers['content-type'], secrets)),
+  )
 }
 
 async function judgeBody(
@@ -40,9 +42,9 @@ async function judgeBody(
   } catch {
     // The parser's message is not used, because it quotes the body. A body that does not begin like JSON was not cut off: it comes from a proxy, whatever
     // its content type.
-    const said = saidIn(body)
+    const said = beginningOfError(body)
     const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(said)
-    if (!isJson) return failed(errorOfNoApi(status, endpoint, saidBy(said, type, secrets).said))
+    if (!isJson) return failed(errorOfNoApi(status, endpoint, parseErrorBody(said, type, secrets).said))
     return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut off after ${body.length} bytes`))
   }
 }

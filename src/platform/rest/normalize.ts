@@ -15,8 +15,8 @@ import type {
 /** Maximum number of artifacts that are read of a job. The platform has about forty types. */
 const maxArtifacts = 100
 
-/** Facts about the pipeline from other answers. */
-export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
+/** Facts about the pipeline that come from other answers. */
+export type ExtraFacts = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
 
 export interface RestParts {
   /** Normalised base URL of the platform. */
@@ -31,7 +31,7 @@ export type RestAnswers = RestParts &
     | {
         readonly pipeline: RestPipeline
         readonly project?: ProjectFacts | undefined
-        readonly extra?: KnownBesides | undefined
+        readonly extra?: ExtraFacts | undefined
       }
     /** Only jobs or bridges, of a pipeline that is already known. */
     | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
@@ -45,7 +45,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
     const { instance, pipelineId, project } = answers
     return { key: { instance, pipelineId }, origin: 'rest', project, jobs }
   }
-  const { instance, pipeline, project, extra: besides } = answers
+  const { instance, pipeline, project, extra } = answers
   return {
     key: { instance, pipelineId: pipeline.id },
     origin: 'rest',
@@ -57,7 +57,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
         commit: commitOf(pipeline, answers.jobs ?? []),
         committedAt: committedAt(pipeline, answers.jobs ?? []),
         mergeRequest: mergeRequestOfRef(pipeline.ref),
-        ...besides,
+        ...extra,
       }),
       times: known({
         createdAt: pipeline.created_at,

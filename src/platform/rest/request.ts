@@ -20,7 +20,7 @@ import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } fr
 import { createStreamer, type StreamOptions } from './streamer.ts'
 import { exchange, type Method } from './exchange.ts'
 import { judge } from './judge.ts'
-import { saidBy, saidIn } from './error-body.ts'
+import { parseErrorBody, beginningOfError } from './error-body.ts'
 import type { RequesterOptions } from './call.ts'
 import { maxPause } from './budget.ts'
 import type { Streamed } from './stream.ts'
@@ -95,7 +95,8 @@ export function createRequester(options: RequesterOptions): Requester {
     )
     if (outcome.outcome !== 'answer') return { outcome, token }
     const { headers: got, body: answer } = outcome
-    const keys = outcome.status === 429 ? saidBy(saidIn(answer), got['content-type'], []).keys : undefined
+    const keys =
+      outcome.status === 429 ? parseErrorBody(beginningOfError(answer), got['content-type'], []).keys : undefined
     return { outcome, token, pause: await answered(outcome.status, got, refusals, keys) }
   }
 

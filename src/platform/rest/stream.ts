@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
 import { errorOfConnection, errorOfForeignHost, errorOfNoApi, errorOfSlow, errorOfStatus } from './error-messages.ts'
-import { maxSaidBytes, saidBy } from './error-body.ts'
+import { maxErrorBytes, parseErrorBody } from './error-body.ts'
 import { PlatformError } from '../port.ts'
 import { redact } from '../../lib/redaction.ts'
 
@@ -74,7 +74,7 @@ export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
       if (!isReadable) return { as: 'error', error: errorOfNoApi(status, endpoint, undefined), headers: flat }
       return { as: 'redirect', to: new URL(location, url), isMove: status === 301 || status === 308 }
     }
-    const error = errorOfStatus(status, endpoint, saidBy(said, flat['content-type'], secrets))
+    const error = errorOfStatus(status, endpoint, parseErrorBody(said, flat['content-type'], secrets))
     return { as: 'error', error, headers: flat }
   } catch (error) {
     signal.throwIfAborted()
@@ -122,9 +122,9 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes >= maxSaidBytes) break
+    if (bytes >= maxErrorBytes) break
   }
-  return Buffer.concat(chunks).toString('utf8', 0, maxSaidBytes)
+  return Buffer.concat(chunks).toString('utf8', 0, maxErrorBytes)
 }
 
 function connectionError(error: unknown, { endpoint, answerMs, secrets }: StreamRequest): PlatformError {

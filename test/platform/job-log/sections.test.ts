@@ -195,7 +195,7 @@ describe('the sections of a log', () => {
   })
 
   it.each([0, 20, 30, 40])(
-    'of scripts get the places that the runner does not need, at most 170 (%i early ones of the runner)',
+    'reserve at least 30 of the 200 places for the runner, of whose sections %i come first',
     before => {
       const early = Array.from({ length: before }, (_, n) => marker('start', 'get_sources', n))
       const custom = Array.from({ length: 300 }, (_, n) => marker('start', `s${n}`, 41))

@@ -70,7 +70,7 @@ describe('a log that a page shows', () => {
     expect(asked).toEqual(['page'])
   })
 
-  it('is given up if the platform stops sending', async () => {
+  it('is refused after a timeout if the platform stops sending', async () => {
     platform.reply = (_, response) => {
       response.writeHead(200)
       response.write('one\n')
@@ -82,7 +82,7 @@ describe('a log that a page shows', () => {
     expect(textsOf(await showing()(job))).toEqual(['now'])
   })
 
-  it('is given up without a request if the API budget is used up', async () => {
+  it('is refused without a request if the API budget is used up', async () => {
     isUsedUp = true
     expect(await showing({ timeoutMs: 100 })(job)).toMatchObject({ as: 'refused' })
     expect(platform.asked).toEqual([])

@@ -94,7 +94,7 @@ const cobertura = (lines: string) => `<?xml version="1.0" ?>
 <coverage ${lines} version="6.5"><packages><package><classes/></package></packages></coverage>`
 
 describe('a coverage report', () => {
-  it('of Cobertura has the totals of its root, added up over several documents', async () => {
+  it('has the totals of its root if it is from Cobertura, added up over several documents', async () => {
     const one = cobertura(
       'line-rate="0.9" lines-covered="90" lines-valid="100" branches-covered="1" branches-valid="4"',
     )
@@ -108,7 +108,7 @@ describe('a coverage report', () => {
     })
   })
 
-  it('of JaCoCo has the totals below its root', async () => {
+  it('has the totals below its root if it is from JaCoCo', async () => {
     const jacoco = `<?xml version="1.0"?><!DOCTYPE report PUBLIC "-//JACOCO//DTD Report 1.1//EN" "report.dtd"><report name="app">
       <package name="a"><counter type="LINE" missed="9" covered="1"/></package>
       <counter type="LINE" missed="25" covered="75"/><counter type="BRANCH" missed="1" covered="1"/></report>`

@@ -11,7 +11,7 @@ describe('the token', () => {
     ['private', { 'private-token': token }],
     ['bearer', { authorization: `Bearer ${token}` }],
     ['job', { 'job-token': token }],
-  ] as const)('of type %s is sent in its own header', async (tokenType, expected) => {
+  ] as const)('is sent in the header of its type: %s', async (tokenType, expected) => {
     await using platform = await startPlatform(json(project))
     await using test = clientOf(platform.url, { tokenType })
     await test.client.project(4711, poll)

@@ -12,7 +12,7 @@ import {
   type Reply,
 } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
-import { saidBy } from '../../../src/platform/rest/error-body.ts'
+import { parseErrorBody } from '../../../src/platform/rest/error-body.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const html = { 'content-type': 'text/html; charset=utf-8' }
@@ -193,20 +193,20 @@ describe("the platform's message of an error", () => {
     ['null', undefined],
     ['{}', undefined],
   ])('is extracted: %s', (body, said) => {
-    expect(saidBy(body, undefined, []).said).toBe(said)
+    expect(parseErrorBody(body, undefined, []).said).toBe(said)
   })
 
   it('is shortened to one line', () => {
-    const { said } = saidBy(`a\n\nb ${'x'.repeat(10_000)}`, undefined, [])
+    const { said } = parseErrorBody(`a\n\nb ${'x'.repeat(10_000)}`, undefined, [])
     expect(said).toMatch(/^a b x+…$/)
     expect(said!.length).toBeLessThan(210)
   })
 
   it('yields a code if it is a single word', () => {
-    expect(saidBy('{"error":"insufficient_scope","error_description":"x"}', undefined, []).code).toBe(
+    expect(parseErrorBody('{"error":"insufficient_scope","error_description":"x"}', undefined, []).code).toBe(
       'insufficient_scope',
     )
-    expect(saidBy('{"error":"404 Not Found"}', undefined, []).code).toBeUndefined()
+    expect(parseErrorBody('{"error":"404 Not Found"}', undefined, []).code).toBeUndefined()
   })
 
   it('tells a missing scope from a missing role', async () => {

@@ -49,7 +49,7 @@ describe('a 429', () => {
     expect(clock.slept).toEqual([42_000])
   })
 
-  it('without Retry-After delays each repetition longer, and ends with an error', async () => {
+  it('delays each repetition longer than the last one if it lacks Retry-After, and ends with an error', async () => {
     await using platform = await startPlatform(later({}))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })
     const error = await rejection(test.client.project(4711, poll))
