@@ -1,5 +1,6 @@
-// Redacts values that follow a telling name: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and the value beside
-// such a name in a list of variables. The search is for names, and only the text around a name is examined, so the time is linear in the text.
+// Redacts values that follow a telling name: `DB_PASSWORD=…`, `"apiKey": "…"`, `?token=…`, `--secret …`, `<password>…</password>`, and the value
+// beside such a name in a list of variables. The search is for names, and only the text around a name is examined, so the time is linear in the
+// text.
 import { isShown } from './secret-shapes.ts'
 
 const names =

@@ -9,7 +9,10 @@ import type { MergeRequest, Observation, ProjectFacts } from '../model/observati
 import type { PlatformEvent } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 
-/** Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. A list fetches its next page when the reader asks for it. */
+/**
+ * Every call rejects with a PlatformError or, if its signal is aborted, with the signal's reason. A list fetches its next page when the reader
+ * asks for it.
+ */
 export interface PlatformClient {
   /** Normalised base URL. It is part of the key of every run that this client observes. */
   readonly instance: string
@@ -22,7 +25,10 @@ export interface PlatformClient {
     },
     options: ListOptions,
   ): Pages<ListedPipeline>
-  /** A project's pipelines that changed at or after `updatedAfter`, oldest change first. Child pipelines are only listed if `source` asks for them. */
+  /**
+   * A project's pipelines that changed at or after `updatedAfter`, oldest change first. Child pipelines are only listed if `source` asks for
+   * them.
+   */
   projectPipelines(
     project: ResourceId,
     query: {
@@ -38,8 +44,8 @@ export interface PlatformClient {
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
   /**
    * Projects that are not archived. `all`: those that the token can see; `maintained`: those that its user maintains; both are sorted by ID.
-   * `member`: those that its user is a member of, directly or through a group; `group`: those of a group and its subgroups; both are sorted by activity,
-   * most recent first.
+   * `member`: those that its user is a member of, directly or through a group; `group`: those of a group and its subgroups; both are sorted by
+   * activity, most recent first.
    */
   projects(
     of: 'all' | 'maintained' | 'member' | { readonly group: ResourceId },
@@ -174,7 +180,10 @@ export interface PlatformProject extends ProjectFacts {
 /** A hook belongs to a project or to a group. */
 export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
 
-/** The wanted settings of a hook. An undefined setting keeps its value; in a new hook it has the platform's default. A new hook has only these events. */
+/**
+ * The wanted settings of a hook. An undefined setting keeps its value; in a new hook it has the platform's default. A new hook has only these
+ * events.
+ */
 export interface HookWish {
   /** Undefined keeps the URL of an existing hook. */
   readonly url?: string | undefined

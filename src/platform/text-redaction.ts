@@ -1,6 +1,6 @@
-// Redacts texts of jobs before export: secrets that their form gives away, e-mail addresses, and matches of the configured patterns. The platform masks
-// only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is cut,
-// because half a secret is not recognised.
+// Redacts texts of jobs before export: secrets that their form gives away, e-mail addresses, and matches of the configured patterns. The platform
+// masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive here readable. A text is redacted before it is
+// cut, because half a secret is not recognised.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { secretShapes, type SecretShape } from './secret-shapes.ts'
 import { withoutNamedSecrets } from './named-secrets.ts'
@@ -11,14 +11,18 @@ export type RedactText = (text: string) => string
 
 export const redacted = '[REDACTED]'
 
-/** Maximum length of a secret that is recognised at a cut, UTF-16 units. Code that cuts a text before it is redacted must keep this many units more. */
+/**
+ * Maximum length of a secret that is recognised at a cut, UTF-16 units. Code that cuts a text before it is redacted must keep this many units
+ * more.
+ */
 export const maxSecret = 2_048
 
 /** Redacts a text, then cuts it to `limit`. The caller must pass at least `limit + maxSecret` characters of the text, if it has as many. */
 export function redactedTo(limit: number, text: string, redactText: RedactText): string {
   const needed = limit + maxSecret
   const clean = redactText(text.slice(0, needed))
-  // The text may end in half a secret because it was cut to `needed`. Redaction shortens the text before it, so the last `maxSecret` characters are dropped.
+  // The text may end in half a secret because it was cut to `needed`. Redaction shortens the text before it, so the last `maxSecret` characters are
+  // dropped.
   return (text.length < needed ? clean : clean.slice(0, Math.max(0, clean.length - maxSecret)))
     .slice(0, limit)
     .toWellFormed()
@@ -35,7 +39,10 @@ export function redactedValue(key: string, value: string, redactText: RedactText
 const charactersAtOnce = 16 * 1024
 const charactersPerText = 256
 
-/** Makes a function to call before each of many texts is redacted. It waits for the next turn of the event loop when enough was redacted in this one. */
+/**
+ * Makes a function to call before each of many texts is redacted. It waits for the next turn of the event loop when enough was redacted in this
+ * one.
+ */
 export function redactionTurns(): (text: string) => Promise<void> {
   let since = 0
   return async ({ length }) => {

@@ -1,5 +1,5 @@
-// Calls the observability instance's ingest-token API: it creates, lists and revokes tokens, and reads and sets the state of enforcement (the platform's
-// REST document, "Pipeline telemetry export (observability instance)").
+// Calls the observability instance's ingest-token API: it creates, lists and revokes tokens, and reads and sets the state of enforcement (the
+// platform's REST document, "Pipeline telemetry export (observability instance)").
 import type { Dispatcher } from 'undici'
 import { Secret } from '../lib/secret.ts'
 import { errorOfAnswer, errorOfBody, errorOfKey, InstanceError } from './instance-error.ts'
@@ -126,7 +126,8 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
  * Creates a token, also if the instance is overloaded for a moment.
  *
  * 1. The tokens of this name are listed before the first attempt.
- * 2. After a 503 it is unknown whether a token was created, and its value is lost. The tokens are listed again, and a new one of this name is revoked.
+ * 2. After a 503 it is unknown whether a token was created, and its value is lost. The tokens are listed again, and a new one of this name is
+ *    revoked.
  * 3. The creation is repeated. A new token that could not be revoked because it was the last valid one is revoked after that.
  */
 async function createAgain(

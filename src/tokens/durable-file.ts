@@ -3,9 +3,9 @@ import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promi
 import { dirname } from 'node:path'
 
 /**
- * Replaces the file's content atomically, with mode 600: it writes a new file, syncs it, renames it over the old one and syncs the folder. It keeps the
- * file's owner, because the daemon that reads the file may run as another user. The new file has a fixed name, so that the next run overwrites the file
- * of a killed process. The caller's lock prevents two concurrent writers.
+ * Replaces the file's content atomically, with mode 600: it writes a new file, syncs it, renames it over the old one and syncs the folder. It keeps
+ * the file's owner, because the daemon that reads the file may run as another user. The new file has a fixed name, so that the next run overwrites
+ * the file of a killed process. The caller's lock prevents two concurrent writers.
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
   const beside = `${path}.new`

@@ -7,8 +7,8 @@ export interface FileLock {
 }
 
 /**
- * Takes the lock, or answers undefined immediately if another process has it. The kernel releases the lock when the process ends, for whatever reason, so
- * there are no stale locks. The empty file is never deleted, because two processes could then lock two files of the same name.
+ * Takes the lock, or answers undefined immediately if another process has it. The kernel releases the lock when the process ends, for whatever
+ * reason, so there are no stale locks. The empty file is never deleted, because two processes could then lock two files of the same name.
  */
 export function tryLock(path: string): FileLock | undefined {
   // The file is only created if it is missing, because closing it would release a lock that this process has on it.

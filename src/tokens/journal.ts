@@ -1,5 +1,5 @@
-// A target's journal records the tokens that the target has had and the progress of a rotation. Each function here applies one event of a rotation to the
-// journal. Pure. A journal never contains a token's value.
+// A target's journal records the tokens that the target has had and the progress of a rotation. Each function here applies one event of a rotation
+// to the journal. Pure. A journal never contains a token's value.
 import { RotationError } from './rotation-error.ts'
 import {
   rotationJournal,

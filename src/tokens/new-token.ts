@@ -11,7 +11,10 @@ import { RotationError } from './rotation-error.ts'
 import type { RotationSession } from './rotation-session.ts'
 import type { Proof } from './otlp-proof.ts'
 
-/** Makes a token. Until its value is written to the target, only this process has it. If the endpoint does not accept it, the rotation is rolled back and this throws. */
+/**
+ * Makes a token. Until its value is written to the target, only this process has it. If the endpoint does not accept it, the rotation is rolled
+ * back and this throws.
+ */
 export async function makeToken(session: RotationSession): Promise<Secret> {
   const { value, id } = await createAndIdentify(session)
   const { log, parts } = session

@@ -24,8 +24,8 @@ export type Proof =
 export type Prove = (token: Secret | undefined) => Promise<Proof>
 
 /**
- * The test sends an empty ExportTraceServiceRequest, which has 0 bytes (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields). The endpoint must
- * answer an empty request with success (OTLP, "Full Success").
+ * The test sends an empty ExportTraceServiceRequest, which has 0 bytes (OTLP, "Binary Protobuf Encoding"; proto3 omits empty fields). The endpoint
+ * must answer an empty request with success (OTLP, "Full Success").
  */
 export function createProver(options: ProofOptions): { readonly prove: Prove; close(): Promise<void> } {
   const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined

@@ -83,7 +83,10 @@ function mayBeOf(rotation: RotationUnderWay, { createdAt }: ListedToken): boolea
   return createdAt === undefined || Math.abs(createdAt - rotation.startedAt) <= orphanWindowMs
 }
 
-/** Whether the token surely belongs to this rotation. If it has no creation time and other targets use the same name, only a recent rotation suffices. */
+/**
+ * Whether the token surely belongs to this rotation. If it has no creation time and other targets use the same name, only a recent rotation
+ * suffices.
+ */
 function isSurelyOf(rotation: RotationUnderWay, { createdAt }: ListedToken, now: number): boolean {
   return createdAt !== undefined || !rotation.shared || now - rotation.startedAt <= orphanWindowMs
 }

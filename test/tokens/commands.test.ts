@@ -1,4 +1,5 @@
-// Tests the token commands as an operator sees them: tables, JSON, exit codes and refusals. No output contains a token's value unless that is its purpose.
+// Tests the token commands as an operator sees them: tables, JSON, exit codes and refusals. No output contains a token's value unless that is its
+// purpose.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'

@@ -57,7 +57,10 @@ async function ended(child: ChildProcess): Promise<unknown> {
   return signal
 }
 
-/** Exports like a daemon that reads the token with `read` for every request, and again after a refusal. Answers how many exports were sent and refused. */
+/**
+ * Exports like a daemon that reads the token with `read` for every request, and again after a refusal. Answers how many exports were sent and
+ * refused.
+ */
 function exportSteadily(read: () => Promise<string>): { stop(): Promise<{ sent: number; refused: number }> } {
   const stopped = new AbortController()
   const result = { sent: 0, refused: 0 }

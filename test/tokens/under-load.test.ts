@@ -5,7 +5,8 @@ import { isFull, report } from '../e2e/load.ts'
 import { LoadedDaemon, until } from './loaded-daemon.ts'
 
 const rotations = isFull ? 20 : 1
-// With this seed no rotation of the short form is killed between its journal entry and its request, because the next one would have to wait for a late token.
+// With this seed no rotation of the short form is killed between its journal entry and its request, because the next one would have to wait for a
+// late token.
 const seed = isFull ? Date.now() % 1_000_000 : 19
 /** Maximum number of requests that may be in flight with the revoked token. */
 const inFlight = 4
@@ -103,7 +104,8 @@ it(
     const waiting = world.pipelines
     await until(() => world.pipelines > waiting + 5, 'more pipelines while it holds')
     expect(instance.spans.length).toBe(held)
-    // The daemon waits for another token. It tries the old one after pauses that double (1 s, 2 s, 4 s); each may be shortened at random by up to half.
+    // The daemon waits for another token. It tries the old one after pauses that double (1 s, 2 s, 4 s); each may be shortened at random by up to
+    // half.
     const probes = instance.refusals.length - inFlight
     const seconds = (Date.now() - (instance.refusals[0]?.at ?? 0)) / 1000
     expect(probes).toBeLessThanOrEqual(Math.log2(1 + seconds / 0.5))

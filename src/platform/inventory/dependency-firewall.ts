@@ -32,8 +32,8 @@ export const dependencyFirewall: Collector = {
 }
 
 /**
- * The keys in the body of a 404 decide, never its text. `enabled`: the firewall is off. `error`: the platform has no firewall. `message`: the platform
- * refuses to say, which must not be mistaken for "off". Rejects with a PlatformError in the last two cases.
+ * The keys in the body of a 404 decide, never its text. `enabled`: the firewall is off. `error`: the platform has no firewall. `message`: the
+ * platform refuses to say, which must not be mistaken for "off". Rejects with a PlatformError in the last two cases.
  */
 export async function isFirewallOn(ask: Pick<Asking, 'one'>, projectPath: string): Promise<boolean> {
   try {

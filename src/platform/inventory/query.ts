@@ -1,4 +1,5 @@
-// Sends a configured query and turns the answer into a gauge: the number of results, or one point for each row (REST document, "Query-language endpoint").
+// Sends a configured query and turns the answer into a gauge: the number of results, or one point for each row (REST document, "Query-language
+// endpoint").
 import { z } from 'zod'
 import { stringify } from 'yaml'
 import { maxList, readObject } from '../wire-read.ts'

@@ -1,5 +1,5 @@
-// Detects a debug trace (`CI_DEBUG_TRACE`) in a job's log. A debug trace shows the job's variables, and the platform masks only exact values of masked
-// variables, so such a log must not be exported.
+// Detects a debug trace (`CI_DEBUG_TRACE`) in a job's log. A debug trace shows the job's variables, and the platform masks only exact values of
+// masked variables, so such a log must not be exported.
 
 /** Number of characters of the log that are searched. A debug trace shows the variables at its beginning. */
 const maxRead = 256 * 1024

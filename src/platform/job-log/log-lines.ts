@@ -1,5 +1,5 @@
-// Turns the kept lines of a job's log into lines for export: redacted, each with a time, in groups that each fit one request. Redacting a megabyte takes
-// long, so the event loop gets its turns meanwhile.
+// Turns the kept lines of a job's log into lines for export: redacted, each with a time, in groups that each fit one request. Redacting a megabyte
+// takes long, so the event loop gets its turns meanwhile.
 import { inTurns, type RedactText } from '../text-redaction.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { KeptLine } from './line-ring.ts'

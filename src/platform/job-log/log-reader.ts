@@ -2,10 +2,11 @@
 // depend on how the bytes are divided.
 //
 // 1. `LogText` divides the bytes into lines, and long lines into pieces.
-// 2. Each piece is searched for markers. A marker erases the text before it in its line, as on a terminal, and the text after a start marker is the title.
+// 2. Each piece is searched for markers. A marker erases the text before it in its line, as on a terminal, and the text after a start marker is the
+//    title.
 // 3. A CR erases the text before it, too, unless it is at the end of the line.
-// 4. A possible marker at the end of a line is undecided until the next line arrives. It was a marker if that line begins with ESC[0K, or if the line of
-//    the possible marker ended with a CR and has a timestamp. Otherwise it is text.
+// 4. A possible marker at the end of a line is undecided until the next line arrives. It was a marker if that line begins with ESC[0K, or if the
+//    line of the possible marker ended with a CR and has a timestamp. Otherwise it is text.
 import { afterLastReturn, endBeforeReturns, plain } from './control-sequences.ts'
 import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
 import { maxSecret } from '../text-redaction.ts'
@@ -104,8 +105,8 @@ export class LogReader {
   }
 
   /**
-   * Decides whether the undecided text is a marker. `next`: the text that follows it; `isFirst`: that text begins another line of the file, because a log
-   * that was stored as text may have the end of a line in place of the marker's CR. Answers true if both lines are one.
+   * Decides whether the undecided text is a marker. `next`: the text that follows it; `isFirst`: that text begins another line of the file, because
+   * a log that was stored as text may have the end of a line in place of the marker's CR. Answers true if both lines are one.
    */
   #decide(next: string, isFirst: boolean): boolean {
     const one = this.#undecided

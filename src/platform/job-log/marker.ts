@@ -1,7 +1,7 @@
 // Finds the markers of sections in a job's log: `section_(start|end):DIGITS:NAME[OPTIONS] CR ESC[0K`.
 //
-// A line may contain several markers, at any place. The CR may be missing, and in logs with timestamps ESC[0K may be in the next line of the file. A text
-// of this form without ESC[0K is not a marker: a script has printed it.
+// A line may contain several markers, at any place. The CR may be missing, and in logs with timestamps ESC[0K may be in the next line of the file.
+// A text of this form without ESC[0K is not a marker: a script has printed it.
 import { aheadLength } from './log-text.ts'
 
 export interface Marker {

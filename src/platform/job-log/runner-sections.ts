@@ -7,7 +7,10 @@ const stages: ReadonlySet<string> = new Set([
   ...['cleanup_file_variables', 'cleanup_script'],
 ])
 
-/** Who marked the section: the runner, the runner for a command of the script, or the script. A step of a job (`step_…`) may have any name, but is never within another section. */
+/**
+ * Who marked the section: the runner, the runner for a command of the script, or the script. A step of a job (`step_…`) may have any name, but is
+ * never within another section.
+ */
 export function sectionKindOf(name: string, isWithin: boolean): 'runner' | 'script' | 'custom' {
   if (stages.has(name) || (!isWithin && /^step_[a-z0-9_]{1,64}$/.test(name))) return 'runner'
   return scriptStep.test(name) ? 'script' : 'custom'

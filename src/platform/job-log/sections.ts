@@ -4,7 +4,8 @@
 // 2. An end marker closes the innermost open section of its name, and all sections within that. An end marker without a start is ignored.
 // 3. At the end of the log, the sections that are still open end with the job.
 //
-// The time of a marker is the timestamp of its line. Without one, it is the number in the marker or, if that is implausible, the time of the marker before.
+// The time of a marker is the timestamp of its line. Without one, it is the number in the marker or, if that is implausible, the time of the marker
+// before.
 import { instantOf } from './marker.ts'
 import { runsScript, sectionKindOf } from './runner-sections.ts'
 import { redactedTo, type RedactText } from '../text-redaction.ts'

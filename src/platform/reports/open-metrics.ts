@@ -15,7 +15,10 @@ export interface ReadMetrics {
   readonly fault?: ReportFault | undefined
 }
 
-/** Limits. `names`, `series`, and `texts` (UTF-16 units of all texts) apply to a report, `labels` to a series, `text` (UTF-16 units) to a single text. */
+/**
+ * Limits. `names`, `series`, and `texts` (UTF-16 units of all texts) apply to a report, `labels` to a series, `text` (UTF-16 units) to a single
+ * text.
+ */
 export const metricLimits = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
 
 const sample = /^([A-Za-z_:][\w:]*)(?:[ \t]*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]{1,64})(?=[\s#]|$)/

@@ -1,5 +1,6 @@
-// The shapes of the spans in OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding": IDs are hex, 64-bit numbers may be strings). A required field of a
-// wrong value makes its span invalid; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of them.
+// The shapes of the spans in OTLP/JSON (opentelemetry-proto, "JSON Protobuf Encoding": IDs are hex, 64-bit numbers may be strings). A required
+// field of a wrong value makes its span invalid; unknown fields are ignored. Attributes are read without zod, because a span may have thousands of
+// them.
 import { z } from 'zod'
 import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 

@@ -1,7 +1,7 @@
 // Groups the cases of one suite into tests: some cases are further runs of the same test.
 //
-// Data-driven tests share a name, and some tests have no name. Therefore cases of the same name are different tests, and the second one has the ordinal
-// 2. They are runs of one test only if the report says so, in one of two ways:
+// Data-driven tests share a name, and some tests have no name. Therefore cases of the same name are different tests: the second one has the
+// ordinal 2. They are runs of one test only if the report says so, in one of two ways:
 //   - the number in `attempt`, `retry` or `rerun` of a case is higher than that of the previous case of its name; or
 //   - the suite declares a number of tests, has more cases than that, and exactly that many different names.
 // File and line count as parts of the name. The last run that was not skipped decides whether the test passed.

@@ -20,9 +20,9 @@ export function testNameOf({ name, classname }: NamedCase, suite: string): TestN
 }
 
 /**
- * The first 48 bits of a SHA-256 over class and name (file and name if there is no class), and over the ordinal of a further test of that name. The suite
- * is not part of it, because some reports name suites after the machine or the time. In a report of 100,000 tests, the probability that two of them have
- * the same hash is 1 in 50,000.
+ * The first 48 bits of a SHA-256 over class and name (file and name if there is no class), and over the ordinal of a further test of that name. The
+ * suite is not part of it, because some reports name suites after the machine or the time. In a report of 100,000 tests, the probability that two
+ * of them have the same hash is 1 in 50,000.
  */
 export function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number): number {
   const digest = createHash('sha256')

@@ -13,8 +13,8 @@ const headBytes = 256
 export const bytesPerTurn = 8 * 1024
 
 /**
- * The text of an artifact: a gzip, which may have several members, or a text that is not packed. `isText` recognises such a text by its first bytes; by
- * default it accepts XML and JSON. Throws a ReportFault; errors of the source are passed on.
+ * The text of an artifact: a gzip, which may have several members, or a text that is not packed. `isText` recognises such a text by its first
+ * bytes; by default it accepts XML and JSON. Throws a ReportFault; errors of the source are passed on.
  */
 export async function* textOf(
   source: Bytes,

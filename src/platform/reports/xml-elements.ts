@@ -1,5 +1,5 @@
-// Parses windows of text into XML elements, of one document or of several in a row. The parser is lenient: it skips what is not well-formed and reports
-// it once. It knows only the five entities of XML and refuses a document type that declares entities.
+// Parses windows of text into XML elements, of one document or of several in a row. The parser is lenient: it skips what is not well-formed and
+// reports it once. It knows only the five entities of XML and refuses a document type that declares entities.
 import sax from 'sax'
 import { ReportFault } from './report-fault.ts'
 
@@ -14,7 +14,10 @@ export interface ElementSink {
 }
 
 export interface ElementReader {
-  /** `text`: a window of a few KiB, because buffers are only limited between two windows. Throws a ReportFault if the report must not be read further. Errors of the sink are passed on. */
+  /**
+   * `text`: a window of a few KiB, because buffers are only limited between two windows. Throws a ReportFault if the report must not be read
+   * further. Errors of the sink are passed on.
+   */
   write(text: string): void
   /** Answers the first fault, if the report is not well-formed. */
   end(): ReportFault | undefined

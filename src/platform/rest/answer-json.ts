@@ -1,5 +1,5 @@
-// Parses the body of an answer as JSON. A large body is parsed in several turns of the event loop, because `JSON.parse` takes 280 ms for half a million
-// keys.
+// Parses the body of an answer as JSON. A large body is parsed in several turns of the event loop, because `JSON.parse` takes 280 ms for half a
+// million keys.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createJsonValues } from '../reports/json-values.ts'
 import { ReportFault } from '../reports/report-fault.ts'

@@ -1,5 +1,5 @@
-// The API budget decides whether a request may be sent now. It is a token bucket: its state is plain JSON and its transitions are pure functions, so that
-// a row of the store can hold it for all processes that share a token of the platform.
+// The API budget decides whether a request may be sent now. It is a token bucket: its state is plain JSON and its transitions are pure functions,
+// so that a row of the store can hold it for all processes that share a token of the platform.
 //
 //              one request                 refill: up to `burst`
 //   tokens ─────────────────► tokens − 1 ─────────────────► tokens
@@ -8,7 +8,8 @@
 //
 // 1. While the platform's pause lasts, every request waits.
 // 2. A request waits while the number of requests that the platform announced as remaining is below 1 + the priority's reserve.
-// 3. A request waits while the tokens are below 1 + the priority's reserve. A lower priority has a larger reserve, so that higher ones are served sooner.
+// 3. A request waits while the tokens are below 1 + the priority's reserve. A lower priority has a larger reserve, so that higher ones are served
+//    sooner.
 // 4. Otherwise the request is granted. At most `perMinute` requests are granted in any minute: the burst and the refill of one minute together.
 import type { Millis } from '../../model/instant.ts'
 import type { Priority } from '../port.ts'

@@ -29,7 +29,10 @@ export interface PlatformProxies {
   readonly no?: string | undefined
 }
 
-/** Connects through the proxy that is configured for `url`, or directly if there is none. The values come from the options, so undici does not read the environment. */
+/**
+ * Connects through the proxy that is configured for `url`, or directly if there is none. The values come from the options, so undici does not
+ * read the environment.
+ */
 export function proxiedDispatcher(url: string, proxies: PlatformProxies): DispatcherFactory {
   const proxy = url.startsWith('https:') ? proxies.https : proxies.http
   if (proxy === undefined || proxy === '') return directDispatcher

@@ -7,8 +7,8 @@
 //
 // 1. A failure that is attributed to the platform makes its endpoint a suspect.
 // 2. When another subject succeeds, the failure concerns the endpoint and not the platform.
-// 3. Only in the state `certain` may other requests continue. A single success does not suffice: its answer may have been on its way when the token was
-//    revoked.
+// 3. Only in the state `certain` may other requests continue. A single success does not suffice: its answer may have been on its way when the token
+//    was revoked.
 // 4. When a subject that failed at the endpoint succeeds, the endpoint's failure is over.
 import type { PlatformError } from '../port.ts'
 

@@ -1,5 +1,5 @@
-// Extracts the message from the body of an error. The body may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a web page
-// of a proxy.
+// Extracts the message from the body of an error. The body may be JSON with `message` (a text, or an object of lists) or `error`, plain text, or a
+// web page of a proxy.
 import { briefly } from '../../lib/redaction.ts'
 
 /** Maximum number of bytes that are read of an error's body. */

@@ -1,10 +1,10 @@
 // Logs a failure of the platform once and not in every round, and logs when it is over. An outage is therefore one message and not thousands.
 //
 // 1. A failure that concerns one subject, such as a project, is logged for that subject.
-// 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a broken answer) is held back. If another request succeeds next, it is
-//    logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
-// 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform. If other requests succeed after it, it may
-//    concern one endpoint only (`endpoint-failures.ts`); it is then logged once for that endpoint.
+// 2. A failure that may concern one subject or the whole platform (a timeout, a 5xx, a broken answer) is held back. If another request succeeds
+//    next, it is logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
+// 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform. If other requests succeed after it, it
+//    may concern one endpoint only (`endpoint-failures.ts`); it is then logged once for that endpoint.
 import { remember } from '../../lib/bounded-map.ts'
 import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'

@@ -82,7 +82,10 @@ export async function bounded(
   return Buffer.concat(chunks)
 }
 
-/** Maximum number of JSON values, because each may take a hundred bytes when it is parsed, however short it is. A page of a hundred items has about ten thousand. */
+/**
+ * Maximum number of JSON values, because each may take a hundred bytes when it is parsed, however short it is. A page of a hundred items has
+ * about ten thousand.
+ */
 const maxValues = 500_000
 const [comma, openList, openObject] = [0x2c, 0x5b, 0x7b]
 

@@ -1,7 +1,7 @@
 // Reads a job's log window by window.
 //
-// If the connection breaks, reading continues at the same byte: with a range request or, if the platform does not support range requests, by skipping the
-// bytes that were read. The answer to the first range request shows whether the platform supports them, and this is remembered.
+// If the connection breaks, reading continues at the same byte: with a range request or, if the platform does not support range requests, by
+// skipping the bytes that were read. The answer to the first range request shows whether the platform supports them, and this is remembered.
 import { PlatformError, type JobLogOptions, type JobLogRead } from '../port.ts'
 import type { Requester } from './request.ts'
 import type { Streamed } from './stream.ts'

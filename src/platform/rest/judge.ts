@@ -40,8 +40,8 @@ async function judgeBody(
   try {
     return { means: 'json', json: await jsonOf(body) }
   } catch {
-    // The parser's message is not used, because it quotes the body. A body that does not begin like JSON was not cut off: it comes from a proxy, whatever
-    // its content type.
+    // The parser's message is not used, because it quotes the body. A body that does not begin like JSON was not cut off: it comes from a proxy,
+    // whatever its content type.
     const said = beginningOfError(body)
     const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(said)
     if (!isJson) return failed(errorOfNoApi(status, endpoint, parseErrorBody(said, type, secrets).said))

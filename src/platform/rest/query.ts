@@ -10,7 +10,10 @@ type Hash = Readonly<Record<string, Scalar | undefined>>
 
 export type Query = Readonly<Record<string, QueryValue>>
 
-/** The ID as a URL-encoded path segment (`/` becomes `%2F`). Throws a RangeError for an invalid ID, such as `..`, which would address something else. */
+/**
+ * The ID as a URL-encoded path segment (`/` becomes `%2F`). Throws a RangeError for an invalid ID, such as `..`, which would address something
+ * else.
+ */
 export function segmentOf(id: ResourceId): string {
   if (typeof id === 'number') {
     if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`Not an id: ${id}`)

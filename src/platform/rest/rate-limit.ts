@@ -12,8 +12,8 @@ function asksForPause(status: number): boolean {
 }
 
 /**
- * True if a 429 comes from the rate limit of one endpoint: such an answer is JSON and lacks the headers of the general rate limit. `keys`: the keys of the
- * answer's JSON body.
+ * True if a 429 comes from the rate limit of one endpoint: such an answer is JSON and lacks the headers of the general rate limit. `keys`: the keys
+ * of the answer's JSON body.
  */
 export function isOfEndpoint(
   status: number | undefined,
@@ -25,8 +25,8 @@ export function isOfEndpoint(
 }
 
 /**
- * The rate limit as durations. `RateLimit-Reset` is a Unix time on the platform's clock, so it is compared with the answer's own `Date`. After a 429 the
- * pause is at least `minPause` ms.
+ * The rate limit as durations. `RateLimit-Reset` is a Unix time on the platform's clock, so it is compared with the answer's own `Date`. After a
+ * 429 the pause is at least `minPause` ms.
  */
 export function budgetFactsOf(
   status: number,

@@ -7,8 +7,8 @@
 //                                    └─────────────────┤ 5xx, network, timeout, JSON cut off: after a pause with jitter
 //                                                      └─ anything else, or too often: PlatformError
 //
-// A change is repeated after a 429 or a 401, because these show that it was not made. It is not repeated if its outcome is unknown; the caller must then
-// check.
+// A change is repeated after a 429 or a 401, because these show that it was not made. It is not repeated if its outcome is unknown; the caller must
+// then check.
 import PQueue from 'p-queue'
 import { backoff } from '../../lib/backoff.ts'
 import { redact } from '../../lib/redaction.ts'
@@ -48,7 +48,10 @@ export interface Requester {
   get(url: URL, options: CallOptions): Promise<RestAnswer>
   /** Rejects like `get`. After an error of kind `network`, `timeout` or `unavailable` it is unknown whether the change was made. */
   change(url: URL, change: Change, options: CallOptions): Promise<RestAnswer>
-  /** Passes the streamed answer to `read` and answers its result. A request without an answer is retried like others. If the answer breaks off, `read` rejects. */
+  /**
+   * Passes the streamed answer to `read` and answers its result. A request without an answer is retried like others. If the answer breaks off,
+   * `read` rejects.
+   */
   stream<T>(url: URL, options: StreamOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
   /** Aborts all unfinished requests. */
   close(): Promise<void>

@@ -1,5 +1,5 @@
-// Reads streamed answers: job logs and artifacts. The token is only sent to the platform's own origin. If the platform redirects to an object storage,
-// the answer is fetched there without credentials, and never over a less secure connection.
+// Reads streamed answers: job logs and artifacts. The token is only sent to the platform's own origin. If the platform redirects to an object
+// storage, the answer is fetched there without credentials, and never over a less secure connection.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { request, type Dispatcher } from 'undici'
 import { failureOf, flatHeaders } from './exchange.ts'
@@ -12,7 +12,10 @@ export interface Streamed {
   readonly status: number
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Windows of at most 64 KiB, each in its own turn of the event loop. Leaving the loop early closes the connection. Throws a PlatformError if the connection breaks. */
+  /**
+   * Windows of at most 64 KiB, each in its own turn of the event loop. Leaving the loop early closes the connection. Throws a PlatformError if
+   * the connection breaks.
+   */
   readonly body: AsyncIterable<Uint8Array>
   readonly endpoint: string
 }
@@ -82,7 +85,10 @@ export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
   }
 }
 
-/** Whether a redirect leads to the platform itself (`isOwn`) or to another host, which must not get the token. Answers an error if the redirect must not be followed. */
+/**
+ * Whether a redirect leads to the platform itself (`isOwn`) or to another host, which must not get the token. Answers an error if the redirect
+ * must not be followed.
+ */
 export function redirectTo(to: URL, from: URL, endpoint: string): { readonly isOwn: boolean } | PlatformError {
   if (to.origin === from.origin) return { isOwn: true }
   const isAsSafe = to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')

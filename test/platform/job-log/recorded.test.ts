@@ -1,5 +1,5 @@
-// Tests logs that real runners wrote, from a folder on this machine (PIPESPAN_TEST_LOGS), because none may be copied here. Every section must be where
-// a simple reading of the markers finds it. The test prints how many lines were redacted.
+// Tests logs that real runners wrote, from a folder on this machine (PIPESPAN_TEST_LOGS), because none may be copied here. Every section must be
+// where a simple reading of the markers finds it. The test prints how many lines were redacted.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
