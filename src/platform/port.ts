@@ -126,7 +126,7 @@ export interface ListOptions extends CallOptions {
 export interface JobLogOptions extends CallOptions {
   /** Maximum number of bytes that are read of the log. */
   readonly maxBytes: number
-  /** Called with each window of bytes. The buffer is reused after the call. */
+  /** Called with each window of bytes, which is only valid during the call. */
   readonly onWindow: (window: Uint8Array) => void
 }
 
