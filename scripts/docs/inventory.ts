@@ -13,7 +13,7 @@ export function inventoryReference(): string {
     code(`inventory.${one.kind}`),
     one.of,
     one.description,
-    one.asks.map(code).join('<br>'),
+    one.paths.map(code).join('<br>'),
     intervalOf(one.every),
     one.requests,
     one.role,

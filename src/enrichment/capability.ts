@@ -50,7 +50,7 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
         if ((await refusals.get(keyOf(asked, project))) !== undefined) await refusals.remove(keyOf(asked, project))
       }
     },
-    refused: async (asked, error, isOfAll = error.isOfTheApi) => {
+    refused: async (asked, error, isOfAll = error.affectsAllRequests) => {
       const isDetail = asked.what === 'jobs' || asked.what === 'bridges'
       const speaksFor = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
       if (speaksFor === 'job') return
@@ -74,8 +74,8 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
   }
 }
 
-function scopeOf({ what }: Asked, { kind, said = '' }: PlatformError): 'job' | 'row' | 'project' {
-  if (kind === 'not-found' && /project/i.test(said)) return 'project'
+function scopeOf({ what }: Asked, { kind, detail = '' }: PlatformError): 'job' | 'row' | 'project' {
+  if (kind === 'not-found' && /project/i.test(detail)) return 'project'
   return kind === 'forbidden' || what === 'junit' ? 'row' : 'job'
 }
 

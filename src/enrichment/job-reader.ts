@@ -139,7 +139,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     const isUnknownType = error.status === 400 && isReportType(read.what)
     if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
-      await capabilities.refused(asked, error, isUnknownType || error.isOfTheApi)
+      await capabilities.refused(asked, error, isUnknownType || error.affectsAllRequests)
       return queue.drop(read)
     }
     counters.failed += 1

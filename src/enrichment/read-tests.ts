@@ -105,7 +105,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
         refusal = error
       }
     }
-    const isOfOne = refusal?.kind === 'not-found' && !refusal.isOfTheApi
+    const isOfOne = refusal?.kind === 'not-found' && !refusal.affectsAllRequests
     if (refusal !== undefined && !isOfOne) await replaced(asked, refusal, true)
     const found = await fromPlatform(chunk, job, call)
     // If the platform has no report either, only the artifact of this job is gone.
@@ -183,8 +183,8 @@ interface KnownTests {
 }
 
 /** Whether the platform does not hand out this type of artifact, or not this one: it may have parsed the report itself. */
-function isRefusal({ status, kind, isOfTheApi }: PlatformError): boolean {
-  return status === 400 || kind === 'not-found' || isOfTheApi
+function isRefusal({ status, kind, affectsAllRequests }: PlatformError): boolean {
+  return status === 400 || kind === 'not-found' || affectsAllRequests
 }
 
 function firstOfGroups(run: Run | undefined, attempt: number, groupOf: TestReports['groupOf']): KnownTests['first'] {

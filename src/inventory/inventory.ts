@@ -156,7 +156,8 @@ export function createInventory(options: InventoryOptions): Inventory {
     const pause = pauseAfter(error, failures, thing.every, thing.isBlockable === true)
     const refusal = { status: error.status, message: error.message, lasts: isLasting(error) }
     await states.put({ ...before, ...keyOf(thing), failures, nextAt: now + pause, refusal })
-    if (isLasting(error) && (error.isOfTheApi || (await isKindRefused(thing)))) await putOffOthers(thing, now + pause)
+    if (isLasting(error) && (error.affectsAllRequests || (await isKindRefused(thing))))
+      await putOffOthers(thing, now + pause)
   }
 
   async function isKindRefused({ kind }: Thing): Promise<boolean> {

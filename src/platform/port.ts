@@ -292,11 +292,11 @@ export interface PlatformErrorFacts {
   /** Method, and path below the API's base without the query. */
   readonly endpoint?: string | undefined
   /** The platform's message, shortened and without secrets. */
-  readonly said?: string | undefined
+  readonly detail?: string | undefined
   /** The machine-readable `error` in the answer's body, such as `insufficient_scope`. */
   readonly code?: string | undefined
   /** True if the API refuses every request to this endpoint or lacks it, and not only for one thing. */
-  readonly isOfTheApi?: boolean | undefined
+  readonly affectsAllRequests?: boolean | undefined
   /** The keys in the answer's JSON body. */
   readonly keys?: readonly string[] | undefined
 }
@@ -306,9 +306,9 @@ export class PlatformError extends Fault {
   readonly kind: PlatformErrorKind
   readonly status: number | undefined
   readonly endpoint: string | undefined
-  readonly said: string | undefined
+  readonly detail: string | undefined
   readonly code: string | undefined
-  readonly isOfTheApi: boolean
+  readonly affectsAllRequests: boolean
   readonly keys: readonly string[]
 
   constructor(facts: PlatformErrorFacts) {
@@ -316,9 +316,9 @@ export class PlatformError extends Fault {
     this.kind = facts.kind
     this.status = facts.status
     this.endpoint = facts.endpoint
-    this.said = facts.said
+    this.detail = facts.detail
     this.code = facts.code
-    this.isOfTheApi = facts.isOfTheApi === true
+    this.affectsAllRequests = facts.affectsAllRequests === true
     this.keys = facts.keys ?? []
   }
 

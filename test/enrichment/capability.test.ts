@@ -8,7 +8,7 @@ import { postgresBenches, sqliteBench, type Bench } from '../store/benches.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const notFound = new PlatformError({
-  ...{ kind: 'not-found', status: 404, said: '404 Project Not Found' },
+  ...{ kind: 'not-found', status: 404, detail: '404 Project Not Found' },
   ...{ what: 'The project is not there.', remedy: 'Make the token a member of it.' },
 })
 

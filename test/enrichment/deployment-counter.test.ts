@@ -498,7 +498,7 @@ describe.each([
       what: '404',
       remedy: '',
       status: 404,
-      said: '404 Commit Not Found',
+      detail: '404 Commit Not Found',
     })
     await report(event(3, 'success', t0 + 2 * hour))
     here.move(countIn)

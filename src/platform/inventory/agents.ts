@@ -16,7 +16,7 @@ export const agents: Collector = {
   kind: 'agents',
   of: 'projects',
   description: 'Cluster agents, and how long each has been out of contact.',
-  asks: [
+  paths: [
     '/projects/:id/cluster_agents',
     '/projects/:id/cluster_agents/:agent_id/tokens',
     '/projects/:id/cluster_agents/:agent_id/tokens/:token_id',

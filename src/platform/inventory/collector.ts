@@ -13,7 +13,7 @@ export interface CollectorHead {
   /** A sentence that says what the collector reports. */
   readonly description: string
   /** The API paths that the collector reads, for the reference. */
-  readonly asks: readonly string[]
+  readonly paths: readonly string[]
   /** Interval between the starts of two rounds, ms. */
   readonly every: Millis
   /** How many requests one round sends, as the reference shows it: `1 + agents + tokens`. */

@@ -46,7 +46,7 @@ export const dependencies: Collector = {
   kind: 'dependencies',
   of: 'projects',
   description: 'Components of the bill of materials of the default branch, and what changed since the last one.',
-  asks: [
+  paths: [
     'POST /projects/:id/dependency_list_exports',
     '/dependency_list_exports/:id',
     '/dependency_list_exports/:id/download',

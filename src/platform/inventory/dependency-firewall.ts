@@ -12,7 +12,7 @@ export const dependencyFirewall: Collector = {
   kind: 'dependency_firewall',
   of: 'projects',
   description: 'Whether the dependency firewall is on.',
-  asks: ['/projects/:id/dependency_firewall/enablement'],
+  paths: ['/projects/:id/dependency_firewall/enablement'],
   every: hour,
   requests: '1',
   atLeast: 1,
@@ -47,18 +47,18 @@ export async function isFirewallOn(ask: Pick<Asking, 'one'>, projectPath: string
   }
 }
 
-function undisclosed({ kind, status, endpoint, said }: PlatformError): PlatformError {
+function undisclosed({ kind, status, endpoint, detail }: PlatformError): PlatformError {
   return new PlatformError({
-    what: `The platform does not say whether the dependency firewall is on (${status}: "${said}"): it may be on or off.`,
+    what: `The platform does not say whether the dependency firewall is on (${status}: "${detail}"): it may be on or off.`,
     remedy: "Check the project's path, and whether the token may read the project.",
-    ...{ kind, status, endpoint, said },
+    ...{ kind, status, endpoint, detail },
   })
 }
 
-function unsupported({ kind, status, endpoint, said, isOfTheApi }: PlatformError): PlatformError {
+function unsupported({ kind, status, endpoint, detail, affectsAllRequests }: PlatformError): PlatformError {
   return new PlatformError({
-    what: `The platform has no dependency firewall (${status}: "${said}").`,
+    what: `The platform has no dependency firewall (${status}: "${detail}").`,
     remedy: 'Remove `inventory.dependency_firewall` from the configuration, or upgrade the platform.',
-    ...{ kind, status, endpoint, said, isOfTheApi },
+    ...{ kind, status, endpoint, detail, affectsAllRequests },
   })
 }

@@ -46,7 +46,7 @@ export const featureFlags: Collector = {
   kind: 'feature_flags',
   of: 'projects',
   description: 'Feature flags: for what share of users they are on, for which environments, and how old they are.',
-  asks: ['/projects/:id/feature_flags'],
+  paths: ['/projects/:id/feature_flags'],
   every: 10 * minute,
   requests: '1 per 100 flags',
   atLeast: 1,

@@ -14,7 +14,7 @@ export const groups: Collector = {
   kind: 'groups',
   of: 'groups',
   description: 'Limits of compute minutes.',
-  asks: ['/groups/:id'],
+  paths: ['/groups/:id'],
   every: hour,
   requests: '1',
   atLeast: 1,

@@ -12,7 +12,7 @@ export const milestones: Collector = {
   kind: 'milestones',
   of: 'groups or projects',
   description: 'Open milestones, and how long until each is due.',
-  asks: ['/projects/:id/milestones', '/groups/:id/milestones'],
+  paths: ['/projects/:id/milestones', '/groups/:id/milestones'],
   every: hour,
   requests: '1 per 100 milestones',
   atLeast: 1,

@@ -94,7 +94,7 @@ async function send(spec: QuerySpec, text: string, after: string | undefined, as
     what: `The platform does not understand the query of ${spec.metric}: "${found.error ?? 'no reason given'}".`,
     remedy: 'Correct it in the configuration (`queries`), and try it with `pipespan config check --online`.',
     endpoint: 'POST /glql',
-    said: found.error,
+    detail: found.error,
   })
 }
 

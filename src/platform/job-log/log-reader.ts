@@ -95,12 +95,12 @@ export class LogReader {
     let at = isFirst ? 0 : this.#beyond
     for (const found of markersIn(text + ahead, text.length, isLast)) {
       if (found.from < at) continue
-      this.#take(text.slice(at, found.from))
+      this.#addText(text.slice(at, found.from))
       at = found.to
       if (found.end === 'sure') this.#mark(found, stamp)
       else this.#undecided = { ...found, stamp, text: text.slice(found.from) }
     }
-    if (at < text.length) this.#take(text.slice(at))
+    if (at < text.length) this.#addText(text.slice(at))
     this.#beyond = isLast ? 0 : Math.max(0, at - text.length)
   }
 
@@ -119,7 +119,7 @@ export class LogReader {
       this.#mark(one, one.stamp)
       return isErased && isFirst
     }
-    this.#take(one.text)
+    this.#addText(one.text)
     if (hasBlank) {
       this.#endLine()
       this.#number += 1
@@ -139,7 +139,7 @@ export class LogReader {
   }
 
   /** Adds text between markers to the line, and to the title if one is being read. */
-  #take(text: string): void {
+  #addText(text: string): void {
     if (this.#title !== undefined && this.#title.length < maxTitle) this.#title += text.slice(0, maxTitle)
     const end = endBeforeReturns(text)
     if (end > 0) {

@@ -58,7 +58,7 @@ export function createReadReport({ client, isAllowed, redactText }: ReadReportOp
 function archiveError(type: ReportType): PlatformError {
   return new PlatformError({
     kind: 'not-found',
-    isOfTheApi: true,
+    affectsAllRequests: true,
     what: `The platform answered with an archive instead of a report of type ${type}.`,
     remedy: 'It is too old to serve reports by type: remove this type from PIPESPAN_REPORTS.',
   })

@@ -42,8 +42,8 @@ export function createReadSpans({ client, paths, redactText, maxText }: ReadSpan
 
 /** Answers undefined if only the file is missing. If the project or the endpoint is missing, it throws the error again. */
 function undefinedIfMissing(error: unknown): undefined {
-  const isMissing = error instanceof PlatformError && error.kind === 'not-found' && !error.isOfTheApi
-  if (!isMissing || /project/i.test(error.said ?? '')) throw error
+  const isMissing = error instanceof PlatformError && error.kind === 'not-found' && !error.affectsAllRequests
+  if (!isMissing || /project/i.test(error.detail ?? '')) throw error
 }
 
 /** Redacts a text, then cuts it. A value is redacted together with its key. */

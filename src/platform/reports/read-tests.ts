@@ -65,7 +65,7 @@ function tooLarge(): TestsRead {
 function archiveError({ id }: JobSnapshot): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
-    isOfTheApi: true,
+    affectsAllRequests: true,
     what: `The platform answered with an archive instead of the test report of job ${id}.`,
     remedy: "It is too old to serve reports by type; the platform's own parsed report is used.",
   })

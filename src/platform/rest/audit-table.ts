@@ -23,13 +23,13 @@ export const auditAttributes: readonly EventAttribute[] = [
   text('platform.audit.entity.path', `${details}.entity_path|entity_path`),
   text('platform.audit.target.type', `${details}.target_type|target_type`),
   shown('platform.audit.target.details', `${details}.target_details|target_details`),
-  said(
+  freeText(
     'platform.audit.change',
     actions.map(one => `${details}.${one}`).join('|'),
     'what was changed, added or removed',
   ),
-  said('platform.audit.from', `${details}.from`),
-  said('platform.audit.to', `${details}.to`),
+  freeText('platform.audit.from', `${details}.from`),
+  freeText('platform.audit.to', `${details}.to`),
   id('user.id', 'author_id'),
   shown('user.name', `${details}.author_name|author_name`),
 ]
@@ -45,7 +45,7 @@ export const auditAddress: EventAttribute = text(
 export function auditBody(json: WireObject): string {
   const message = first(json, `${details}.custom_message`, readLongText)
   if (message !== undefined) return message
-  const of = (field: string): string | undefined => first(json, `${details}.${field}`, readSaid)
+  const of = (field: string): string | undefined => first(json, `${details}.${field}`, readWordOrFlag)
   const action = actionOf(json)
   const subject = action === undefined ? undefined : of(action)
   if (action === undefined || subject === undefined) return typeOf(json)
@@ -65,12 +65,12 @@ function typeOf(json: WireObject): string {
 }
 
 function actionOf(json: WireObject): (typeof actions)[number] | undefined {
-  return actions.find(action => first(json, `${details}.${action}`, readSaid) !== undefined)
+  return actions.find(action => first(json, `${details}.${action}`, readWordOrFlag) !== undefined)
 }
 
 /** Reads a word, a number or a boolean. */
-const readSaid: Read<string> = found => readLongWord(found) ?? readFlag(found)?.toString()
+const readWordOrFlag: Read<string> = found => readLongWord(found) ?? readFlag(found)?.toString()
 
-function said(key: string, from: Path, note?: string): EventAttribute {
-  return { key, type: 'string', from, note, isFree: true, read: json => first(json, from, readSaid) }
+function freeText(key: string, from: Path, note?: string): EventAttribute {
+  return { key, type: 'string', from, note, isFree: true, read: json => first(json, from, readWordOrFlag) }
 }

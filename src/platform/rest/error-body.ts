@@ -9,11 +9,11 @@ const maxMessageLength = 200
 
 export interface ErrorBody {
   /** The message, shortened to one line and without secrets. Undefined for an empty body. */
-  readonly said?: string | undefined
+  readonly detail?: string | undefined
   /** The `error` of a JSON body, if it is a single word. */
   readonly code?: string | undefined
   /** True if the message was in `error`, and not in `message`: the API refuses every request to this endpoint or lacks it. */
-  readonly isOfTheApi?: boolean | undefined
+  readonly affectsAllRequests?: boolean | undefined
   /** The keys of a JSON body, by which some refusals are told apart. */
   readonly keys?: readonly string[] | undefined
   /** True if the body is a web page: it comes from a proxy or a wrong address. */
@@ -29,20 +29,26 @@ export function beginningOfError(body: Buffer): string {
 export function parseErrorBody(body: string, contentType: string | undefined, secrets: readonly string[]): ErrorBody {
   if (isPage(body, contentType)) {
     const title = /<title[^>]*>([^<]*)</i.exec(body)?.[1]?.trim()
-    return { said: shorten(title ?? 'a web page', secrets), isPage: true }
+    return { detail: shorten(title ?? 'a web page', secrets), isPage: true }
   }
   let json: unknown
   try {
     json = JSON.parse(body)
   } catch {
-    return { said: shorten(body, secrets), isPage: false }
+    return { detail: shorten(body, secrets), isPage: false }
   }
-  if (typeof json !== 'object' || json === null) return { said: shorten(flat(json), secrets), isPage: false }
+  if (typeof json !== 'object' || json === null) return { detail: shorten(flat(json), secrets), isPage: false }
   const { message, error, error_description: description } = json as Record<string, unknown>
-  const said = message ?? (typeof description === 'string' ? `${flat(error)}: ${description}` : error)
+  const detail = message ?? (typeof description === 'string' ? `${flat(error)}: ${description}` : error)
   const code = typeof error === 'string' && /^\w+$/.test(error) ? error : undefined
-  const isOfTheApi = message === undefined && error !== undefined
-  return { said: shorten(flat(said ?? json), secrets), code, isOfTheApi, keys: Object.keys(json), isPage: false }
+  const affectsAllRequests = message === undefined && error !== undefined
+  return {
+    detail: shorten(flat(detail ?? json), secrets),
+    code,
+    affectsAllRequests,
+    keys: Object.keys(json),
+    isPage: false,
+  }
 }
 
 function isPage(body: string, contentType: string | undefined): boolean {

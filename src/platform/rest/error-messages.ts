@@ -15,16 +15,16 @@ const wrongAddress =
 /** The error for an answer with an error status. `answer` comes from `parseErrorBody`. */
 export function errorOfStatus(status: number, endpoint: string, answer: ErrorBody): PlatformError {
   const { kind, what, remedy } = refusalOf(status, answer, endpoint.startsWith('GET ') ? 'read' : 'change')
-  const words = answer.said === undefined ? '' : `: "${answer.said}"`
+  const words = answer.detail === undefined ? '' : `: "${answer.detail}"`
   return new PlatformError({
     kind,
     what: `${what} (${status} at ${endpoint}${words}).`,
     remedy,
     status,
     endpoint,
-    said: answer.said,
+    detail: answer.detail,
     code: answer.code,
-    isOfTheApi: answer.isOfTheApi,
+    affectsAllRequests: answer.affectsAllRequests,
     keys: answer.keys,
   })
 }
@@ -85,10 +85,10 @@ function refusalOf(
 
 /** The error of a token that may read a project's pipelines but not their jobs or bridges: 403, or 404 although the pipeline exists. */
 export function errorOfDetails(what: 'jobs' | 'bridges', refusal: PlatformError): PlatformError {
-  const { kind, status, endpoint, said } = refusal
-  const words = said === undefined ? '' : `: "${said}"`
+  const { kind, status, endpoint, detail } = refusal
+  const words = detail === undefined ? '' : `: "${detail}"`
   return new PlatformError({
-    ...{ kind, status, endpoint, said },
+    ...{ kind, status, endpoint, detail },
     what: `The token may not read the ${what} of this project's pipelines, which are exported without them (${status} at ${endpoint}${words}).`,
     remedy: `Give the token's user a role that may read ${what}, or the token a wider scope. Pipespan asks for them again once a day.`,
   })
@@ -105,18 +105,18 @@ export function errorOfConnection(
   const remedy = certificate
     ? "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
     : 'Check PIPESPAN_PLATFORM_URL, the network and the proxy. Pipespan asks again automatically.'
-  return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, said: reason })
+  return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, detail: reason })
 }
 
 /** The error of a stream that was aborted because it was too slow. */
-export function errorOfSlow(endpoint: string, said: string): PlatformError {
+export function errorOfSlow(endpoint: string, detail: string): PlatformError {
   return new PlatformError({
     kind: 'slow',
-    what: `The platform sends too slowly (${endpoint}: ${said}).`,
+    what: `The platform sends too slowly (${endpoint}: ${detail}).`,
     remedy:
       "Pipespan asks again automatically. If this lasts, check the platform's storage of logs and artifacts, and the network.",
     endpoint,
-    said,
+    detail,
   })
 }
 
@@ -142,15 +142,15 @@ export function errorOfForeignHost(endpoint: string, by: 'redirect' | 'next page
 }
 
 /** The error of a 2xx or a redirect that cannot come from the API. */
-export function errorOfNoApi(status: number, endpoint: string, said: string | undefined): PlatformError {
-  const words = said === undefined ? '' : `: "${said}"`
+export function errorOfNoApi(status: number, endpoint: string, detail: string | undefined): PlatformError {
+  const words = detail === undefined ? '' : `: "${detail}"`
   return new PlatformError({
     kind: 'not-the-api',
     what: `The answer does not come from the platform's API (${status} at ${endpoint}${words}).`,
     remedy: wrongAddress,
     status,
     endpoint,
-    said,
+    detail,
   })
 }
 
@@ -168,7 +168,7 @@ export function errorOfStorage(status: number, endpoint: string): PlatformError 
 export function errorOfAnswer(
   kind: 'broken-answer' | 'unexpected-answer' | 'too-large',
   endpoint: string,
-  said: string,
+  detail: string,
 ): PlatformError {
   const what = {
     'broken-answer': "The platform's answer is incomplete",
@@ -180,5 +180,5 @@ export function errorOfAnswer(
     'unexpected-answer': "Check PIPESPAN_PLATFORM_URL and the platform's version (its REST API must be v4).",
     'too-large': 'No documented answer of the platform is that large: check what this address serves.',
   }[kind]
-  return new PlatformError({ kind, what: `${what} (${endpoint}: ${said}).`, remedy, endpoint, said })
+  return new PlatformError({ kind, what: `${what} (${endpoint}: ${detail}).`, remedy, endpoint, detail })
 }

@@ -16,8 +16,8 @@ export interface Answer {
 export type Exchange =
   | Answer
   | { readonly outcome: 'network' | 'timeout'; readonly reason: string; readonly certificate: boolean }
-  /** `said`: the limit that was exceeded. */
-  | { readonly outcome: 'too-large'; readonly said: string }
+  /** `detail`: the limit that was exceeded. */
+  | { readonly outcome: 'too-large'; readonly detail: string }
 
 export interface Outgoing {
   readonly method: Method
@@ -53,7 +53,7 @@ export async function exchange(
     })
     const { statusCode: status } = answer
     const whole = await bounded(answer.body as AsyncIterable<Buffer>, limits.maxBytes, status >= 300)
-    if ('said' in whole) return { outcome: 'too-large', ...whole }
+    if ('detail' in whole) return { outcome: 'too-large', ...whole }
     return { outcome: 'answer', status, headers: flatHeaders(answer.headers), body: whole }
   } catch (error) {
     signal.throwIfAborted()
@@ -61,21 +61,21 @@ export async function exchange(
   }
 }
 
-/** Reads a whole body, or only the beginning of an error's. If the body exceeds a limit, `said` of the answer names that limit. */
+/** Reads a whole body, or only the beginning of an error's. If the body exceeds a limit, `detail` of the answer names that limit. */
 export async function bounded(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
   isError = false,
-): Promise<Buffer | { readonly said: string }> {
+): Promise<Buffer | { readonly detail: string }> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   let values = 0
   for await (const chunk of body) {
     bytes += chunk.length
     // Leaving the loop closes the connection.
-    if (bytes > maxBytes) return { said: `more than ${maxBytes} bytes` }
+    if (bytes > maxBytes) return { detail: `more than ${maxBytes} bytes` }
     values += valuesIn(chunk)
-    if (values > maxValues) return { said: `more than ${maxValues} values` }
+    if (values > maxValues) return { detail: `more than ${maxValues} values` }
     chunks.push(chunk)
     if (isError && bytes >= maxErrorBytes) break
   }

@@ -42,9 +42,9 @@ async function judgeBody(
   } catch {
     // The parser's message is not used, because it quotes the body. A body that does not begin like JSON was not cut off: it comes from a proxy,
     // whatever its content type.
-    const said = beginningOfError(body)
-    const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(said)
-    if (!isJson) return failed(errorOfNoApi(status, endpoint, parseErrorBody(said, type, secrets).said))
+    const text = beginningOfError(body)
+    const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(text)
+    if (!isJson) return failed(errorOfNoApi(status, endpoint, parseErrorBody(text, type, secrets).detail))
     return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut off after ${body.length} bytes`))
   }
 }

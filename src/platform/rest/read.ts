@@ -139,7 +139,7 @@ export function createReader(base: string, requester: Requester, log: Log, onLef
     file: async (path, schema, options) =>
       requester.stream(addressOf(path, {}), options, async ({ body, endpoint }) => {
         const file = await bounded(body, maxFile)
-        if ('said' in file) throw errorOfAnswer('too-large', endpoint, file.said)
+        if ('detail' in file) throw errorOfAnswer('too-large', endpoint, file.detail)
         const json = await jsonOf(file).catch(() => {
           throw errorOfAnswer('broken-answer', endpoint, `no complete JSON in ${file.length} bytes`)
         })

@@ -146,7 +146,7 @@ export function createRequester(options: RequesterOptions): Requester {
           return failure(errorOfConnection(outcome.outcome, endpoint, reason, outcome.certificate))
         }
         case 'too-large':
-          return failure(errorOfAnswer('too-large', endpoint, outcome.said))
+          return failure(errorOfAnswer('too-large', endpoint, outcome.detail))
         case 'answer': {
           if (outcome.status === 404 && moves.forget(asked.pathname)) {
             url = asked

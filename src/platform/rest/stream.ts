@@ -70,14 +70,14 @@ export async function streamHead(sent: StreamRequest): Promise<StreamHead> {
     if (status >= 200 && status < 300) {
       return { as: 'answer', answer: { status, headers: flat, body: windowsOf(body, sent), endpoint } }
     }
-    const said = await beginningOf(body)
+    const text = await beginningOf(body)
     if (status < 400) {
       const { location } = flat
       const isReadable = location !== undefined && URL.canParse(location, url.href)
       if (!isReadable) return { as: 'error', error: errorOfNoApi(status, endpoint, undefined), headers: flat }
       return { as: 'redirect', to: new URL(location, url), isMove: status === 301 || status === 308 }
     }
-    const error = errorOfStatus(status, endpoint, parseErrorBody(said, flat['content-type'], secrets))
+    const error = errorOfStatus(status, endpoint, parseErrorBody(text, flat['content-type'], secrets))
     return { as: 'error', error, headers: flat }
   } catch (error) {
     signal.throwIfAborted()

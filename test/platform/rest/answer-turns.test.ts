@@ -58,6 +58,6 @@ it('reads only the beginning of an error', async () => {
   await using test = clientOf(platform.url)
   expect(await rejection(test.client.project(1, poll))).toMatchObject({
     status: 403,
-    said: expect.stringContaining('no') as string,
+    detail: expect.stringContaining('no') as string,
   })
 })

@@ -53,7 +53,7 @@ describe('a request', () => {
   it.each([400, 401, 403, 404, 405, 414, 422])('is not repeated after a %d', async status => {
     await using platform = await startPlatform(answer(status, '{"message":"no"}', isJson))
     await using test = clientOf(platform.url)
-    expect(await rejection(test.client.project(4711, poll))).toMatchObject({ status, said: 'no', passing: false })
+    expect(await rejection(test.client.project(4711, poll))).toMatchObject({ status, detail: 'no', passing: false })
     expect(platform.asked).toHaveLength(1)
   })
 
@@ -61,7 +61,7 @@ describe('a request', () => {
     // Port 1 is used, because another process may have taken a port that was free a moment ago.
     await using test = clientOf('http://127.0.0.1:1')
     const error = await rejection(test.client.project(4711, poll))
-    expect(error).toMatchObject({ kind: 'network', said: 'ECONNREFUSED' })
+    expect(error).toMatchObject({ kind: 'network', detail: 'ECONNREFUSED' })
     expect(error.message).toMatch(
       /cannot be reached \(GET \/projects\/4711: ECONNREFUSED\)\. Check PIPESPAN_PLATFORM_URL/,
     )
@@ -78,7 +78,7 @@ describe('a request', () => {
     platform.reply = silent
     await using test = clientOf(platform.url, { timeouts })
     const error = await rejection(test.client.project(4711, poll))
-    expect(error).toMatchObject({ kind: 'timeout', said: 'no answer within 50 ms' })
+    expect(error).toMatchObject({ kind: 'timeout', detail: 'no answer within 50 ms' })
   })
 
   it("ends when its signal is aborted, with the signal's reason", async () => {
@@ -106,7 +106,7 @@ describe('a request', () => {
     await using test = clientOf(platform.url)
     expect(await rejection(test.client.project(4711, poll))).toMatchObject({
       kind: 'too-large',
-      said: 'more than 500000 values',
+      detail: 'more than 500000 values',
     })
   })
 
@@ -122,7 +122,7 @@ describe('a request', () => {
     })
     await using test = clientOf(platform.url, { maxBytes: 100_000 })
     const error = await rejection(test.client.project(4711, poll))
-    expect(error).toMatchObject({ kind: 'too-large', said: 'more than 100000 bytes' })
+    expect(error).toMatchObject({ kind: 'too-large', detail: 'more than 100000 bytes' })
     await gone
     expect(platform.asked).toHaveLength(1)
   })
@@ -163,14 +163,14 @@ describe('an unusable answer', () => {
     await using platform = await startPlatform(json({ id: 'seven', name: 'Crane' }))
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.pipeline(4711, 7, poll))
-    expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'not as documented: id, project_id, status' })
+    expect(error).toMatchObject({ kind: 'unexpected-answer', detail: 'not as documented: id, project_id, status' })
   })
 
   it('is recognised if it is an object instead of a list', async () => {
     await using platform = await startPlatform(json({ message: 'hello' }))
     await using test = clientOf(platform.url)
     const error = await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))
-    expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'a list was expected' })
+    expect(error).toMatchObject({ kind: 'unexpected-answer', detail: 'a list was expected' })
   })
 })
 
@@ -192,14 +192,14 @@ describe("the platform's message of an error", () => {
     ['', undefined],
     ['null', undefined],
     ['{}', undefined],
-  ])('is extracted: %s', (body, said) => {
-    expect(parseErrorBody(body, undefined, []).said).toBe(said)
+  ])('is extracted: %s', (body, detail) => {
+    expect(parseErrorBody(body, undefined, []).detail).toBe(detail)
   })
 
   it('is shortened to one line', () => {
-    const { said } = parseErrorBody(`a\n\nb ${'x'.repeat(10_000)}`, undefined, [])
-    expect(said).toMatch(/^a b x+…$/)
-    expect(said!.length).toBeLessThan(210)
+    const { detail } = parseErrorBody(`a\n\nb ${'x'.repeat(10_000)}`, undefined, [])
+    expect(detail).toMatch(/^a b x+…$/)
+    expect(detail!.length).toBeLessThan(210)
   })
 
   it('yields a code if it is a single word', () => {

@@ -53,7 +53,7 @@ describe('a 429', () => {
     await using platform = await startPlatform(later({}))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })
     const error = await rejection(test.client.project(4711, poll))
-    expect(error).toMatchObject({ kind: 'limited', status: 429, said: 'Retry later', passing: true })
+    expect(error).toMatchObject({ kind: 'limited', status: 429, detail: 'Retry later', passing: true })
     expect(error.message).toMatch(/Lower PIPESPAN_PLATFORM_BUDGET/)
     expect(platform.asked).toHaveLength(4)
     const [first, second, third] = test.clock.slept

@@ -71,7 +71,7 @@ describe('a project that has moved', () => {
     })
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(1, poll))
-    expect(error).toMatchObject({ kind: 'not-the-api', said: 'redirects without end' })
+    expect(error).toMatchObject({ kind: 'not-the-api', detail: 'redirects without end' })
     expect(platform.asked.length).toBeLessThan(10)
   })
 })
