@@ -4,6 +4,8 @@ import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { hour, minute } from '../../src/platform/inventory/collector.ts'
 import { maxPoints, requestsAnHour } from '../../src/model/inventory.ts'
 import { maxPages, maxQueryBytes, maxRows } from '../../src/platform/inventory/query.ts'
+import { grace } from '../../src/platform/inventory/schedules.ts'
+import { maxRunners } from '../../src/platform/inventory/runners.ts'
 import { maxScopes } from '../../src/platform/inventory/feature-flags.ts'
 import { maxListed } from '../../src/platform/rest/asking.ts'
 
@@ -48,13 +50,16 @@ is ${Math.ceil(requestsAnHour([...everything, query]))} requests per hour, and 2
 
 The values are sent with every export of metrics and shown on \`/metrics\`, for three intervals and ten minutes at most; after that there is no point.
 
-At most ${maxPoints.toLocaleString('en')} points of each project, group or query are exported, ${maxListed.toLocaleString('en')} items of a list, ${maxScopes} environment scopes of a feature flag, and
+At most ${maxPoints.toLocaleString('en')} points of each project, group or query are exported, ${maxListed.toLocaleString('en')} items of a list, ${maxScopes} environment scopes of a feature flag, ${maxRunners} runners with their details, and
 ${maxPages * maxRows} rows of a query. If there are more, that is logged once, and shown on the sources page and by \`pipespan doctor\`.
 
 If the platform refuses a request because of a role, a tier or a setting, that is logged once and shown on the sources page and by \`pipespan doctor\`. The request is repeated once a day and when the daemon starts. After a
 temporary failure it is repeated within five minutes, then less and less often, down to once an hour.
 
-\`platform.sbom\` is a log record: the digest of a project's bill of materials whenever it has changed since the day before, with the number of components in total, added and removed.`
+\`platform.sbom\` is a log record: the digest of a project's bill of materials whenever it has changed since the day before, with the number of components in total, added and removed.
+
+\`platform.schedule.missed\` is a log record (warning): a schedule was due ${grace / minute} minutes ago and has made no pipeline since; once for each due time. It needs a token that may see the schedule's last pipeline.
+\`platform.schedule.owner_blocked\` is one, too: the platform has blocked the account that owns a schedule, so that it makes no pipelines; once for each time that the account is blocked.`
 
 const queries = `## Ingest tokens
 

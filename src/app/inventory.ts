@@ -84,9 +84,9 @@ export function startInventory(
     lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
     lease: createSingleton('inventory', leases, clock),
     errors: createErrorThrottle(log),
-    onEvent: async ({ name, body, attributes }, owner, key) => {
-      const about = { instance, kind: name, name, severity: 'info' as const, body, attributes }
-      const whose = owner?.project === undefined ? { group: owner?.group.path } : { project: owner.project }
+    onEvent: async ({ name, severity = 'info', body, attributes }, owner, key) => {
+      const about = { instance, kind: name, name, severity, body, attributes }
+      const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
       await takeEvents([{ ...about, ...whose, object: key, key, content: key }], taking)
     },
   })

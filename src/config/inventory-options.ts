@@ -12,11 +12,11 @@ export function inventoryOptions(profiles: Profiles): Lists {
     Object.values(profiles).flatMap(({ inventory }) => inventory.map(one => [one.kind, one] as const)),
   )
   return Object.fromEntries(
-    [...kinds.values()].map(({ kind, of, description, every, requests, role }) => [
+    [...kinds.values()].map(({ kind, of, hasInstance = false, description, every, requests, role }) => [
       kind,
       setting(list, {
         variable: `PIPESPAN_INVENTORY_${kind.toUpperCase()}`,
-        description: `${description} List of ${of}: IDs or full paths. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
+        description: `${description} List of ${of}: IDs or full paths${hasInstance ? '; `*`: the whole instance' : ''}. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
         example: of === 'groups' ? 'team' : 'team/shop,4711',
       }),
     ]),

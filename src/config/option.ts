@@ -26,6 +26,8 @@ export interface InventoryKind {
   readonly kind: string
   /** What is listed: `projects`, `groups`. */
   readonly of: string
+  /** The list may contain `*`: the whole instance. */
+  readonly hasInstance?: boolean
   readonly description: string
   /** ms. */
   readonly every: number

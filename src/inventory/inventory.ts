@@ -123,7 +123,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     thing: Thing,
     before: InventoryState | undefined,
     known: { readonly owner?: unknown; readonly ownerAt?: number },
-    { points: allPoints, event, memory, goesOnIn, omitted: unread = 0 }: Collected,
+    { points: allPoints, events = [], memory, goesOnIn, omitted: unread = 0 }: Collected,
   ): Promise<void> {
     const points = allPoints.slice(0, maxPoints)
     const omitted = unread + allPoints.length - points.length
@@ -132,13 +132,13 @@ export function createInventory(options: InventoryOptions): Inventory {
       log.warn({ kind, of, omitted }, 'the inventory has more points than are exported: the rest is omitted')
     }
     const owner = known.owner as Owner | undefined
-    // The event is exported before the state is saved. If the process dies in between, it is exported again with the same key.
-    if (event !== undefined)
+    // Events are exported before the state is saved. If the process dies in between, they are exported again with the same keys.
+    for (const event of events)
       await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event.key]))
     const now = await states.now()
     if (goesOnIn === undefined) {
       const { kind, of, every } = thing
-      const ownerFacts = owner?.project === undefined ? { group: owner?.group.path } : { project: owner.project }
+      const ownerFacts = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
       const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points }
       await readings.put({ ...reading, ...ownerFacts })
     }

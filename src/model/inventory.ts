@@ -5,17 +5,18 @@ import type { ProjectFacts } from './observation.ts'
 /** What a list in the configuration names. */
 export type OwnerKind = 'projects' | 'groups' | 'groups or projects'
 
-/** What was configured, as the platform knows it. */
+/** What was configured, as the platform knows it: a project, a group, or the whole instance. */
 export type Owner =
   | { readonly project: ProjectFacts; readonly group?: undefined }
   | { readonly group: { readonly path: string }; readonly project?: undefined }
+  | { readonly project?: undefined; readonly group?: undefined }
 
 export interface Collected {
   readonly points: readonly CollectedPoint[]
   /** Points that were left out, because there are more than are exported. */
   readonly omitted?: number | undefined
-  /** Something to be exported once, as a log record. */
-  readonly event?: CollectedEvent | undefined
+  /** What is exported once each, as log records. */
+  readonly events?: readonly CollectedEvent[] | undefined
   /** Plain JSON, for the next round. */
   readonly memory?: unknown
   /** The round continues after so many ms; until then the points of the round before stay. */
@@ -33,6 +34,8 @@ export interface CollectedEvent {
   /** Identifies it, also if it is exported again after a kill. */
   readonly key: string
   readonly name: string
+  /** Default: `info`. */
+  readonly severity?: 'info' | 'warn' | undefined
   readonly body: string
   readonly attributes: Readonly<Record<string, string | number | boolean>>
 }

@@ -307,7 +307,7 @@ describe('the rounds of the inventory', () => {
       if (path.endsWith('/cluster_agents')) return refusal(200, [{ id: 5, name: 'one' }])
       if (path.endsWith('/tokens')) return refusal(200, [{ id: 50 }])
       if (path.endsWith('/enablement')) return refusal(200, { enabled: false })
-      if (/\/(feature_flags|milestones)$/.test(path)) return refusal(200, [])
+      if (/\/(feature_flags|milestones|runners|pipeline_schedules|branches|tags)$/.test(path)) return refusal(200, [])
       if (path.includes('/tokens/')) return refusal(200, { last_used_at: '2026-06-01T11:00:00Z' })
       const [, made] = /^\/projects\/(\d+)\/dependency_list_exports$/.exec(path) ?? []
       if (made !== undefined) return refusal(201, { id: Number(made) })
@@ -340,7 +340,7 @@ describe('the rounds of the inventory', () => {
     const agentRequests = many * 12 * 2
     const hourly = requestsAnHour(things) - daily + agentRequests
     expect(world.asked()).toHaveLength(Math.round(hourly))
-    expect(Math.round(requestsAnHour(things) + agentRequests)).toBe(many * 44 + 1 + 12 + Math.round(daily))
+    expect(Math.round(requestsAnHour(things) + agentRequests)).toBe(many * 64 + 2 + 12 + Math.round(daily))
     expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(thingsOf(50)))} requests per hour`)
   })
 

@@ -16,6 +16,10 @@ const endpoints: Readonly<Record<string, RegExp>> = {
   dependencies: /dependency_list_exports/,
   dependency_firewall: /enablement$/,
   milestones: /milestones$/,
+  runners: /\/runners(\/|$)/,
+  schedules: /pipeline_schedules/,
+  repositories: /^\/groups\/[^/]+\/projects$/,
+  refs: /repository\/(branches|tags)$/,
 }
 
 const answers: readonly (readonly [status: number, body: string])[] = [

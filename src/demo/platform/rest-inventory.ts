@@ -1,4 +1,5 @@
-// What the simulated platform has besides pipelines: agents, feature flags, milestones, dependency lists, and answers to queries.
+// What the simulated platform has besides pipelines: agents, feature flags, milestones, runners, schedules, branches, dependency lists, and answers to
+// queries.
 import { offsetPage } from './rest-pages.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 
@@ -64,6 +65,12 @@ export class RestInventory {
         return json(this.#flags())
       case 'milestones':
         return json(this.#milestones())
+      case 'runners':
+        return json(this.#runners())
+      case 'pipeline_schedules':
+        return this.#schedules(more)
+      case 'repository':
+        return this.#refs(more[0])
       case 'dependency_firewall':
         return json({ enabled: true })
       case 'dependency_list_exports':
@@ -74,12 +81,14 @@ export class RestInventory {
   }
 
   ofGroup({ parts: [what] }: InventoryAsked): RestReply | undefined {
+    if (what === 'runners') return json(this.#runners())
     return what === 'milestones' ? json(this.#milestones()) : undefined
   }
 
   /** Requests that are about no project and no group. */
   ofInstance({ parts: [what, id, part], body }: InventoryAsked): RestReply | undefined {
     if (what === 'dependency_list_exports') return this.#export(Number(id), part)
+    if (what === 'runners') return this.#runner(id, part)
     if (what !== 'glql') return undefined
     const text = (body as { glql_yaml?: unknown } | undefined)?.glql_yaml
     const found = this.queries.find(({ has }) => typeof text === 'string' && has.test(text))
@@ -114,6 +123,58 @@ export class RestInventory {
       { id: 1, title: 'Autumn release', state: 'active', due_date: due(9) },
       { id: 2, title: 'Some day', state: 'active', due_date: null },
     ]
+  }
+
+  #runners(): { id: number; status: string }[] {
+    const of = (id: number, description: string, more: object) => ({
+      ...{ id, description, paused: false, status: 'online', runner_type: 'group_type' },
+      ...more,
+    })
+    return [
+      of(31, 'linux-1', { job_execution_status: 'active' }),
+      of(32, 'linux-2', { job_execution_status: 'idle' }),
+      of(33, 'gpu-1', { job_execution_status: 'idle', paused: true }),
+      of(34, 'macos-1', { job_execution_status: 'idle', status: 'offline' }),
+    ]
+  }
+
+  #runner(id: string | undefined, part: string | undefined): RestReply {
+    if (id === 'all') return json(this.#runners())
+    const found = this.#runners().find(one => String(one.id) === id)
+    if (found === undefined) return restRefusals.notFound()
+    if (part === 'jobs') return json([])
+    const contacted = this.#now() - (found.status === 'online' ? 20_000 : 5 * 3_600_000)
+    const kind = ['linux', 'linux', 'gpu', 'macos'][found.id - 31]
+    return json({
+      ...{ ...found, version: '18.7.0', tag_list: ['docker', kind] },
+      contacted_at: new Date(contacted).toISOString(),
+    })
+  }
+
+  #schedules([id]: readonly string[]): RestReply {
+    const at = (ms: number) => new Date(this.#now() + ms).toISOString()
+    const of = (own: number, description: string, more: object) => ({
+      ...{ id: own, description, ref: 'main', cron: '0 3 * * *', cron_timezone: 'UTC', active: true },
+      ...{ next_run_at: at(5 * 3_600_000), created_at: at(-90 * day), owner: { username: 'mira', state: 'active' } },
+      ...more,
+    })
+    const all = [
+      of(21, 'Nightly build', {}),
+      of(22, 'Weekly dependency update', { next_run_at: at(3 * day), cron: '0 6 * * 1' }),
+      of(23, 'Old load test', { active: false }),
+    ]
+    if (id === undefined) return json(all)
+    const found = all.find(one => String(one.id) === id)
+    if (found === undefined) return restRefusals.notFound()
+    return json({
+      ...found,
+      last_pipeline: { id: 4_000 + found.id, status: 'success', created_at: at(-19 * 3_600_000) },
+    })
+  }
+
+  #refs(which: string | undefined): RestReply | undefined {
+    if (which === 'branches') return json(['main', 'develop', 'feature/search'].map(name => ({ name })))
+    return which === 'tags' ? json(['v1.0.0', 'v1.1.0'].map(name => ({ name }))) : undefined
   }
 
   #begin(): RestReply {

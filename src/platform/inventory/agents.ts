@@ -1,8 +1,7 @@
 // Collects cluster agents and their tokens. An agent has lost contact if none of its tokens was used for long (REST document, "Cluster agents").
 import { z } from 'zod'
 import { maybe, wireId, wireText, wireTime } from '../rest/wire-field.ts'
-import { minute, pathOf, point, type Collector } from './collector.ts'
-import { PlatformError } from '../port.ts'
+import { minute, pathOf, point, unless, type Collector } from './collector.ts'
 import type { CollectedPoint } from '../../model/inventory.ts'
 
 const agent = z.object({ id: wireId, name: maybe(wireText) })
@@ -49,14 +48,14 @@ export const agents: Collector = {
     const points: CollectedPoint[] = []
     for (const { id, name = String(id) } of items) {
       const attributes = { [agentName]: name }
-      const listed = await unlessGone(ask.all(`${path}/${id}/tokens`, listedToken))
+      const listed = await unless(['not-found'], ask.all(`${path}/${id}/tokens`, listedToken))
       if (listed === undefined) {
         deleted += 1
         continue
       }
       const lastUses: (number | undefined)[] = []
       for (const { id: tokenId } of listed.items.filter(({ status }) => status !== 'revoked')) {
-        const answer = await unlessGone(ask.one(`${path}/${id}/tokens/${tokenId}`, token))
+        const answer = await unless(['not-found'], ask.one(`${path}/${id}/tokens/${tokenId}`, token))
         if (answer !== undefined) lastUses.push(answer.last_used_at)
       }
       points.push(point('platform.agent.token.count', lastUses.length, attributes))
@@ -65,14 +64,4 @@ export const agents: Collector = {
     }
     return { points: [point('platform.agent.count', items.length + left - deleted), ...points], omitted: left }
   },
-}
-
-/** Undefined on 404: an agent may be deleted, or a token revoked, after it was listed. */
-async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer
-  } catch (error) {
-    if (error instanceof PlatformError && error.kind === 'not-found') return undefined
-    throw error
-  }
 }

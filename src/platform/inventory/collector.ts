@@ -1,6 +1,7 @@
 // Declares a collector: it reads one kind of thing from the platform and exports it as gauges. Each collector has a file beside this one and a row in
 // `collectors.ts`. The options, the reference, the doctor and the sources page are made from these rows.
 import { segmentOf } from '../rest/query.ts'
+import { PlatformError, type PlatformErrorKind } from '../port.ts'
 import type { Asking } from '../rest/asking.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Collected, CollectedPoint, Owner, OwnerKind } from '../../model/inventory.ts'
@@ -10,6 +11,8 @@ export interface CollectorHead {
   readonly kind: string
   /** What the configuration lists for this collector: projects, groups or both. */
   readonly of: OwnerKind
+  /** True if the list may also contain `*`: the whole instance. */
+  readonly hasInstance?: boolean
   /** A sentence that says what the collector reports. */
   readonly description: string
   /** The API paths that the collector reads, for the reference. */
@@ -30,8 +33,10 @@ export interface Collector extends CollectorHead {
 }
 
 export interface InventoryMetric {
-  /** Begins with `platform.`, which is replaced by the profile's namespace. */
+  /** A convention's name, or one that begins with `platform.`, which is replaced by the profile's namespace. */
   readonly name: string
+  /** Default: a gauge. */
+  readonly type?: 'updowncounter'
   readonly unit: string
   readonly number: 'int' | 'double'
   readonly description: string
@@ -56,10 +61,27 @@ export function point(
   return { metric, attributes, value }
 }
 
-/** The path of a project or group below the API's base. */
+/** The list entry that names the whole instance. */
+export const wholeInstance = '*'
+
+/** The path of a project or group below the API's base; empty for the instance. */
 export function pathOf({ project, group }: Owner): string {
-  return project === undefined ? `/groups/${segmentOf(group.path)}` : `/projects/${project.id}`
+  if (project !== undefined) return `/projects/${project.id}`
+  return group === undefined ? '' : `/groups/${segmentOf(group.path)}`
 }
+
+/** Undefined if the answer is an error of one of these kinds: a thing may be deleted after it was listed, or need a higher role. */
+export async function unless<T>(kinds: readonly PlatformErrorKind[], answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof PlatformError && kinds.includes(error.kind)) return undefined
+    throw error
+  }
+}
+
+/** The kinds of errors for things that do not exist, or are not shown to the token. */
+export const hidden = ['not-found', 'forbidden'] as const
 
 export const minute = 60_000
 export const hour = 60 * minute

@@ -5,6 +5,10 @@ import { dependencyFirewall } from './dependency-firewall.ts'
 import { featureFlags } from './feature-flags.ts'
 import { groups } from './groups.ts'
 import { milestones } from './milestones.ts'
+import { refs } from './refs.ts'
+import { repositories } from './repositories.ts'
+import { runners } from './runners.ts'
+import { schedules } from './schedules.ts'
 import type { Collector } from './collector.ts'
 
 export const collectors: readonly Collector[] = [
@@ -14,4 +18,8 @@ export const collectors: readonly Collector[] = [
   dependencies,
   dependencyFirewall,
   milestones,
+  runners,
+  schedules,
+  repositories,
+  refs,
 ]

@@ -120,20 +120,22 @@ async function collectedFrom(components: readonly unknown[], last: Memory, expor
     points: [...counts].map(([name, count]) => point('platform.sbom.components', count, { [ecosystem]: name })),
     memory: { digest, known },
     ...(digest !== last.digest && {
-      event: {
-        // The digest would be a wrong key: when a change is reverted, that is a new change with an old digest.
-        key: String(exportId),
-        name: 'platform.sbom',
-        body: `${sorted.length} components`,
-        attributes: {
-          'platform.sbom.digest': `sha256:${digest}`,
-          'platform.sbom.components': sorted.length,
-          ...(before !== undefined && {
-            'platform.sbom.added': known.filter(one => !before.has(one)).length,
-            'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
-          }),
+      events: [
+        {
+          // The digest would be a wrong key: when a change is reverted, that is a new change with an old digest.
+          key: String(exportId),
+          name: 'platform.sbom',
+          body: `${sorted.length} components`,
+          attributes: {
+            'platform.sbom.digest': `sha256:${digest}`,
+            'platform.sbom.components': sorted.length,
+            ...(before !== undefined && {
+              'platform.sbom.added': known.filter(one => !before.has(one)).length,
+              'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
+            }),
+          },
         },
-      },
+      ],
     }),
   }
 }

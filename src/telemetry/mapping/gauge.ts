@@ -4,7 +4,7 @@ import type { MetricHead } from './metrics.ts'
 export interface GaugeHead {
   readonly name: string
   /** Undefined: a gauge. */
-  readonly type?: 'histogram' | undefined
+  readonly type?: 'histogram' | 'updowncounter' | undefined
   readonly unit: string
   readonly number: 'int' | 'double'
   readonly description: string

@@ -1,0 +1,134 @@
+// Tests the collector of pipeline schedules: its gauges, and what it reports once.
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
+import { grace, judge } from '../../src/platform/inventory/schedules.ts'
+import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
+
+const shop = 'brightwater/shop/storefront'
+
+let world: InventoryWorld
+beforeEach(async () => {
+  world = await openInventoryWorld()
+})
+afterEach(async () => world[Symbol.asyncDispose]())
+
+const json = (body: unknown, status = 200): RestReply => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+
+/** A platform with one schedule, which the test changes. */
+function schedule() {
+  const one = {
+    ...{ id: 7, description: 'nightly', ref: 'main', cron: '0 * * * *', cron_timezone: 'UTC', active: true },
+    next_run_at: new Date(world.now() + 30 * minute).toISOString(),
+    owner: { username: 'mira', state: 'active' },
+    last_pipeline: { id: 1, status: 'success' } as object | null,
+  }
+  world.api.misbehave = ({ path }) => {
+    const { last_pipeline: _, ...listed } = one
+    if (path.endsWith('/pipeline_schedules')) return json([listed])
+    return path.endsWith('/pipeline_schedules/7') ? json(one) : undefined
+  }
+  return one
+}
+
+describe('the collector of schedules', () => {
+  it('reports how many there are, when each is due, and how its last pipeline ended', async () => {
+    await world.inventory({ schedules: [shop] }).turn()
+    expect(await world.found()).toMatchObject({
+      'platform.schedule.count true': 2,
+      'platform.schedule.count false': 1,
+      'platform.schedule.next_run 21 Nightly build': { until: world.now() + 5 * hour },
+      'platform.schedule.last_run 21 Nightly build': { since: world.now() - 19 * hour },
+      'platform.schedule.last_result 21 Nightly build success': 1,
+      'platform.schedule.age 23 Old load test': { since: world.now() - 90 * day },
+    })
+  })
+
+  it('reports a due time that passed without a pipeline, once', async () => {
+    const one = schedule()
+    const inventory = world.inventory({ schedules: [shop] })
+    await world.pass(inventory, 40 * minute)
+    expect(world.events).toEqual([])
+    one.next_run_at = new Date(world.now() + 50 * minute).toISOString()
+    await world.pass(inventory, 40 * minute)
+    expect(
+      world.events.map(({ event }) => [event.name, event.severity, event.attributes['vcs.ref.head.name']]),
+    ).toEqual([['platform.schedule.missed', 'warn', 'main']])
+  })
+
+  it('reports nothing for a due time with a pipeline, for a changed plan, and for a deactivated schedule', async () => {
+    const one = schedule()
+    const inventory = world.inventory({ schedules: [shop] })
+    await world.pass(inventory, 20 * minute)
+    one.last_pipeline = { id: 2, status: 'running' }
+    one.next_run_at = new Date(world.now() + 30 * minute).toISOString()
+    await world.pass(inventory, 20 * minute)
+    one.cron = '30 * * * *'
+    one.next_run_at = new Date(world.now() + 60 * minute).toISOString()
+    await world.pass(inventory, 40 * minute)
+    one.active = false
+    await world.pass(inventory, 2 * hour)
+    expect(world.events).toEqual([])
+  })
+
+  it('reports nothing as missed if the token may not see the last pipeline', async () => {
+    const one = schedule()
+    const listed = world.api.misbehave
+    world.api.misbehave = request =>
+      request.path.endsWith('/7') ? json({ message: '403 Forbidden' }, 403) : listed(request)
+    const inventory = world.inventory({ schedules: [shop] })
+    await world.pass(inventory, 3 * hour)
+    expect(one.active).toBe(true)
+    expect(world.events).toEqual([])
+  })
+
+  it('reports a blocked owner once for each time that the account is blocked', async () => {
+    const one = schedule()
+    one.next_run_at = new Date(world.now() + 5 * day).toISOString()
+    const inventory = world.inventory({ schedules: [shop] })
+    for (const state of ['blocked', 'blocked', 'active', 'blocked']) {
+      one.owner = { username: 'mira', state }
+      await world.pass(inventory, 20 * minute)
+    }
+    expect(world.events.map(({ event }) => event.name)).toEqual([
+      'platform.schedule.owner_blocked',
+      'platform.schedule.owner_blocked',
+    ])
+    expect(new Set(world.events.map(({ key }) => key)).size).toBe(2)
+  })
+})
+
+describe('a schedule that is looked at at any times', () => {
+  it('is reported at most once for each due time, and never for one that a pipeline fulfilled', () => {
+    const look = fc.record({ after: fc.integer({ min: 1, max: 60 }), ran: fc.boolean() })
+    fc.assert(
+      fc.property(fc.array(look, { maxLength: 60 }), looks => {
+        let now = 0
+        let pipeline = 1
+        let due = 30 * minute
+        let unfulfilled = due
+        let memory: Parameters<typeof judge>[1]
+        const reported: string[] = []
+        for (const { after, ran } of looks) {
+          now += after * minute
+          while (due <= now) {
+            unfulfilled = ran ? Infinity : Math.min(unfulfilled, due)
+            if (ran) pipeline += 1
+            due += hour
+          }
+          const found = { id: 1, active: true, cron: 'c', next_run_at: due, last_pipeline: { id: pipeline } }
+          const judged = judge(found, memory, now, true)
+          memory = judged.memory
+          reported.push(...judged.events.map(({ key }) => key))
+          if (judged.events.length > 0)
+            expect(now).toBeGreaterThanOrEqual(Math.min(unfulfilled, now) + (unfulfilled === Infinity ? 0 : grace))
+        }
+        expect(new Set(reported).size).toBe(reported.length)
+      }),
+    )
+  })
+})
