@@ -13,6 +13,7 @@ import {
   ATTR_CICD_WORKER_ID,
   ATTR_CICD_WORKER_NAME,
   ATTR_CICD_WORKER_STATE,
+  ATTR_CICD_WORKER_URL_FULL,
   ATTR_DEPLOYMENT_ID,
   ATTR_DEPLOYMENT_NAME,
   ATTR_DEPLOYMENT_STATUS,
@@ -21,7 +22,7 @@ import {
   DEPLOYMENT_STATUS_VALUE_FAILED,
   DEPLOYMENT_STATUS_VALUE_SUCCEEDED,
 } from './semconv.ts'
-import { jobsUrl } from './urls.ts'
+import { jobsUrl, runnerUrl } from './urls.ts'
 import { milliseconds, type AttributeRow } from './row.ts'
 import { logArtifact } from '../../model/observation.ts'
 import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
@@ -97,6 +98,7 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.runner.type', 'platform.cicd.worker.type'], recurs, type: 'string', when: known, value: ({ job }) => job.runner?.type },
   { keys: ['job.runner.active'], recurs, type: 'bool', when: known, value: ({ job }) => job.runner?.active },
   { keys: [ATTR_CICD_WORKER_STATE], recurs, type: 'string', when: known, note: '`available` or `offline`', value: ({ job }) => workerStateOf(job.runner?.active) },
+  { keys: [ATTR_CICD_WORKER_URL_FULL], recurs, type: 'string', when: 'its runner is of the project or the instance', note: "the runner's page", value: workerUrlOf },
   { keys: ['job.runner.is_shared', 'platform.cicd.runner.is_shared'], recurs, type: 'bool', when: known, value: ({ job }) => job.runner?.isShared },
   { keys: ['job.environment.name', 'platform.cicd.pipeline.task.environment.name'], recurs: 'environment', type: 'string', when: hasEnvironment,
     value: ({ job }) => job.environment?.name },
@@ -124,6 +126,11 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
 
 function urlOf({ job, jobsUrl: url }: JobSubject): string | undefined {
   return job.url ?? (url === undefined ? undefined : `${url}${job.id}`)
+}
+
+/** Undefined for a group's runner, because the job does not tell which of its groups has the runner. */
+function workerUrlOf({ chunk, job }: JobSubject): string | undefined {
+  return job.runner === undefined ? undefined : runnerUrl(chunk, job.runner)
 }
 
 function workerStateOf(active: boolean | undefined): string | undefined {

@@ -1,6 +1,6 @@
 // The URLs of a project, a pipeline and its jobs, built if the platform did not report them.
 import type { Chunk } from '../../model/chunk.ts'
-import type { ProjectFacts } from '../../model/observation.ts'
+import type { ProjectFacts, Runner } from '../../model/observation.ts'
 
 export interface Placed {
   readonly key: { readonly instance: string }
@@ -21,6 +21,12 @@ export function pipelineUrl(chunk: Pick<Chunk, 'key' | 'project' | 'pipeline'>):
 /** The URL of a job without its id. */
 export function jobsUrl(chunk: Placed): string | undefined {
   return below(chunk, 'jobs/')
+}
+
+/** The page of a runner of the project or the instance; undefined for others. */
+export function runnerUrl(chunk: Placed, { id, type }: Pick<Runner, 'id' | 'type'>): string | undefined {
+  if (type === 'instance_type') return `${chunk.key.instance}/admin/runners/${id}`
+  return type === 'project_type' ? below(chunk, `runners/${id}`) : undefined
 }
 
 function below(chunk: Placed, path: string): string | undefined {
