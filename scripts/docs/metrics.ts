@@ -1,4 +1,5 @@
 // Writes docs/METRICS.md from the tables of metrics.
+import { activeJobsMetric, oldestWaitMetric } from '../../src/telemetry/mapping/active-metrics.ts'
 import { activeRunsMetric, attemptMetrics, costUnit } from '../../src/telemetry/mapping/metrics.ts'
 import { changeCountMetric, changeDurationMetric, changeMetrics } from '../../src/telemetry/mapping/change-metrics.ts'
 import { incidentMetrics } from '../../src/telemetry/mapping/incident-metrics.ts'
@@ -37,6 +38,8 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
       [
         ...attemptMetrics,
         activeRunsMetric,
+        activeJobsMetric,
+        oldestWaitMetric,
         ...deploymentMetrics,
         ...changeMetrics,
         changeCountMetric,
@@ -142,7 +145,7 @@ const temporality = `\`cumulative\` (default): running totals of each project. T
 replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; if a backend refuses them, the next export replaces them. The resource is the project's, with its owner as \`service.namespace\` and its ID as \`service.instance.id\`.
 
 \`delta\` (\`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE\`, or \`temporality\` of a destination): separate points for each pipeline, at the time of its end. They are queued, retried and dead-lettered like traces.
-\`cicd.pipeline.run.active\` is cumulative in both cases, in requests of its own.
+\`cicd.pipeline.run.active\` and \`platform.cicd.pipeline.task.run.active\` are cumulative in both cases, in requests of its own.
 
 Points of counters and histograms have an exemplar: the trace and span ID of a pipeline that they count (the latest one, in totals) and what it added (the greatest value, in histograms). \`/metrics\` has none, because the
 Prometheus text format has no exemplars.`

@@ -1,5 +1,6 @@
-// Counts of active runs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
-import type { ActiveRuns, ProjectKey } from '../model/totals.ts'
+// Counts of active runs and active jobs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
+import { createActiveJobs, type ActiveJobCounts } from './active-jobs.ts'
+import type { ActiveJobs, ActiveRuns, ProjectKey } from '../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
 import type { Millis } from '../model/instant.ts'
 import type { RecentRuns } from '../store/ports/recent-runs.ts'
@@ -7,62 +8,122 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
 export interface ActiveSource {
-  readonly totals: Pick<Totals, 'active'>
+  readonly totals: Pick<Totals, 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
-  /** The profile that names the attributes of runs under way. */
+  /** The profile that names the attributes of active runs. */
   readonly profile: string
-  /** Series remembered for a project at most. */
+  /** Maximum number of series that are remembered for a project. */
   readonly maxSeries: number
 }
 
-type Seen = RecentRuns['seen'][number]
+/** A series of active runs or jobs, and when it last had one. */
+interface Seen<T> {
+  readonly of: T
+  readonly at: Millis
+}
+type Counted = Pick<ActiveRuns, 'key' | 'project' | 'count'>
 
 /** How long a series that ended is sent with 0, ms. */
 const afterglow = 24 * 3_600_000
 
-/** Active runs by project, for pushed metrics. The series seen are remembered in the store. */
-export async function readActive({ totals, recentRuns, profile, maxSeries }: ActiveSource): Promise<ActiveTotals[]> {
-  const active = await totals.active()
-  const { since, seen } = await recentRuns.change({}, (known, now) => {
-    const next = { since: known?.since ?? now - 1, seen: remember(known?.seen ?? [], active, now, maxSeries) }
-    return { document: next, result: next }
+/** Active runs and jobs by project, for pushed metrics. The series seen are remembered in the store. */
+export async function readActive(source: ActiveSource): Promise<ActiveTotals[]> {
+  const active = await activeNow(source)
+  const next = await source.recentRuns.change({}, (known, now) => {
+    const document = remember(known, active, now, source.maxSeries)
+    return { document, result: document }
   })
-  return byProject(seen, since, profile)
+  return byProject(next, source.profile)
 }
 
-/** Active runs by project, for scraped metrics. Nothing is written: the series seen are remembered in this process only. */
-export function lookAtActive({ totals, recentRuns, profile, maxSeries }: ActiveSource): () => Promise<ActiveTotals[]> {
+/** Active runs and jobs by project, for scraped metrics. Nothing is written: the series seen are remembered in this process only. */
+export function lookAtActive(source: ActiveSource): () => Promise<ActiveTotals[]> {
+  const { recentRuns, profile, maxSeries } = source
   let memory: RecentRuns | undefined
   return async () => {
-    const active = await totals.active()
+    const active = await activeNow(source)
     const [known, now] = await Promise.all([recentRuns.get({}), recentRuns.now()])
-    const before = [...(memory?.seen ?? []), ...(known?.seen ?? [])].sort((a, b) => b.at - a.at)
-    const since = known?.since ?? memory?.since ?? now - 1
-    memory = { since, seen: remember(before, active, now, maxSeries) }
-    return byProject(memory.seen, since, profile)
+    memory = remember(joined(memory, known), active, now, maxSeries)
+    return byProject(memory, profile)
   }
 }
 
-function byProject(seen: readonly Seen[], since: Millis, profile: string): ActiveTotals[] {
-  const projects = Map.groupBy(seen, ({ runs }) => nameOf(runs.key))
-  return [...projects.values()].flatMap(ofProject => {
-    const newest = ofProject.toSorted((a, b) => b.at - a.at)[0]?.runs
+interface ActiveNow {
+  readonly runs: readonly ActiveRuns[]
+  readonly jobs: ActiveJobCounts
+}
+
+async function activeNow({ totals }: ActiveSource): Promise<ActiveNow> {
+  const jobs = createActiveJobs()
+  const runs = await totals.active()
+  for await (const page of totals.activeJobs()) jobs.add(page)
+  return { runs, jobs }
+}
+
+/** What this process and the replica that flushes remember. */
+function joined(own: RecentRuns | undefined, stored: RecentRuns | undefined): RecentRuns | undefined {
+  if (own === undefined || stored === undefined) return own ?? stored
+  return {
+    since: stored.since,
+    seen: [...own.seen, ...stored.seen].sort((a, b) => b.at - a.at),
+    jobs: [...(own.jobs ?? []), ...(stored.jobs ?? [])].sort((a, b) => b.at - a.at),
+    pending: [...(own.pending ?? []), ...(stored.pending ?? [])],
+  }
+}
+
+function remember(
+  known: RecentRuns | undefined,
+  { runs, jobs }: ActiveNow,
+  now: Millis,
+  maxSeries: number,
+): RecentRuns {
+  const counted = jobs.since(known?.pending ?? [])
+  const seenRuns = (known?.seen ?? []).map(({ runs: of, at }) => ({ of, at }))
+  const seenJobs = (known?.jobs ?? []).map(({ jobs: of, at }) => ({ of, at }))
+  return {
+    since: known?.since ?? now - 1,
+    seen: recent(seenRuns, runs, runSeries, now, maxSeries).map(({ of, at }) => ({ runs: of, at })),
+    jobs: recent(seenJobs, counted.series, jobSeries, now, maxSeries).map(({ of, at }) => ({ jobs: of, at })),
+    pending: [...counted.pending],
+  }
+}
+
+function byProject({ seen, jobs = [], since }: RecentRuns, profile: string): ActiveTotals[] {
+  const runsOf = Map.groupBy(seen, ({ runs }) => nameOf(runs.key))
+  const jobsOf = Map.groupBy(jobs, ({ jobs: of }) => nameOf(of.key))
+  return [...new Set([...runsOf.keys(), ...jobsOf.keys()])].flatMap(name => {
+    const ofRuns = runsOf.get(name) ?? []
+    const ofJobs = jobsOf.get(name) ?? []
+    const all: Seen<Counted>[] = [
+      ...ofRuns.map(({ runs, at }) => ({ of: runs, at })),
+      ...ofJobs.map(({ jobs: of, at }) => ({ of, at })),
+    ]
+    const newest = all.toSorted((a, b) => b.at - a.at)[0]?.of
     if (newest === undefined) return []
-    return [{ key: newest.key, project: newest.project, profile, since, runs: ofProject.map(({ runs }) => runs) }]
+    const { key, project } = newest
+    return [
+      { key, project, profile, since, runs: ofRuns.map(({ runs }) => runs), jobs: ofJobs.map(({ jobs: of }) => of) },
+    ]
   })
 }
 
 /** The series that are active now, and those of the last day with a count of 0. */
-function remember(seen: readonly Seen[], active: readonly ActiveRuns[], now: Millis, maxSeries: number): Seen[] {
-  const found = new Map(active.map(runs => [seriesOf(runs), { runs, at: now }]))
+function recent<T extends Counted>(
+  seen: readonly Seen<T>[],
+  active: readonly T[],
+  seriesOf: (one: T) => string,
+  now: Millis,
+  maxSeries: number,
+): Seen<T>[] {
+  const found = new Map(active.map(of => [seriesOf(of), { of, at: now }]))
   const counts = new Map<string, number>()
   for (const { key } of active) counts.set(nameOf(key), (counts.get(nameOf(key)) ?? 0) + 1)
-  for (const { runs, at } of seen) {
-    const project = nameOf(runs.key)
+  for (const { of, at } of seen) {
+    const project = nameOf(of.key)
     const count = counts.get(project) ?? 0
-    if (found.has(seriesOf(runs)) || now - at > afterglow || count >= maxSeries) continue
+    if (found.has(seriesOf(of)) || now - at > afterglow || count >= maxSeries) continue
     counts.set(project, count + 1)
-    found.set(seriesOf(runs), { runs: { ...runs, count: 0 }, at })
+    found.set(seriesOf(of), { of: { ...of, count: 0, oldest: undefined }, at })
   }
   return [...found.values()]
 }
@@ -71,6 +132,10 @@ function nameOf({ instance, projectId }: ProjectKey): string {
   return JSON.stringify([instance, projectId])
 }
 
-function seriesOf({ key, name, status }: ActiveRuns): string {
+function runSeries({ key, name, status }: ActiveRuns): string {
   return JSON.stringify([key.instance, key.projectId, name, status])
+}
+
+function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
+  return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
 }

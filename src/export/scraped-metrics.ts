@@ -12,7 +12,7 @@ import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
 export interface ScrapedMetricsOptions {
-  readonly totals: Pick<Totals, 'read' | 'active'>
+  readonly totals: Pick<Totals, 'read' | 'active' | 'activeJobs'>
   readonly recentRuns: ActiveSource['recentRuns']
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
   /** Undefined: the number of changes is not exported. */

@@ -98,6 +98,11 @@ export function hasSucceeded(status: string | undefined): boolean {
   return status === 'success'
 }
 
+/** It waits for a runner. */
+export function isPending(status: string | undefined): boolean {
+  return status === 'pending'
+}
+
 /** It occupies a runner. */
 export function isRunning(status: string | undefined): boolean {
   return status === 'running' || status === 'canceling'

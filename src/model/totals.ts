@@ -77,6 +77,40 @@ export interface ActiveRuns {
   readonly count: number
 }
 
+/** A job that waits for a runner or occupies one. */
+export interface ActiveJob {
+  readonly key: ProjectKey
+  readonly project: ProjectFacts
+  readonly id: number
+  readonly state: 'pending' | 'running'
+  readonly workerType?: string | undefined
+  /** The tags of its runner, or else those that it requires; undefined if unknown. */
+  readonly tags?: readonly string[] | undefined
+  /** Since when it has waited at least, by the last observation of its run; undefined if it runs. */
+  readonly pendingSince?: Millis | undefined
+}
+
+/** Number of active jobs of a project in one state, with one type of runner and one set of tags. */
+export interface ActiveJobs {
+  readonly key: ProjectKey
+  readonly project: ProjectFacts
+  readonly state: ActiveJob['state']
+  readonly workerType?: string | undefined
+  readonly tagSet?: string | undefined
+  readonly count: number
+  /** Since when the oldest of them has waited; undefined if they run, or none is left. */
+  readonly oldest?: Millis | undefined
+}
+
+/** Longer sets of tags share a name, to limit the number of series. */
+const maxTagSetLength = 128
+
+/** The sorted, joined tags, as one attribute. */
+export function tagSetOf(tags: readonly string[] | undefined): string | undefined {
+  const set = tags?.toSorted().join(',')
+  return set !== undefined && set.length > maxTagSetLength ? '*' : set
+}
+
 /** The attributes of the series that collects everything beyond a metric's limit of series (OpenTelemetry metrics SDK, "Cardinality limits"). */
 export const overflowAttributes = '{"otel.metric.overflow":true}'
 

@@ -292,6 +292,32 @@ describe('active runs', () => {
     expect(latest('cicd.pipeline.run.active')).toEqual({})
   })
 
+  it('have their active jobs counted, and the longest wait measured from when the job was first seen waiting', async () => {
+    const waiting = job(1, 'test', 'pending', {}, { tags: ['gpu'], queuedDuration: 30 })
+    const other = (status: string) => job(2, 'lint', status, { started: 1 }, { tags: ['docker'] })
+    await run(event('running', {}, [waiting, other('running')], {}, 1))
+    const flush = start()
+    const active = 'platform.cicd.pipeline.task.run.active'
+    const oldest = 'platform.cicd.pipeline.task.run.oldest_wait'
+    await receiver.until(() => receiver.metrics.some(({ name }) => name === oldest))
+    expect(latest(active)).toEqual({ '3: pending gpu': 1, '3: running docker': 1 })
+    const first = latest(oldest)['3: gpu'] as number
+    expect(first).toBeGreaterThanOrEqual(30)
+    now += 10 * minute
+    // Another job moves: the run has a newer observation, which says nothing about the job that waits.
+    await run(event('running', {}, [job(2, 'lint', 'success', { started: 1, finished: 9 })], {}, 1))
+    now += minute
+    receiver.clear()
+    await flushed(flush)
+    expect(latest(active)).toEqual({ '3: pending gpu': 1, '3: running docker': 0 })
+    expect(latest(oldest)['3: gpu']).toBeGreaterThanOrEqual(first + 11 * 60)
+    await run(event('running', {}, [job(1, 'test', 'running', { started: 700 }, { tags: ['gpu'] })], {}, 1))
+    receiver.clear()
+    await flushed(flush)
+    expect(latest(oldest)).toEqual({ '3: gpu': 0 })
+    expect(latest(active)).toMatchObject({ '3: running gpu': 1, '3: pending gpu': 0 })
+  })
+
   it('are cumulative, and the only flushed metric if the temporality is delta', async () => {
     await run(event('running', {}, [], {}, 1), pipeline(9))
     start({ destinations: [destination('default', 'delta')] })

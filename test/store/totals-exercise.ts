@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import type { Bench } from './benches.ts'
-import type { Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
+import type { ActiveJob, Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -199,6 +199,33 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
           [expect.stringMatching(/^Half/), 'pending', 1],
         ]),
       )
+    })
+
+    it('list the jobs of active runs that wait for a runner or occupy one', async () => {
+      const runner = { id: 5, type: 'group_type', tags: ['gpu', 'linux'] }
+      const jobs = [
+        job(8, 'build', 'success', { started: 1, finished: 2 }),
+        job(2, 'says "status":"pending"', 'created'),
+        job(3, 'test', 'pending', { created: 0 }, { tags: ['gpu'], queuedDuration: 2 }),
+        job(4, 'lint', 'running', { started: 3 }, { runner }),
+        job(5, 'deploy', 'manual'),
+        job(6, 'child', 'pending', {}, { kind: 'bridge' }),
+      ]
+      const observed = [
+        event('running', {}, jobs, {}, 8),
+        event('success', { finishedAt: at(9) }, [job(7, 'test', 'pending')], {}, 9),
+      ]
+      const work = mergeObservations(observed, 'webhook', rules)
+      await store.runs.transact(work)
+      const found: ActiveJob[] = []
+      // Job 1 is of the run that every test begins with.
+      for await (const page of store.totals.activeJobs()) found.push(...page.filter(({ id }) => id !== 1))
+      expect(found.map(({ id, state, workerType, tags }) => [id, state, workerType, tags])).toEqual([
+        [3, 'pending', undefined, ['gpu']],
+        [4, 'running', 'group_type', ['gpu', 'linux']],
+      ])
+      expect(found[0]?.pendingSince).toBeGreaterThanOrEqual(at(0))
+      expect(found[1]?.pendingSince).toBeUndefined()
     })
   })
 }

@@ -1,6 +1,6 @@
 // Cumulative metrics: whose they are, and the limit of series of runs under way.
 import { expect, it } from 'vitest'
-import { activePoints, projectResource, type ActiveTotals } from '../../src/telemetry/metrics/cumulative.ts'
+import { activeData, projectResource, type ActiveTotals } from '../../src/telemetry/metrics/cumulative.ts'
 import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
@@ -17,7 +17,7 @@ function resource(options: TelemetryOptions = {}) {
 
 function active(...runs: [name: string, status: string, count: number][]): ActiveTotals {
   const all = runs.map(([name, status, count]) => ({ ...owner, name, status, count }))
-  return { ...owner, since: 1, runs: all }
+  return { ...owner, since: 1, runs: all, jobs: [] }
 }
 
 it('identifies a project by its owner and id, whatever name the operator configures', () => {
@@ -34,7 +34,11 @@ it('identifies a project by its owner and id, whatever name the operator configu
 
 it('joins the statuses of one state into one point', () => {
   const settings = telemetrySettings({ profiles })
-  const points = activePoints(active(['a', 'pending', 2], ['a', 'created', 1], ['a', 'running', 4]), 9, settings)
+  const [{ points } = { points: [] }] = activeData(
+    active(['a', 'pending', 2], ['a', 'created', 1], ['a', 'running', 4]),
+    9,
+    settings,
+  )
   expect(points.map(({ attributes, value }) => [attributes['cicd.pipeline.run.state'], value])).toEqual([
     ['pending', 3],
     ['executing', 4],
@@ -43,9 +47,32 @@ it('joins the statuses of one state into one point', () => {
 
 it('limits the series of active runs without forgetting a run', () => {
   const settings = telemetrySettings({ profiles, maxSeries: 2 })
-  const points = activePoints(active(['a', 'running', 1], ['b', 'running', 2], ['c', 'running', 3]), 9, settings)
+  const [{ points } = { points: [] }] = activeData(
+    active(['a', 'running', 1], ['b', 'running', 2], ['c', 'running', 3]),
+    9,
+    settings,
+  )
   expect(points.map(({ attributes, value }) => [attributes, value])).toEqual([
     [{ 'cicd.pipeline.name': 'a', 'cicd.pipeline.run.state': 'executing' }, 1],
     [{ 'otel.metric.overflow': true }, 5],
+  ])
+})
+
+it('counts active jobs by state and runner, and reports how long the oldest has waited', () => {
+  const settings = telemetrySettings({ profiles })
+  const job = { ...owner, state: 'pending' as const, tagSet: 'gpu' }
+  const jobs = [
+    { ...job, workerType: 'group_type', count: 2, oldest: 4_000 },
+    { ...job, count: 1, oldest: 2_000 },
+    { ...owner, state: 'running' as const, tagSet: 'gpu', count: 3 },
+  ]
+  const [counts, waits] = activeData({ ...owner, since: 1, runs: [], jobs }, 9_000, settings)
+  expect(counts?.points.map(({ attributes, value }) => [Object.values(attributes).join(' '), value])).toEqual([
+    ['pending group_type gpu', 2],
+    ['pending gpu', 1],
+    ['running gpu', 3],
+  ])
+  expect(waits?.points.map(({ attributes, value }) => [Object.values(attributes).join(' '), value])).toEqual([
+    ['gpu', 7],
   ])
 })

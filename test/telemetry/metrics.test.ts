@@ -245,7 +245,8 @@ describe('the bytes of metrics', () => {
         const cumulative = totals && toCumulative(totals, at(60), settings)
         const project = { key: { instance: 'https://git.example.com', projectId: 42 }, project: chunk.project, profile }
         const runs = [{ ...project, name: 'build', status: 'running', count: 3 }]
-        const active = toActive({ ...project, since: at(0), runs }, at(60), settings)
+        const jobs = [{ ...project, state: 'pending' as const, tagSet: 'gpu', count: 2, oldest: at(7) }]
+        const active = toActive({ ...project, since: at(0), runs, jobs }, at(60), settings)
         for (const message of [toDelta(chunk, settings), cumulative, active]) {
           if (message === undefined) continue
           // The official serializer knows no exemplars.

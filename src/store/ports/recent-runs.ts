@@ -1,5 +1,16 @@
-// The recent series of the gauge of active runs: a series that ended is sent as 0 for a while by the replica that flushes.
+// The recent series of the gauges of active runs and jobs: a series that ended is sent as 0 for a while by the replica that flushes.
 import { z } from 'zod'
+
+const owner = {
+  key: z.object({ instance: z.string(), projectId: z.number() }),
+  project: z.object({
+    id: z.number(),
+    name: z.string().optional(),
+    path: z.string().optional(),
+    webUrl: z.string().optional(),
+    defaultBranch: z.string().optional(),
+  }),
+}
 
 export const recentRuns = z.object({
   /** Since when runs are counted; the store's times. */
@@ -7,14 +18,7 @@ export const recentRuns = z.object({
   seen: z.array(
     z.object({
       runs: z.object({
-        key: z.object({ instance: z.string(), projectId: z.number() }),
-        project: z.object({
-          id: z.number(),
-          name: z.string().optional(),
-          path: z.string().optional(),
-          webUrl: z.string().optional(),
-          defaultBranch: z.string().optional(),
-        }),
+        ...owner,
         name: z.string().optional(),
         status: z.string(),
         count: z.number(),
@@ -23,5 +27,23 @@ export const recentRuns = z.object({
       at: z.number(),
     }),
   ),
+  /** The series of active jobs. */
+  jobs: z
+    .array(
+      z.object({
+        jobs: z.object({
+          ...owner,
+          state: z.enum(['pending', 'running']),
+          workerType: z.string().optional(),
+          tagSet: z.string().optional(),
+          count: z.number(),
+          oldest: z.number().optional(),
+        }),
+        at: z.number(),
+      }),
+    )
+    .optional(),
+  /** The jobs that have waited longest, and since when. */
+  pending: z.array(z.object({ instance: z.string(), job: z.number(), since: z.number() })).optional(),
 })
 export type RecentRuns = z.infer<typeof recentRuns>

@@ -1,5 +1,5 @@
 // Running totals of every project's metrics, and the active runs. Totals change in the transactions that change runs (`runs.ts`).
-import type { ActiveRuns, ProjectTotals } from '../../model/totals.ts'
+import type { ActiveJob, ActiveRuns, ProjectTotals } from '../../model/totals.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** Counters of increments whose ref was replaced by a coarser value, and of those that went to an overflow series. */
@@ -18,4 +18,6 @@ export interface Totals {
   read(limit: number, from?: number): Promise<TotalsPage>
   /** Runs without a snapshot of their open attempt, by project, name and status. */
   active(): Promise<readonly ActiveRuns[]>
+  /** The jobs of these runs that wait for a runner or occupy one, a page at a time. */
+  activeJobs(): AsyncIterable<readonly ActiveJob[]>
 }

@@ -101,7 +101,7 @@ const jobRecord = json<Job['record']>('record')
 const times = json<Job['times']>('times')
 const snapshot = optional(json<NonNullable<Job['snapshot']>>, 'snapshot')
 
-function jobOf(row: Row): Job {
+export function jobOf(row: Row): Job {
   const known = snapshot(row)
   return {
     id: jobId(row),

@@ -6,6 +6,7 @@ import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
 import { errorTypeOf, outcomeOfJob } from './statuses.ts'
 import { meaningOf } from './failure-reasons.ts'
+import { tagSetOf } from '../../model/totals.ts'
 import { textRow } from './row.ts'
 import { ATTR_CICD_PIPELINE_TASK_RUN_RESULT, ATTR_CICD_SYSTEM_COMPONENT } from './semconv.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
@@ -13,10 +14,6 @@ import type { Measured, MetricAttribute } from './metric-attributes.ts'
 
 /** For jobs without a rate in the price table. */
 const unpriced = 'unpriced'
-
-/** Longer lists of tags become `*`. */
-const maxTagSetLength = 128
-const otherTags = '*'
 
 const workerType: MetricAttribute = textRow('platform.cicd.worker.type', 'known', ({ job }) => job?.runner?.type)
 
@@ -38,7 +35,7 @@ export const computeAttributes: readonly MetricAttribute[] = [
 
 export const queueAttributes: readonly MetricAttribute[] = [
   workerType,
-  textRow('platform.cicd.worker.tag_set', 'known', ({ job }) => job && tagSetOf(job)),
+  textRow('platform.cicd.worker.tag_set', 'known', ({ job }) => job && tagSetOf(job.runner?.tags ?? job.tags)),
 ]
 
 export const systemErrorAttributes: readonly MetricAttribute[] = [
@@ -49,13 +46,6 @@ export const systemErrorAttributes: readonly MetricAttribute[] = [
 export const artifactAttributes: readonly MetricAttribute[] = [
   textRow('platform.artifact.type', 'always', ({ artifact }) => artifact),
 ]
-
-/** The sorted tags of its runner, or else those that it requires. */
-function tagSetOf({ runner, tags }: JobSnapshot): string | undefined {
-  const known = runner?.tags ?? tags
-  const set = known?.toSorted().join(',')
-  return set !== undefined && set.length > maxTagSetLength ? otherTags : set
-}
 
 /** Seconds, grouped by what the attributes distinguish. */
 export function compute(chunk: Chunk): Measured[] {

@@ -4,22 +4,24 @@ import type { Millis } from '../../model/instant.ts'
 import {
   overflowAttributes,
   shapeOf,
+  type ActiveJobs,
   type ActiveRuns,
   type ProjectKey,
   type ProjectTotals,
   type SeriesTotal,
 } from '../../model/totals.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import { keyUnder } from '../attributes.ts'
+import { keyUnder, type AttributeStyle } from '../attributes.ts'
 import { ownerOf } from '../mapping/resource.ts'
 import { resourceAttributesOf } from '../resource.ts'
-import { vendorPrefix } from '../mapping/row.ts'
+import { vendorPrefix, type AttributeRow } from '../mapping/row.ts'
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { boundsOf, headOf, pointAttributes, sorted, type MeasuredRow } from './samples.ts'
+import { activeJobsMetric, oldestWaitMetric } from '../mapping/active-metrics.ts'
 import { activeRunsMetric, attemptMetrics, ownName } from '../mapping/metrics.ts'
 import { changeMetrics } from '../mapping/change-metrics.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
@@ -32,9 +34,10 @@ export interface Owner {
   readonly profile: string
 }
 
-/** Active runs of a project; `since`: when counting began. */
+/** Active runs and jobs of a project; `since`: when counting began. */
 export interface ActiveTotals extends Owner {
   readonly runs: readonly ActiveRuns[]
+  readonly jobs: readonly ActiveJobs[]
   readonly since: Millis
 }
 
@@ -49,7 +52,7 @@ export function toCumulative(
 }
 
 export function toActive(active: ActiveTotals, now: Millis, settings: TelemetrySettings): ResourceMetrics {
-  return resourceMetrics(projectResource(active, settings), [activeData(active, now, settings)])
+  return resourceMetrics(projectResource(active, settings), activeData(active, now, settings))
 }
 
 /** The metrics of these series, in the table's order. Series of former metrics or bounds are left out. */
@@ -79,30 +82,52 @@ function namesUnder(
   return [...byMetric.keys()].filter(name => name.startsWith(prefix) && !wire.some(([own]) => own === name))
 }
 
-export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric {
-  const points = activePoints(active, now, settings)
-  return { head: activeRunsMetric, name: activeRunsMetric.name, temporality: 'cumulative', points }
-}
-
-/** Runs with equal attributes add up, as several statuses are one state. */
-export function activePoints(active: ActiveTotals, now: Millis, settings: TelemetrySettings): Point[] {
+export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
+  const { runs, jobs, since } = active
   const style = styleOf({ trace: traceOf(active) }, settings)
-  const points = new Map<string, Point>()
-  for (const run of active.runs) {
-    const attributes = pointAttributes(activeRunsMetric.attributes, run, style)
-    const id = sorted(attributes)
-    const before = points.get(id)?.value
-    const value = run.count + (typeof before === 'number' ? before : 0)
-    points.set(id, { attributes, start: active.since, end: now, value })
+  const waits = jobs.filter(({ state }) => state === 'pending')
+  const waited = ({ oldest = now }: ActiveJobs): number => Math.max(0, now - oldest) / 1000
+  const count = ({ count: value }: { readonly count: number }): number => value
+  const add = (a: number, b: number): number => a + b
+  const measured: [MeasuredMetric['head'], Point[]][] = [
+    [activeRunsMetric, pointsOf(activeRunsMetric.attributes, runs, style, count, add)],
+    [activeJobsMetric, pointsOf(activeJobsMetric.attributes, jobs, style, count, add)],
+    [oldestWaitMetric, pointsOf(oldestWaitMetric.attributes, waits, style, waited, Math.max)],
+  ]
+  return measured
+    .filter(([, points]) => points.length > 0)
+    .map(([head, points]) => ({
+      head,
+      name: keyUnder(style.namespace, head.name),
+      temporality: 'cumulative',
+      points: within(settings.maxSeries, points, head === oldestWaitMetric ? Math.max : add),
+    }))
+
+  /** What has equal attributes is joined, as several statuses are one state. */
+  function pointsOf<T>(
+    rows: readonly AttributeRow<T>[],
+    all: readonly T[],
+    own: AttributeStyle,
+    valueOf: (one: T) => number,
+    join: (a: number, b: number) => number,
+  ): Point[] {
+    const points = new Map<string, Point & { readonly value: number }>()
+    for (const one of all) {
+      const attributes = pointAttributes(rows, one, own)
+      const name = sorted(attributes)
+      const before = points.get(name)
+      const value = before === undefined ? valueOf(one) : join(before.value, valueOf(one))
+      points.set(name, { attributes, start: since, end: now, value })
+    }
+    return [...points.values()]
   }
-  return within(settings.maxSeries, [...points.values()])
 }
 
 /** Series beyond the limit share one. */
-function within(maxSeries: number, points: readonly Point[]): Point[] {
+function within(maxSeries: number, points: readonly Point[], join: (a: number, b: number) => number): Point[] {
   const [first, ...others] = points.slice(maxSeries - 1)
   if (first === undefined || others.length === 0) return [...points]
-  const value = [first, ...others].reduce((sum, point) => sum + (typeof point.value === 'number' ? point.value : 0), 0)
+  const value = [first, ...others].map(point => (typeof point.value === 'number' ? point.value : 0)).reduce(join)
   const attributes = JSON.parse(overflowAttributes) as PointAttributes
   return [...points.slice(0, maxSeries - 1), { ...first, attributes, value }]
 }

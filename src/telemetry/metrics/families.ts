@@ -52,7 +52,7 @@ export function createFamilies(settings: TelemetrySettings): Families {
   }
   return {
     add: (totals, now) => take(totals, totalsData(totals.series, now, settings)),
-    addActive: (active, now) => take(active, [activeData(active, now, settings)]),
+    addActive: (active, now) => take(active, activeData(active, now, settings)),
     addChanges: (known, now) => take(known, changesData(known, now, settings)),
     addGauges: (found, now) => {
       const { instance, project, group } = found
