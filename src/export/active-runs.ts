@@ -56,7 +56,7 @@ interface ActiveNow {
 async function activeNow({ totals }: ActiveSource): Promise<ActiveNow> {
   const jobs = createActiveJobs()
   const runs = await totals.active()
-  for await (const page of totals.activeJobs()) jobs.add(page)
+  await totals.activeJobs(page => jobs.add(page))
   return { runs, jobs }
 }
 

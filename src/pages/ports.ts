@@ -3,6 +3,7 @@ import type { ExportedSpan } from './pipelines/exported-span.ts'
 import type { ExportQueueStatus } from './exports/queue-shape.ts'
 import type { Flow } from './overview/flow.ts'
 import type { LastHour } from './overview/last-hour.ts'
+import type { RunnersView } from './runners/runner-figures.ts'
 import type { Setup } from './sources/setup-shape.ts'
 import type { Outbox } from '../store/ports/outbox.ts'
 import type { Chunk } from '../model/chunk.ts'
@@ -35,7 +36,7 @@ export interface PagesSources {
   readonly repositories: Pick<Repositories, 'sessions'> &
     DiscoveryRepositories &
     TokenRepositories &
-    ReadOnly<'regressions' | 'inventoryStates' | 'auditCursors' | 'auditBackfills'>
+    ReadOnly<'regressions' | 'inventoryStates' | 'gaugeReadings' | 'auditCursors' | 'auditBackfills'>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** The counts of this process since its start. */
@@ -135,6 +136,7 @@ export type ReadLog =
 export interface PagesParts extends PagesSources {
   readonly usuals: Usuals
   readonly hour: { readonly read: () => Promise<LastHour> }
+  readonly runners: () => Promise<RunnersView>
 }
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'

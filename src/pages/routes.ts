@@ -15,6 +15,7 @@ import { html } from './layout/html.ts'
 import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { registerEntrance, registerExit } from './access/entrance-routes.ts'
+import { createRunnersView } from './runners/runners-view.ts'
 import { createUsuals } from './pipelines/usual.ts'
 import { withoutHidden } from './access/hidden.ts'
 import type { PagesParts, PagesSettings, PagesSources } from './ports.ts'
@@ -34,7 +35,12 @@ const forPeople: RouteReader = { forPeople: true }
 export function createPages({ parts: all, settings, guarded = [] }: PagesOptions): FastifyPluginAsync {
   const shown = settings.isHidden === undefined ? all : withoutHidden(all, settings.isHidden)
   const hour = createHourWatch(all)
-  const parts: PagesParts = { ...shown, hour, usuals: createUsuals(() => shown.views.trends, all.now) }
+  const parts: PagesParts = {
+    ...shown,
+    hour,
+    usuals: createUsuals(() => shown.views.trends, all.now),
+    runners: createRunnersView(shown),
+  }
   const access = createAccess({
     token: settings.adminToken,
     sessions: all.repositories.sessions,

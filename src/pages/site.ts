@@ -24,6 +24,7 @@ import { trendsOf } from './trends/trend-figures.ts'
 import { tokensPage, tokensView } from './sources/tokens.ts'
 import { costPage } from './cost/cost.ts'
 import { costsView } from './cost/cost-figures.ts'
+import { runnersPage } from './runners/runners.ts'
 import { regressionsPage } from './trends/regressions.ts'
 import { spanOf } from './layout/trend-spans.ts'
 import { askedTimeline, timelineOf } from './changes/timeline-figures.ts'
@@ -105,6 +106,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     }),
     at('/tests', async context => flakyTestsPage(parts, settings, context)),
     at('/tests/costly', async context => costlyTestsPage(parts, settings, context)),
+    at('/runners', async context => runnersPage(await parts.runners(), context)),
     at('/changes', async context => changesPage(parts, context)),
     at('/environments', async context => environmentsPage(parts, context)),
     at(

@@ -92,6 +92,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['costs', () => '/cost', 'Wasted work'],
     ['flaky tests', () => '/tests', 'Most time lost first'],
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
+    ['runners', () => '/runners', 'Running jobs over the last day'],
     ['environments', () => '/environments', 'Latest deployments'],
     ['changes', () => '/changes', 'Each time counts from when it was created'],
     ['sources', () => '/sources', 'Webhooks'],

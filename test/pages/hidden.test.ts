@@ -179,6 +179,7 @@ const pages = [
   '/sources',
   '/exports',
   '/tests',
+  '/runners',
   '/environments',
   '/changes',
   '/timeline?span=7d',

@@ -23,7 +23,7 @@ const actedOn = 1_000
 /** The same sources without hidden projects and their names. Totals over all projects still include them, as they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox, tests, deployments, incidents, changes } = parts
-  const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates, regressions } =
+  const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates, gaugeReadings, regressions } =
     parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
@@ -119,6 +119,10 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       inventoryStates: {
         all: async () =>
           (await inventoryStates.all()).filter(({ of, owner, refusal }) => !namesHidden({ of, owner, refusal })),
+      },
+      gaugeReadings: {
+        all: async () =>
+          (await gaugeReadings.all()).filter(({ project, group, of }) => !namesHidden({ project, group, of })),
       },
       sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
       auditCursors: { all: async () => (await auditCursors.all()).filter(isUnnamed) },

@@ -24,6 +24,7 @@ import { changesOf, changesShape } from '../changes/change-figures.ts'
 import { timelineOf, timelineShape } from '../changes/timeline-figures.ts'
 import { trendsOf, trendsShape } from '../trends/trend-figures.ts'
 import { costlyTests, costlyTestsShape, flakyTests, flakyTestsShape } from '../tests/test-figures.ts'
+import { runnersViewShape } from '../runners/runner-figures.ts'
 import { tokensView, tokensShape } from '../sources/tokens.ts'
 import {
   auditQuery,
@@ -123,6 +124,12 @@ export function apiRoutes(
       'The most failing and the slowest tests, most expensive first, for all projects or one.',
       { query: testQuery, answer: costlyTestsShape },
       async asked => costlyTests(parts, asked, parts.now()),
+    ),
+    get(
+      '/runners',
+      'Runners over the last day, by their tags: how many jobs ran at the same time, how long jobs waited, and which jobs wait now.',
+      { answer: runnersViewShape },
+      async () => parts.runners(),
     ),
     get(
       '/environments',

@@ -38,6 +38,7 @@ const sections = [
   ['/trends', 'Trends'],
   ['/cost', 'Cost'],
   ['/tests', 'Tests'],
+  ['/runners', 'Runners'],
   ['/environments', 'Environments'],
   ['/changes', 'Changes'],
   ['/timeline', 'Timeline'],

@@ -18,6 +18,6 @@ export interface Totals {
   read(limit: number, from?: number): Promise<TotalsPage>
   /** Runs without a snapshot of their open attempt, by project, name and status. */
   active(): Promise<readonly ActiveRuns[]>
-  /** The jobs of these runs that wait for a runner or occupy one, a page at a time. */
-  activeJobs(): AsyncIterable<readonly ActiveJob[]>
+  /** Calls `take` with the jobs of these runs that wait for a runner or occupy one, a page at a time. */
+  activeJobs(take: (page: readonly ActiveJob[]) => void): Promise<void>
 }

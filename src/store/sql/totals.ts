@@ -34,14 +34,14 @@ export function totals(sql: Statements): Totals {
       }
     },
     active: async () => (await sql.all(selectActive)).flatMap(row => activeRuns(sql.damaged, row) ?? []),
-    activeJobs: async function* () {
+    activeJobs: async take => {
       const runs = (await sql.all(selectActiveIds)).map(row => id(row))
       for (let at = 0; at < runs.length; at += runsPerPage) {
         // Other work goes on between two pages, as SQLite answers within the turn.
         await nextTurn()
         const page = runs.slice(at, at + runsPerPage)
         const rows = await sql.all(selectActiveJobs(page.length), page)
-        yield rows.flatMap(row => activeJob(sql.damaged, row) ?? [])
+        take(rows.flatMap(row => activeJob(sql.damaged, row) ?? []))
       }
     },
   }

@@ -1,0 +1,188 @@
+// Figures about runners, for the page and the JSON API: how many jobs ran at the same time over the last day, how long jobs waited for a runner, and
+// which jobs wait now. Runners are told apart by their sets of tags, because these decide which jobs a runner takes. Pure.
+import { z } from 'zod'
+import { millis, ms, type Shaped } from '../layout/shape.ts'
+import { tagSetOf } from '../../model/totals.ts'
+import type { Millis } from '../../model/instant.ts'
+
+const placeShape = {
+  instance: z.string(),
+  projectId: z.number(),
+  project: z.string(),
+  pipelineId: z.number(),
+  jobId: z.number(),
+  name: z.string(),
+}
+
+const runnersShape = z.object({ available: z.number(), busy: z.number(), offline: z.number() })
+export type RunnerCounts = Shaped<typeof runnersShape>
+
+const tagSetShape = z.object({
+  tagSet: z.string().optional().describe('Sorted, joined tags; absent if they are unknown.'),
+  jobs: z.number().describe('Jobs that started in the period.'),
+  busy: z.array(z.number()).describe('Average number of running jobs in each step of the period.'),
+  maxBusy: z.number().describe('Maximum number of jobs that ran at the same time.'),
+  waitP50Ms: ms.optional(),
+  waitP95Ms: ms.optional(),
+  longest: z
+    .object({ ...placeShape, waitMs: ms })
+    .optional()
+    .describe('The job that waited longest.'),
+  running: z.number(),
+  pending: z.number(),
+  runners: runnersShape.optional().describe('Known from `inventory.runners`.'),
+})
+export type TagSetFigures = Shaped<typeof tagSetShape>
+
+const waitingShape = z.object({
+  ...placeShape,
+  tagSet: z.string().optional(),
+  waitMs: ms.describe('How long it has waited at least.'),
+  runner: z
+    .enum(['known', 'none', 'unknown'])
+    .describe('`none`: no known runner has its tags. `unknown`: its tags are unknown.'),
+})
+export type WaitingJob = Shaped<typeof waitingShape>
+
+export const runnersViewShape = z.object({
+  since: millis,
+  until: millis,
+  stepMs: ms,
+  isWhole: z.boolean().describe('False if the period has more pipelines than are read; `since` is then later.'),
+  pipelines: z.number().describe('Pipelines that were read.'),
+  hasInventory: z.boolean().describe('Whether `inventory.runners` is read.'),
+  tagSets: z.array(tagSetShape),
+  waiting: z.array(waitingShape).describe('Jobs that wait for a runner, the longest first.'),
+})
+export type RunnersView = Shaped<typeof runnersViewShape>
+
+/** A job that runs on a runner, has run on one, or waits for one. */
+export interface RunnerJob {
+  readonly instance: string
+  readonly projectId: number
+  readonly project: string
+  readonly pipelineId: number
+  readonly jobId: number
+  readonly name: string
+  /** The tags that it requires. */
+  readonly tags?: readonly string[] | undefined
+  /** The tags of its runner. */
+  readonly runnerTags?: readonly string[] | undefined
+  readonly startedAt?: Millis | undefined
+  /** Undefined while it runs. */
+  readonly finishedAt?: Millis | undefined
+  /** How long it waited before it started, or has waited until now. */
+  readonly waitMs?: number | undefined
+  readonly isPending: boolean
+}
+
+/** A runner of the inventory. */
+export interface KnownRunner {
+  readonly tags: readonly string[]
+  readonly state: 'available' | 'busy' | 'offline'
+}
+
+export interface Period {
+  readonly since: Millis
+  readonly until: Millis
+  readonly step: Millis
+}
+
+/** Maximum number of waiting jobs that are listed. */
+const maxWaiting = 100
+
+/** The figures of each set of tags, that with the most running time first. */
+export function tagSetFigures(
+  jobs: readonly RunnerJob[],
+  known: readonly KnownRunner[],
+  period: Period,
+): TagSetFigures[] {
+  const bySet = Map.groupBy(jobs, setOf)
+  const runnersBySet = Map.groupBy(known, ({ tags }) => tagSetOf(tags))
+  for (const set of runnersBySet.keys()) if (!bySet.has(set)) bySet.set(set, [])
+  return [...bySet]
+    .map(([tagSet, own]): TagSetFigures => {
+      const started = own.filter(({ startedAt }) => startedAt !== undefined && startedAt >= period.since)
+      const waits = started.flatMap(({ waitMs }) => waitMs ?? []).sort((a, b) => a - b)
+      const runners = runnersBySet.get(tagSet)
+      return {
+        tagSet,
+        jobs: started.length,
+        ...busyOf(own, period),
+        waitP50Ms: quantile(waits, 0.5),
+        waitP95Ms: quantile(waits, 0.95),
+        longest: longestOf(started),
+        running: own.filter(job => !job.isPending && job.startedAt !== undefined && job.finishedAt === undefined)
+          .length,
+        pending: own.filter(({ isPending }) => isPending).length,
+        runners: runners && countsOf(runners),
+      }
+    })
+    .sort((a, b) => sum(b.busy) - sum(a.busy) || b.pending - a.pending)
+}
+
+/** The jobs that wait, the longest first, and whether a known runner could take each. */
+export function waitingJobs(jobs: readonly RunnerJob[], known: readonly KnownRunner[]): WaitingJob[] {
+  const seen = new Map(
+    [...known.map(({ tags }) => tags), ...jobs.flatMap(({ runnerTags }) => (runnerTags ? [runnerTags] : []))].map(
+      tags => [tagSetOf(tags), new Set(tags)],
+    ),
+  )
+  const runnerFor = (tags: readonly string[] | undefined): WaitingJob['runner'] => {
+    if (tags === undefined) return 'unknown'
+    return [...seen.values()].some(own => tags.every(tag => own.has(tag))) ? 'known' : 'none'
+  }
+  return jobs
+    .filter(({ isPending }) => isPending)
+    .map(job => ({ ...placeOf(job), tagSet: tagSetOf(job.tags), waitMs: job.waitMs ?? 0, runner: runnerFor(job.tags) }))
+    .sort((a, b) => b.waitMs - a.waitMs)
+    .slice(0, maxWaiting)
+}
+
+function setOf({ runnerTags, tags }: RunnerJob): string | undefined {
+  return tagSetOf(runnerTags ?? tags)
+}
+
+function placeOf({ instance, projectId, project, pipelineId, jobId, name }: RunnerJob) {
+  return { instance, projectId, project, pipelineId, jobId, name }
+}
+
+/** How many jobs ran at the same time: the average in each step, and the maximum. */
+function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pick<TagSetFigures, 'busy' | 'maxBusy'> {
+  const total = new Array<number>(Math.ceil((until - since) / step)).fill(0)
+  const changes: [at: Millis, by: number][] = []
+  for (const { startedAt, finishedAt = until } of jobs) {
+    if (startedAt === undefined) continue
+    const [from, to] = [Math.max(since, startedAt), Math.min(until, finishedAt)]
+    if (to <= from) continue
+    changes.push([from, 1], [to, -1])
+    for (let at = Math.floor((from - since) / step); at < total.length && since + at * step < to; at += 1) {
+      const begin = since + at * step
+      total[at] = (total[at] ?? 0) + (Math.min(to, begin + step) - Math.max(from, begin))
+    }
+  }
+  let running = 0
+  let maxBusy = 0
+  // A job that ends when another one starts does not run beside it.
+  for (const [, by] of changes.sort((a, b) => a[0] - b[0] || a[1] - b[1])) maxBusy = Math.max(maxBusy, (running += by))
+  return { busy: total.map(time => time / step), maxBusy }
+}
+
+function longestOf(jobs: readonly RunnerJob[]): TagSetFigures['longest'] {
+  let longest: RunnerJob | undefined
+  for (const job of jobs) if ((job.waitMs ?? -1) > (longest?.waitMs ?? -1)) longest = job
+  return longest?.waitMs === undefined ? undefined : { ...placeOf(longest), waitMs: longest.waitMs }
+}
+
+function countsOf(runners: readonly KnownRunner[]): RunnerCounts {
+  const count = (state: KnownRunner['state']): number => runners.filter(one => one.state === state).length
+  return { available: count('available'), busy: count('busy'), offline: count('offline') }
+}
+
+function quantile(sorted: readonly number[], share: number): number | undefined {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,118 @@
+// The page of runners: which jobs wait for one, how busy the runners of each set of tags were over the day, and how long jobs waited.
+import { badge } from '../layout/status.ts'
+import { busyChart } from './busy-chart.ts'
+import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
+import { counted, duration, number, time } from '../layout/format.ts'
+import { figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { jobAddress } from '../pipelines/run-rows.ts'
+import type { RunnersView, TagSetFigures, WaitingJob } from './runner-figures.ts'
+
+export function runnersPage(view: RunnersView, context: RequestContext): Page {
+  const { tagSets, waiting } = view
+  const running = tagSets.reduce((sum, one) => sum + one.running, 0)
+  const pending = tagSets.reduce((sum, one) => sum + one.pending, 0)
+  const stranded = waiting.filter(({ runner }) => runner === 'none').length
+  return {
+    title: 'Runners',
+    live: true,
+    content: html`<div class="page-head"><h1>Runners</h1></div>
+      <p class="summary">
+        <strong>${counted(running, 'job')}</strong> running, <strong>${number(pending)}</strong> waiting for a
+        runner${waiting[0] !== undefined && html`, the longest for <strong>${duration(waiting[0].waitMs)}</strong>`}
+        ${stranded > 0 && html` · <strong>${counted(stranded, 'job')}</strong> that no known runner can take`}
+      </p>
+      ${card(
+        'Waiting now',
+        waiting.length === 0 ? empty('No job waits for a runner.') : waitingTable(waiting, context),
+      )}
+      ${card(
+        'Running jobs over the last day',
+        tagSets.length === 0
+          ? empty('No job ran in the last day.')
+          : html`${busyChart(view)}${tagSetTable(view, context)}`,
+      )}
+      ${notes(view)}`,
+  }
+}
+
+function waitingTable(waiting: readonly WaitingJob[], context: RequestContext): Html {
+  const columns: Record<string, ShownColumn<WaitingJob>> = {
+    job: {
+      head: 'Job',
+      of: ({ name }) => name,
+      cell: job => html`<a href="${jobAddress(context.base, job, job.jobId)}">${job.name}</a>`,
+    },
+    project: texts('Project', ({ project }) => project, pathText),
+    tags: { head: 'Tags', of: ({ tagSet }) => tagSet, cell: ({ tagSet }) => tagsOf(tagSet) },
+    wait: figures('Waiting for', ({ waitMs }) => waitMs, duration),
+    runner: {
+      head: 'Runner',
+      of: ({ runner }) => runner,
+      cell: ({ runner }) => {
+        if (runner === 'none') return badge('failed', 'none has these tags')
+        return runner === 'known' ? 'known' : '–'
+      },
+    },
+  }
+  return sortedTable('Waiting jobs', columns, waiting, context)
+}
+
+function tagSetTable({ tagSets, stepMs, hasInventory }: RunnersView, context: RequestContext): Html {
+  const average = ({ busy }: TagSetFigures): number =>
+    busy.reduce((sum, one) => sum + one, 0) / Math.max(1, busy.length)
+  const columns: Record<string, ShownColumn<TagSetFigures>> = {
+    tags: { head: 'Tags', of: ({ tagSet }) => tagSet, cell: ({ tagSet }) => tagsOf(tagSet) },
+    jobs: figures('Jobs', ({ jobs }) => jobs, number),
+    time: figures('Running time', one => one.busy.reduce((sum, busy) => sum + busy * stepMs, 0), duration),
+    average: figures('At a time', average, value => value.toFixed(value < 10 ? 1 : 0)),
+    most: figures('At most', ({ maxBusy }) => maxBusy, number),
+    p50: figures('Wait, median', ({ waitP50Ms }) => waitP50Ms, duration),
+    p95: figures('Wait, p95', ({ waitP95Ms }) => waitP95Ms, duration),
+    longest: {
+      head: 'Longest wait',
+      of: ({ longest }) => longest?.waitMs,
+      cell: ({ longest }) =>
+        longest === undefined
+          ? '–'
+          : html`<a class="figure" href="${jobAddress(context.base, longest, longest.jobId)}"
+              >${duration(longest.waitMs)}</a
+            >`,
+    },
+    ...(hasInventory && {
+      runners: {
+        head: 'Runners',
+        of: ({ runners }) => runners && runners.available + runners.busy,
+        cell: ({ runners }) => runnersOf(runners),
+      },
+    }),
+  }
+  return sortedTable('Runners by tags', columns, tagSets, context)
+}
+
+function runnersOf(runners: TagSetFigures['runners']): Content {
+  if (runners === undefined) return '–'
+  const { available, busy, offline } = runners
+  return html`<span class="whole"
+    >${number(busy)} of ${number(available + busy)} busy${offline > 0 && html`, ${number(offline)} offline`}</span
+  >`
+}
+
+function tagsOf(tagSet: string | undefined): Content {
+  if (tagSet === undefined) return html`<span class="dim">unknown</span>`
+  return tagSet === '' ? html`<span class="dim">none</span>` : html`<code>${tagSet.replaceAll(',', ', ')}</code>`
+}
+
+function notes({ since, until, isWhole, pipelines, hasInventory }: RunnersView): Html {
+  return html`<p class="dim">
+    ${!isWhole && html`Only the newest ${number(pipelines)} pipelines are read: the figures begin at ${time(since, until)}. `}
+    Tags are those of the runner, or of a waiting job. A wait is the time from when a job could start until a runner
+    took it. “At a time” is the average number of jobs that ran at the same time, “At most” the maximum.
+    ${
+      hasInventory
+        ? 'Runners are counted from the platform’s list.'
+        : html`Set <code>PIPESPAN_INVENTORY_RUNNERS</code> to see how many runners are busy or offline. Without it, a
+            runner is known if it ran a job in this period.`
+    }
+  </p>`
+}

@@ -1,0 +1,101 @@
+// Tests the figures about runners: what ran at the same time, who waited how long, and which jobs no runner can take.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { tagSetFigures, waitingJobs, type RunnerJob } from '../../src/pages/runners/runner-figures.ts'
+
+const hour = 3_600_000
+const period = { since: 0, until: 24 * hour, step: hour }
+const place = { instance: 'i', projectId: 1, project: 'acme/shop', pipelineId: 7 }
+
+function ran(
+  jobId: number,
+  startedAt: number,
+  finishedAt: number | undefined,
+  more: Partial<RunnerJob> = {},
+): RunnerJob {
+  return {
+    ...place,
+    jobId,
+    name: `job ${jobId}`,
+    runnerTags: ['gpu'],
+    startedAt,
+    finishedAt,
+    isPending: false,
+    ...more,
+  }
+}
+function waits(jobId: number, waitMs: number, tags: readonly string[] | undefined): RunnerJob {
+  return { ...place, jobId, name: `job ${jobId}`, tags, waitMs, isPending: true }
+}
+
+describe('the figures of a set of tags', () => {
+  it('tell how many jobs ran at the same time, on average in each step and at most', () => {
+    const jobs = [ran(1, 0, hour), ran(2, hour / 2, hour), ran(3, hour, 2 * hour), ran(4, 23 * hour, undefined)]
+    const [gpu] = tagSetFigures(jobs, [], period)
+    expect(gpu).toMatchObject({ tagSet: 'gpu', jobs: 4, maxBusy: 2, running: 1, pending: 0 })
+    expect(gpu?.busy.slice(0, 3)).toEqual([1.5, 1, 0])
+    expect(gpu?.busy[23]).toBe(1)
+  })
+
+  it('name the job that waited longest, and leave out waits of jobs that started before the period', () => {
+    const jobs = [
+      ran(1, -hour, hour, { waitMs: 90_000 }),
+      ran(2, 1, 2, { waitMs: 5_000 }),
+      ran(3, 3, 4, { waitMs: 60_000 }),
+    ]
+    expect(tagSetFigures(jobs, [], period)[0]).toMatchObject({
+      jobs: 2,
+      waitP95Ms: 60_000,
+      longest: { jobId: 3, waitMs: 60_000 },
+    })
+  })
+
+  it('count the runners of the inventory, also of tags without a job', () => {
+    const known = [
+      { tags: ['gpu'], state: 'busy' as const },
+      { tags: ['gpu'], state: 'offline' as const },
+      { tags: ['arm'], state: 'available' as const },
+    ]
+    const found = tagSetFigures([ran(1, 0, hour)], known, period)
+    expect(found.map(({ tagSet, runners }) => [tagSet, runners])).toEqual([
+      ['gpu', { available: 0, busy: 1, offline: 1 }],
+      ['arm', { available: 1, busy: 0, offline: 0 }],
+    ])
+  })
+
+  it('have the running time of all jobs within the period, for any jobs', () => {
+    const time = fc.integer({ min: -5 * hour, max: 30 * hour })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(time, time), { minLength: 1, maxLength: 30 }), times => {
+        const jobs = times.map(([a, b], n) => ran(n, Math.min(a, b), Math.max(a, b)))
+        const within = (at: number): number => Math.min(period.until, Math.max(0, at))
+        const total = jobs.reduce(
+          (sum, { startedAt = 0, finishedAt = 0 }) => sum + within(finishedAt) - within(startedAt),
+          0,
+        )
+        const [found] = tagSetFigures(jobs, [], period)
+        expect(found!.busy.reduce((sum, one) => sum + one * period.step, 0)).toBeCloseTo(total, 0)
+        expect(Math.max(...found!.busy)).toBeLessThanOrEqual(found!.maxBusy + 1e-9)
+      }),
+    )
+  })
+})
+
+describe('the jobs that wait', () => {
+  it('are listed with the longest first, and tell whether a known runner has their tags', () => {
+    const jobs = [
+      ran(1, 0, hour, { runnerTags: ['docker', 'linux'] }),
+      waits(2, 1_000, ['linux']),
+      waits(3, 3_000, ['windows']),
+      waits(4, 2_000, undefined),
+      waits(5, 500, []),
+    ]
+    expect(waitingJobs(jobs, []).map(({ jobId, runner }) => [jobId, runner])).toEqual([
+      [3, 'none'],
+      [4, 'unknown'],
+      [2, 'known'],
+      [5, 'known'],
+    ])
+    expect(waitingJobs(jobs, [{ tags: ['windows'], state: 'available' }])[0]?.runner).toBe('known')
+  })
+})
