@@ -58,11 +58,11 @@ export interface Poller extends Loop {
   readonly counters: Readonly<PollerCounters>
   /** One round, whoever has the lease. */
   round(): Promise<void>
-  /** A pipeline of another project has triggered one there, which the project's activity does not show. */
+  /** A pipeline of another project has triggered a pipeline in this project, whose activity does not show that. */
   hint(projectId: number): void
-  /** A webhook reported a pipeline there: from then on it belongs to the projects that ran lately. */
+  /** A webhook reported a pipeline of this project, which is active from then on. */
   remember(projectId: number): void
-  /** Something was missed there: a round begins now that reads the project, or all that ran lately. */
+  /** Something was missed: a round begins now that reads the project, or all active projects if it is undefined. */
   hurry(project: string | undefined): void
 }
 

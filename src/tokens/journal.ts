@@ -106,7 +106,7 @@ export function deferred(journal: Journal, token: HeldToken): Journal {
   return { ...over(journal), older: [...journal.older, token] }
 }
 
-/** Another writer has changed the target, or its token was revoked. The token becomes an older one, and the rotation is over. */
+/** Ends the rotation if another writer has changed the target or its token was revoked. The token joins the older ones, which the next rotation revokes. */
 export function disowned(journal: Journal): Journal {
   return over(retired(journal))
 }

@@ -1,9 +1,9 @@
 // A thousand strangers who pour forged signed bodies as fast as they are taken, over and over: from elsewhere, through the platform's
 // own proxy that names addresses, and through one that hides them. Every honest delivery of usual size is taken, within the memory of a
-// small container, and within the platform's patience as far as it can be observed from the others. Where the platform shows a token
+// small container, and within the platform's timeout as far as it can be observed from the others. Where the platform shows a token
 // beside its signature, it can be told from the others whatever proxy they come through, and deliveries of every size are taken.
 //
-// The strangers' process is nice (10): what is tried is whether the daemon takes from the honest sender, not who gets a processor.
+// The strangers' process is nice (10): the test asks whether the daemon takes from the honest sender, not who gets a processor.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { isFull, report } from '../e2e/load.ts'

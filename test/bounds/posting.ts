@@ -7,7 +7,7 @@ export interface Takes {
   post(body: string, headers: Record<string, string>): Promise<Response>
 }
 
-/** `abreast` posts are under way at a time. Reported of every answer; a connection that fails counts as 503. */
+/** Sends `concurrency` posts at a time. `onAnswer` gets every status; a failed connection counts as 503. */
 export async function postUntilTaken(
   to: Takes,
   bodies: readonly string[],

@@ -35,7 +35,7 @@ async function metric(daemon: Daemon, line: RegExp): Promise<number> {
   return Number(line.exec(text)?.[1])
 }
 
-/** `abreast` posts at a time, until `holds` is false. */
+/** Sends `concurrency` posts at a time until `holds` is false. */
 async function flood(concurrency: number, send: (id: number) => Promise<unknown>, holds: () => boolean, first: number) {
   let id = first
   await Promise.all(

@@ -95,7 +95,7 @@ describe('answers without a route', () => {
   })
 
   test('the rest of a refused request is read for a limited number of connections, bytes and seconds', async () => {
-    // Nobody's patience ends in this test, however slow the machine.
+    // No timeout expires in this test, however slow the machine.
     const lingering = { known: 0, strangers: 1, bytes: 3_000_000, ms: 600_000, silentMs: 300_000 }
     const { port, listener } = await run({ lingering })
     const head = (length: number): string => `POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`

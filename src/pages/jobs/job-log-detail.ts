@@ -87,7 +87,7 @@ async function readLog(
 
 interface FoundLines {
   readonly count: number
-  /** The first of them, up to `mostFound`. */
+  /** The first lines that match, up to the maximum. */
   readonly lines: readonly LogLine[]
 }
 

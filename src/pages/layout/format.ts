@@ -54,7 +54,7 @@ export function since(at: Millis | undefined, now: Millis): Html {
   return html`<time datetime="${new Date(at).toISOString()}" title="${utc(at)} UTC">${ago(at, now)}</time>`
 }
 
-/** A number, a duration or the like, as it stands in tables. `says`: its tooltip. */
+/** A number, a duration or the like, as tables show it. `description` is its tooltip. */
 export function figure(content: Content, description?: string): Html {
   return html`<span class="figure" ${description !== undefined && html` title="${description}"`}>${content}</span>`
 }

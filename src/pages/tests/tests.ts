@@ -69,7 +69,7 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, contex
   }
 }
 
-/** `says`: the beginning of the sentence for an empty list. */
+/** `description` begins the sentence about an empty list. */
 function noneOf(description: string, { readsTests = false }: Settings, { span, project }: AskedTests): Content {
   if (!readsTests) {
     return html`Test reports are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
