@@ -137,6 +137,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     hash: config.attributes.hash ?? [],
     valueLengthLimit: config.attributes.valueLengthLimit,
     metricRefs: refsOf(config.metrics.refs),
+    jobMetrics: config.jobMetrics,
     histogramBounds: config.metrics.histogramBounds,
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,

@@ -56,3 +56,11 @@ export const metricOptions = {
     description: 'Serve `/metrics` on the admin listener without the admin token and under any host name.',
   }),
 }
+
+/** In the group of metrics, but under a name of its own. */
+export const jobMetricsOption = setting(oneOf(['default-branch', 'all', 'off']), {
+  variable: 'PIPESPAN_JOB_METRICS',
+  default: 'default-branch',
+  description:
+    'Pipelines whose jobs have a duration metric by name: those of the default branch, all, or none. At most 200 names per project; further ones share `*`.',
+})

@@ -9,7 +9,7 @@ import { inventoryOptions, queryOptions } from './inventory-options.ts'
 import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list, patterns } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
-import { metricOptions } from './metric-options.ts'
+import { jobMetricsOption, metricOptions } from './metric-options.ts'
 import { otlpOptions } from './otlp-options.ts'
 import { pageOptions, traceLink } from './page-options.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
@@ -208,7 +208,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
     },
     Inventory: { inventory: inventoryOptions(profiles), queries: queryOptions },
     Regressions: { regressions: regressionOptions },
-    Metrics: { metrics: metricOptions },
+    Metrics: { metrics: metricOptions, jobMetrics: jobMetricsOption },
     Costs: { costs: costOptions },
     'OTLP export': {
       observability: observabilityOptions,

@@ -18,7 +18,7 @@ export interface Exemplar {
 /** What one measurement adds to a series. A sum or a histogram has one exemplar, the latest. */
 export type Amount =
   | { readonly kind: 'sum'; readonly by: number; readonly exemplar?: Exemplar | undefined }
-  /** A gauge. `at` is the time that the value is true of: an older pipeline's value does not replace a newer one's. */
+  /** A gauge. `at` orders the values, as the time that each is true of does: an older pipeline's value does not replace a newer one's. */
   | { readonly kind: 'last'; readonly value: number; readonly at: Millis }
   /** `counts` has one entry more than `bounds`, for what lies above all of them. */
   | {
@@ -41,6 +41,23 @@ export interface Increment extends SeriesName {
   readonly folded?: true | undefined
   /** The metric's own limit of series, if it is lower than that of the project's other metrics. */
   readonly maxSeries?: number | undefined
+  readonly limited?: LimitedName | undefined
+}
+
+/** An attribute of a series that has at most `max` values in a project: every further value becomes `otherNames`. */
+export interface LimitedName {
+  readonly attribute: string
+  readonly value: string
+  readonly max: number
+}
+
+/** Stands for all names beyond the limit. */
+export const otherNames = '*'
+
+/** The series for the names beyond the limit. The attributes stay in order. */
+export function underOtherNames<T extends SeriesName>(series: T, { attribute }: LimitedName): T {
+  const attributes = JSON.parse(series.attributes) as Record<string, unknown>
+  return { ...series, attributes: JSON.stringify({ ...attributes, [attribute]: otherNames }) }
 }
 
 /** What one attempt adds to its project's totals. */

@@ -15,6 +15,9 @@ export interface TelemetryProfile {
   readonly provider: string
 }
 
+/** See `TelemetryOptions.jobMetrics`. */
+export type JobMetrics = 'default-branch' | 'all' | 'off'
+
 export interface TelemetryOptions extends AttributePolicyOptions {
   /** By name. A chunk is sent with the profile of its snapshot, even if another one is configured now. */
   readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
@@ -26,6 +29,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly spanNames?: 'legacy' | 'conventions' | undefined
   /** The refs that keep their names in metrics; `branches` by default. */
   readonly metricRefs?: MetricRefs | undefined
+  /** The pipelines whose jobs are measured by name: those of the default branch, all, or none. */
+  readonly jobMetrics?: JobMetrics | undefined
   /** Upper bounds of the histograms' buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
   /** The unit of prices; `min` by default. */
@@ -47,6 +52,7 @@ export interface TelemetrySettings {
   readonly spanNames: 'legacy' | 'conventions'
   readonly policy: AttributePolicy
   readonly foldRef: FoldRef
+  readonly jobMetrics: JobMetrics
   readonly histogramBounds: readonly number[]
   readonly costUnit: string
   readonly maxSeries: number
@@ -68,6 +74,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     spanNames: options.spanNames ?? 'legacy',
     policy: attributePolicy(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),
+    jobMetrics: options.jobMetrics ?? 'default-branch',
     histogramBounds: options.histogramBounds ?? defaultBounds,
     costUnit: options.costUnit ?? 'min',
     maxSeries: options.maxSeries ?? defaultMaxSeries,

@@ -132,6 +132,53 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       })
     })
 
+    it('keep a limited number of names for a project: others share `*`, and are counted', async () => {
+      const named = (value: string, result = 'success'): Increment => ({
+        metric: 'jobs',
+        attributes: JSON.stringify({ name: value, result }),
+        amount: { kind: 'sum', by: 1 },
+        limited: { attribute: 'name', value, max: 2 },
+      })
+      await move(increments([named('a'), named('b'), named('c'), named('d')]))
+      const replica = await here.open()
+      await replica.close()
+      await move(increments([named('b', 'failure'), named('c'), named('e', 'failure')]))
+      expect(await amounts()).toEqual([
+        ['jobs {"name":"*","result":"failure"}', { kind: 'sum', by: 1 }],
+        ['jobs {"name":"*","result":"success"}', { kind: 'sum', by: 3 }],
+        ['jobs {"name":"a","result":"success"}', { kind: 'sum', by: 1 }],
+        ['jobs {"name":"b","result":"failure"}', { kind: 'sum', by: 1 }],
+        ['jobs {"name":"b","result":"success"}', { kind: 'sum', by: 1 }],
+      ])
+      const counters = Object.fromEntries(await store.counters.all())
+      expect(counters).toMatchObject({ 'metrics.folded.names': 4 })
+      const other = increments([named('x')], { key: { instance, projectId: 4 }, project: { id: 4, path: 'acme/till' } })
+      await move(other)
+      expect(await amounts(4)).toEqual([['jobs {"name":"x","result":"success"}', { kind: 'sum', by: 1 }]])
+    })
+
+    it('stay small with a million names', async () => {
+      const named = (at: number): Increment => ({
+        metric: 'jobs',
+        attributes: JSON.stringify({ name: `job ${at}` }),
+        amount: { kind: 'sum', by: 1 },
+        limited: { attribute: 'name', value: `job ${at}`, max: 200 },
+      })
+      const size = 50_000
+      const all = process.env.PIPESPAN_TEST_FULL === '1' ? 1_000_000 : 2 * size
+      for (let from = 0; from < all; from += size) {
+        await move(
+          increments(
+            Array.from({ length: size }, (_, at) => named(from + at)),
+            { maxSeries: 2_000 },
+          ),
+        )
+      }
+      const series = await amounts()
+      expect(series).toHaveLength(201)
+      expect(series).toContainEqual(['jobs {"name":"*"}', { kind: 'sum', by: all - 200 }])
+    })
+
     it('accept attributes of any length and any character', async () => {
       const odd: Increment = {
         metric: 'runs',

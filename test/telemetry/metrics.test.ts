@@ -70,7 +70,10 @@ describe('a pipeline with delta temporality', () => {
     expect(late).toHaveLength(1)
     // The bridge beside it ran nowhere.
     const reported = received(late)
-    expect(reported.map(({ name }) => name)).toEqual(['platform.cicd.compute.time'])
+    expect(reported.map(({ name }) => name)).toEqual([
+      'platform.cicd.compute.time',
+      'platform.cicd.pipeline.task.run.duration',
+    ])
     expect(points(reported, 'platform.cicd.compute.time')).toMatchObject([
       {
         value: 20,

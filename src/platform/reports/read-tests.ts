@@ -1,7 +1,8 @@
 // Reads the tests of a job, from its JUnit artifact or from the report that the platform has parsed, and redacts their texts.
 import { cleanTests } from './clean-tests.ts'
 import { createTestCollector } from './test-collector.ts'
-import { jobGroupOf, readTestReport } from './test-report-json.ts'
+import { groupNameOf } from '../../model/job-name.ts'
+import { readTestReport } from './test-report-json.ts'
 import { maxSecret, type RedactText } from '../text-redaction.ts'
 import { PlatformError } from '../port.ts'
 import { readJunit } from './junit.ts'
@@ -38,7 +39,7 @@ export function createTestReports({ client, redactText, maxText, keptCases }: Te
       const report = await client.testReport(projectId, pipelineId, call)
       return {
         of: async job => {
-          const group = jobGroupOf(job.name ?? '')
+          const group = groupNameOf(job.name ?? '')
           // Parallel jobs share one suite, and the total time of these jobs is not known.
           const maxSeconds = group === job.name ? maxSecondsOf(job) : undefined
           const found = await readTestReport(report, group, { ...kept, maxCases: reportCaps.cases, maxSeconds })
@@ -46,7 +47,7 @@ export function createTestReports({ client, redactText, maxText, keptCases }: Te
         },
       }
     },
-    groupOf: jobGroupOf,
+    groupOf: groupNameOf,
     isScript: ({ kind, name }) => kind === 'runner' && runsScript(name),
   }
 }

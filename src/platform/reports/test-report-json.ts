@@ -95,8 +95,3 @@ function wordsOf(systemOutput: z.infer<typeof output>, trace: string | undefined
   } = typeof systemOutput === 'string' ? { text: systemOutput } : { text: '', ...systemOutput }
   return { type, message, stack: trace ?? rest.text }
 }
-
-/** The common name of parallel jobs, formed as on the platform: `rspec` for `rspec 2/5`, `deploy` for `deploy: [eu, blue]`. */
-export function jobGroupOf(name: string): string {
-  return name.slice(0, 1_000).replace(/(?:[\s:]{1,9}(?:\[[^\][]*\]|\d{1,9}[\s:/\\]{1,9}\d{1,9})){1,3}\s{0,9}$/, '')
-}

@@ -2,8 +2,12 @@
 import type { ActiveJob, ActiveRuns, ProjectTotals } from '../../model/totals.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Counters of increments whose ref was replaced by a coarser value, and of those that went to an overflow series. */
-export const foldedCounters = { refs: 'metrics.folded.refs', series: 'metrics.folded.series' } as const
+/** Counters of increments whose ref or name was replaced by a common value, and of those that went to an overflow series. */
+export const foldedCounters = {
+  refs: 'metrics.folded.refs',
+  names: 'metrics.folded.names',
+  series: 'metrics.folded.series',
+} as const
 
 export interface TotalsPage {
   /** When they were read, on the store's clock. */

@@ -13,6 +13,7 @@ import type { Log } from '../../lib/log.ts'
 export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<Row[]>
   readonly damaged: DamagedRows
+  readonly log: Log | undefined
 }
 
 export interface Database extends Session {
@@ -131,6 +132,7 @@ function connect(shared: Shared, timeoutMs: number): Database {
   return {
     query,
     damaged,
+    log: options.log,
     transaction: async work => repeatedly(async () => once(shared, work, timeoutMs)),
     ask: async (sql, values = []) => repeatedly(async () => askOnce(shared, sql, values, timeoutMs)),
     now: async () => followed.follow(await readClock()),
@@ -195,7 +197,7 @@ async function once<T>(
       broken = error as Error
       throw faultOf(error)
     })
-    const result = await work({ query, damaged }, followed.follow(options.now?.() ?? now))
+    const result = await work({ query, damaged, log: options.log }, followed.follow(options.now?.() ?? now))
     await query('COMMIT')
     return result
   } catch (error) {

@@ -1,5 +1,5 @@
 // PostgreSQL's schema, as numbered steps; a released one is never edited.
-import { schemaOf } from '../sql/schema.ts'
+import { namesOfTotals, schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
   id: 'bigserial PRIMARY KEY',
@@ -23,4 +23,5 @@ export const postgresMigrations: readonly string[] = [
   );
   CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
   `,
+  namesOfTotals,
 ]

@@ -34,6 +34,6 @@ async function executeConcurrently(session: Session, all: readonly Steps<void>[]
   }
 }
 
-export function withinOf({ damaged }: Session, now: number): Within {
-  return { now, damaged, isShared: true }
+export function withinOf({ damaged, log }: Session, now: number): Within {
+  return { now, damaged, log, isShared: true }
 }

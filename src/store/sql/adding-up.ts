@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto'
 import {
   added,
+  otherNames,
   overflowAttributes,
   seriesId,
   shapeOf,
+  underOtherNames,
   type Increment,
   type ProjectIncrements,
   type SeriesTotal,
@@ -17,7 +19,14 @@ export interface Batch extends ProjectIncrements {
   readonly bySeries: ReadonlyMap<string, Increment>
   /** How many increments have a ref that was replaced by a coarser value. */
   readonly folded: number
+  /** How many increments had a name beyond the project's limit. */
+  readonly unnamed: number
+  /** The names to add to the project's own, by metric. */
+  readonly newNames: Names
 }
+
+/** The values of limited attributes that a project has, by metric. */
+export type Names = Readonly<Record<string, readonly string[]>>
 
 export interface Sums {
   /** By `storedName`. */
@@ -40,10 +49,40 @@ export function batchesOf(all: readonly ProjectIncrements[]): Batch[] {
       const newest = ofProject.at(-1)
       if (newest === undefined) return []
       const increments = ofProject.flatMap(one => one.increments)
-      const bySeries = new Map<string, Increment>()
-      for (const increment of increments) add(bySeries, storedName(increment), increment)
-      return [{ ...newest, increments, bySeries, folded: increments.filter(({ folded }) => folded === true).length }]
+      const bySeries = new Map([...summed(increments).values()].map(increment => [storedName(increment), increment]))
+      const folded = increments.filter(({ folded: isFolded }) => isFolded === true).length
+      return [{ ...newest, increments, bySeries, folded, unnamed: 0, newNames: {} }]
     })
+}
+
+/** The batch with `otherNames` for all names beyond the limit. `known`: the project's names. */
+export function namedWithin(batch: Batch, known: Names): Batch {
+  const names = new Map<string, Set<string>>()
+  const newNames: Record<string, string[]> = {}
+  const bySeries = new Map<string, Increment>()
+  let unnamed = 0
+  for (const [name, increment] of batch.bySeries) {
+    const { metric, limited } = increment
+    if (limited === undefined) {
+      bySeries.set(name, increment)
+      continue
+    }
+    const own = names.get(metric) ?? new Set(known[metric])
+    names.set(metric, own)
+    if (own.has(limited.value) || own.size < limited.max) {
+      if (!own.has(limited.value)) (newNames[metric] ??= []).push(limited.value)
+      own.add(limited.value)
+      bySeries.set(name, increment)
+      continue
+    }
+    // Noted as a name, so that replicas and later starts know that it was said.
+    if (!own.has(otherNames)) (newNames[metric] ??= []).push(otherNames)
+    own.add(otherNames)
+    const other = underOtherNames(increment, limited)
+    add(bySeries, storedName(other), other)
+    unnamed += 1
+  }
+  return { ...batch, bySeries, unnamed, newNames }
 }
 
 /** The names of all series that a batch may change: its own, and the overflow series of its metrics. */
@@ -98,6 +137,20 @@ export function countNameOf(metric: string, shape: string): string {
 
 function overflowing(increment: Increment): Increment {
   return { ...increment, attributes: overflowAttributes }
+}
+
+/** Added up under a plain name first: hashes are slow, and most series occur in every pipeline of a batch. */
+function summed(increments: readonly Increment[]): ReadonlyMap<string, Increment> {
+  const sums = new Map<string, Increment>()
+  const shapes = new Map<unknown, string>()
+  for (const increment of increments) {
+    const { metric, attributes, amount } = increment
+    const buckets = amount.kind === 'histogram' ? amount.bounds : amount.kind
+    const shape = shapes.get(buckets) ?? shapeOf(amount)
+    shapes.set(buckets, shape)
+    add(sums, `${metric}\n${shape}\n${attributes}`, increment)
+  }
+  return sums
 }
 
 function add(series: Map<string, Increment>, name: string, increment: Increment): void {

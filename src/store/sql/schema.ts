@@ -27,6 +27,9 @@ export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }
 
+/** The second step: the values of limited attributes that the metrics of a project have, as JSON by metric. */
+export const namesOfTotals = `ALTER TABLE totals_projects ADD COLUMN names text NOT NULL DEFAULT '{}'`
+
 export function schemaOf(dialect: Dialect): string {
   const { id, idForGood, ownId, bytes, byKey } = dialect
   return `

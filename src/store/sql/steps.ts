@@ -1,6 +1,7 @@
 // The body of a transaction, written once for both databases: a generator that yields statements and receives their rows. SQLite runs it
 // synchronously, PostgreSQL asynchronously.
 import type { Row } from './columns.ts'
+import type { Log } from '../../lib/log.ts'
 import type { DamagedRows } from './stored-json.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -30,6 +31,7 @@ export type Steps<T> = Generator<Step, T, readonly Row[]>
 export interface Within {
   readonly now: Millis
   readonly damaged: DamagedRows
+  readonly log: Log | undefined
   /** True if other processes write at the same time, like replicas on PostgreSQL. */
   readonly isShared: boolean
 }

@@ -2,9 +2,10 @@
 import { json, number, optional, record, text, type Row } from './columns.ts'
 import { foldedCounters, type Totals } from '../ports/totals.ts'
 import { addToCounter } from './leases.ts'
-import { batchesOf, countNameOf, namesOf, sumsOf, type Batch, type Sums } from './adding-up.ts'
+import { batchesOf, countNameOf, namedWithin, namesOf, sumsOf, type Batch, type Names, type Sums } from './adding-up.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import {
+  otherNames,
   overflowAttributes,
   shapeOf,
   type ActiveJob,
@@ -143,12 +144,28 @@ function activeJob(damaged: DamagedRows, row: Row): ActiveJob | undefined {
 }
 
 /** Adds increments, within the transaction that takes the snapshots or counts. */
-export function* moveTotals(increments: readonly ProjectIncrements[], { now, damaged }: Within): Steps<void> {
-  const batches = batchesOf(increments)
+export function* moveTotals(increments: readonly ProjectIncrements[], { now, damaged, log }: Within): Steps<void> {
+  const found = batchesOf(increments)
   // Locks the rows of the projects, and with them their series; all replicas do so in the same order.
-  const projects = yield each(insertProjects, batches.map(projectValues))
-  const ids = new Map(projects.map(row => [nameOfKey(projectKey(row)), id(row)]))
-  const withId = batches.map(batch => ({ batch, id: ids.get(nameOfKey(batch.key)) ?? 0 }))
+  const projects = yield each(insertProjects, found.map(projectValues))
+  const rows = new Map(projects.map(row => [nameOfKey(projectKey(row)), row]))
+  const withId = found.map(batch => {
+    const row = rows.get(nameOfKey(batch.key)) ?? {}
+    const names = batch.increments.some(({ limited }) => limited !== undefined) ? namesOfRow(damaged, row) : {}
+    return { batch: namedWithin(batch, names), id: id(row), known: names }
+  })
+  const batches = withId.map(({ batch }) => batch)
+  for (const { project, newNames } of batches) {
+    for (const [metric, added] of Object.entries(newNames)) {
+      if (added.includes(otherNames)) log?.warn({ project: project.path, metric }, tooManyNames)
+    }
+  }
+  yield each(
+    updateNames,
+    withId.flatMap(({ batch: { newNames }, id, known }) =>
+      Object.keys(newNames).length === 0 ? [] : [[id, JSON.stringify(joinedNames(known, newNames))]],
+    ),
+  )
   const names = withId.flatMap(({ batch, id }) => namesOf(batch).map(name => [id, name]))
   const known = new Map(withId.map(({ id }) => [id, new Map<string, SeriesTotal>()]))
   for (const row of yield each(selectKnown, names)) {
@@ -179,7 +196,13 @@ const insertProjects = forRows(
   ({ rows }) => `
   INSERT INTO totals_projects (instance, project_id, profile, facts) ${rows}
   ON CONFLICT (instance, project_id) DO UPDATE SET profile = excluded.profile, facts = excluded.facts
-  RETURNING id, instance, project_id`,
+  RETURNING id, instance, project_id, names`,
+)
+const updateNames = forRows(
+  ['bigint', 'json'],
+  ({ rows }) =>
+    `UPDATE totals_projects SET names = n.names FROM (${rows}) AS n (id, names) WHERE totals_projects.id = n.id`,
+  'UPDATE totals_projects SET names = ?2 WHERE id = ?1',
 )
 const selectKnown = forRows(
   ['bigint', 'text'],
@@ -214,12 +237,30 @@ function seriesValues({ id, series }: Sums & { readonly id: number }): StepValue
   ])
 }
 
+const tooManyNames = 'the project has more names than this metric takes: further ones are counted together as *'
+const names = json<Names>('names')
+
+/** The names that the metrics of a project have; none if they are damaged: then the limit begins anew. */
+function namesOfRow(damaged: DamagedRows, row: Row): Names {
+  return (
+    damaged.orNothing({ totals: row.project_id, instance: row.instance }, 'its names begin anew', () => names(row)) ??
+    {}
+  )
+}
+
+function joinedNames(known: Names, added: Names): Names {
+  const joined = Object.entries(added).map(([metric, more]) => [metric, [...(known[metric] ?? []), ...more]])
+  return { ...known, ...(Object.fromEntries(joined) as Names) }
+}
+
 /** The increments of `foldedCounters`. */
 function foldedBy(batches: readonly Batch[], sums: readonly Sums[]): [string, number][] {
   const refs = batches.reduce((sum, { folded }) => sum + folded, 0)
+  const names = batches.reduce((sum, { unnamed }) => sum + unnamed, 0)
   const series = sums.reduce((sum, { overflowed }) => sum + overflowed, 0)
   const counters: [string, number][] = [
     [foldedCounters.refs, refs],
+    [foldedCounters.names, names],
     [foldedCounters.series, series],
   ]
   return counters.filter(([, by]) => by > 0)

@@ -6,6 +6,7 @@ import { makeFolder } from './folder.ts'
 import { makePrivateFile } from './private-place.ts'
 import { openFault, schemaFault } from './faults.ts'
 import { after, type Timer } from '../../lib/timer.ts'
+import type { Log } from '../../lib/log.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { followedClock } from '../sql/followed-clock.ts'
@@ -23,6 +24,7 @@ export interface Database extends Transactions {
   /** Monotonic ms, for state in memory. */
   readonly elapsed: () => number
   readonly damaged: DamagedRows
+  readonly log: Log | undefined
   /** Bytes of all pages in use. */
   readonly size: () => number
   /** Returns at most this many unused pages to the file system, unless they are likely to be reused soon. The result is the number of bytes. */
@@ -177,6 +179,7 @@ function databaseOf(connection: DatabaseSync, timeoutMs: number, { now, elapsed 
     wasAhead: () => clock.wasAhead(now()),
     elapsed,
     damaged: createDamagedRows(log),
+    log,
     size: () => {
       const page = Number(prepare('PRAGMA page_size').get()?.page_size)
       const pages = Number(prepare('PRAGMA page_count').get()?.page_count)

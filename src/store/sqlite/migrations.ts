@@ -1,5 +1,5 @@
 // SQLite's schema, as numbered steps; a released one is never edited. `user_version` is the number of the last step.
-import { schemaOf } from '../sql/schema.ts'
+import { namesOfTotals, schemaOf } from '../sql/schema.ts'
 
 const tables = schemaOf({
   id: 'INTEGER PRIMARY KEY',
@@ -44,4 +44,5 @@ export const sqliteMigrations: readonly string[] = [
     last  INTEGER NOT NULL
   );
   `,
+  namesOfTotals,
 ]

@@ -25,5 +25,5 @@ function rowsOf(db: Database, step: Step): readonly Row[] {
 
 /** Within a transaction. */
 export function withinOf(db: Database): Within {
-  return { now: db.now(), damaged: db.damaged, isShared: false }
+  return { now: db.now(), damaged: db.damaged, log: db.log, isShared: false }
 }

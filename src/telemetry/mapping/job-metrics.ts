@@ -3,14 +3,19 @@
 import { hasFailed } from '../../model/status.ts'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import { computePurposeOf } from '../../model/compute-purpose.ts'
+import { groupNameOf } from '../../model/job-name.ts'
 import { computeSeconds } from '../../model/durations.ts'
 import { errorTypeOf, outcomeOfJob } from './statuses.ts'
 import { meaningOf } from './failure-reasons.ts'
 import { tagSetOf } from '../../model/totals.ts'
 import { textRow } from './row.ts'
-import { ATTR_CICD_PIPELINE_TASK_RUN_RESULT, ATTR_CICD_SYSTEM_COMPONENT } from './semconv.ts'
+import {
+  ATTR_CICD_PIPELINE_TASK_NAME,
+  ATTR_CICD_PIPELINE_TASK_RUN_RESULT,
+  ATTR_CICD_SYSTEM_COMPONENT,
+} from './semconv.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
-import type { Measured, MetricAttribute } from './metric-attributes.ts'
+import { pipelineName, refClass, type Measured, type MetricAttribute } from './metric-attributes.ts'
 
 /** For jobs without a rate in the price table. */
 const unpriced = 'unpriced'
@@ -46,6 +51,37 @@ export const systemErrorAttributes: readonly MetricAttribute[] = [
 export const artifactAttributes: readonly MetricAttribute[] = [
   textRow('platform.artifact.type', 'always', ({ artifact }) => artifact),
 ]
+
+/** At most so many names of jobs in a project: with results, pipelines and refs they multiply. */
+export const maxTaskNames = { attribute: ATTR_CICD_PIPELINE_TASK_NAME, max: 200 }
+
+export const taskRunAttributes: readonly MetricAttribute[] = [
+  pipelineName,
+  textRow(
+    maxTaskNames.attribute,
+    'always',
+    ({ job }) => job && taskNameOf(job),
+    'without the part of a parallel job; `*` for all beyond 200 names in a project',
+  ),
+  textRow(ATTR_CICD_PIPELINE_TASK_RUN_RESULT, 'always', ({ job }) => job && outcomeOfJob(job).result),
+  refClass,
+]
+
+/** Seconds, of each job that ran. */
+export function taskRuns(chunk: Chunk): Measured[] {
+  return grouped(
+    chunk,
+    job => `${taskNameOf(job)}\n${job.status}\n${job.failureReason ?? ''}`,
+    job => (job.name === undefined ? undefined : computeSeconds(job)),
+  )
+}
+
+/** UTF-16 units; the platform allows no longer name. */
+const maxNameLength = 255
+
+function taskNameOf({ name = '' }: JobSnapshot): string {
+  return groupNameOf(name).slice(0, maxNameLength)
+}
 
 /** Seconds, grouped by what the attributes distinguish. */
 export function compute(chunk: Chunk): Measured[] {

@@ -1,10 +1,11 @@
 // The attributes of metric points: few, with few values, and never a run's id.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
+import { branchClassOf } from '../../model/branch-class.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { pipelineOutcome, refTypeOf } from './pipeline.ts'
 import { notBlank, textRow, type AttributeRow } from './row.ts'
-import { errorTypeOf, stateOf } from './statuses.ts'
+import { errorTypeOf, results, stateOf } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,
@@ -68,12 +69,27 @@ const result: Row = textRow(
 )
 const trigger: Row = textRow('platform.cicd.pipeline.trigger.type', 'known', ({ chunk }) => chunk.pipeline.facts.source)
 const refType: Row = textRow(ATTR_VCS_REF_HEAD_TYPE, 'known', ({ chunk }) => refTypeOf(chunk.pipeline.facts.tag))
-const name: Row = textRow(
+export const pipelineName: Row = textRow(
   ATTR_CICD_PIPELINE_NAME,
   'known',
   ({ chunk }) => notBlank(chunk.pipeline.facts.name) ?? chunk.project.path,
   'else the path of the project',
 )
+
+export const refClass: Row = textRow(
+  'platform.vcs.ref.class',
+  'always',
+  ({ chunk }) => branchClassOf(chunk.pipeline.facts, chunk.project),
+  '`default` (branch), `merge_request`, `tag`, `other`',
+)
+
+export const latestStates = { attribute: ATTR_CICD_PIPELINE_RESULT, values: results } as const
+
+export const latestAttributes: readonly Row[] = [
+  refClass,
+  // Every result has a point of its own.
+  textRow(latestStates.attribute, 'always', () => undefined),
+]
 
 export const legacyAttributes: readonly Row[] = [status, textRow('pipeline.ref', 'always', ({ ref }) => ref, 'folded')]
 
@@ -82,7 +98,7 @@ const failed: Row = textRow(ATTR_ERROR_TYPE, 'result `failure`, `error` or `time
 )
 
 export const conventionAttributes: readonly Row[] = [
-  name,
+  pipelineName,
   textRow(ATTR_CICD_PIPELINE_RUN_STATE, 'the status is known', ({ chunk }) => stateOf(chunk.pipeline.facts.status)),
   result,
   trigger,
@@ -91,7 +107,7 @@ export const conventionAttributes: readonly Row[] = [
 
 export const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
 
-export const feedbackAttributes: readonly Row[] = [name, refType]
+export const feedbackAttributes: readonly Row[] = [pipelineName, refType]
 
 /** The name of the job whose log or report is measured. */
 export const taskName: Row = textRow(
@@ -109,10 +125,10 @@ export const conventionStageAttributes: readonly Row[] = [
   refType,
 ]
 
-export const errorAttributes: readonly Row[] = [name, failed]
+export const errorAttributes: readonly Row[] = [pipelineName, failed]
 
 export const sectionMetricAttributes: readonly Row[] = [
-  name,
+  pipelineName,
   textRow(
     'platform.cicd.pipeline.task.section.name',
     'always',

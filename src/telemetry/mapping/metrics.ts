@@ -2,7 +2,7 @@
 import { durationsOf, type Chunk } from '../../model/chunk.ts'
 import { sectionSeries } from './section.ts'
 import { pipelineOutcome, feedbackTime } from './pipeline.ts'
-import { errorTypeOf } from './statuses.ts'
+import { errorTypeOf, results } from './statuses.ts'
 import { pipelineTimes } from '../span-time.ts'
 import {
   activeAttributes,
@@ -11,6 +11,8 @@ import {
   durationAttributes,
   errorAttributes,
   feedbackAttributes,
+  latestAttributes,
+  latestStates,
   legacyAttributes,
   legacyStageAttributes,
   sectionMetricAttributes,
@@ -23,10 +25,13 @@ import {
   compute,
   computeAttributes,
   costs,
+  maxTaskNames,
   queueAttributes,
   queues,
   systemErrorAttributes,
   systemErrors,
+  taskRunAttributes,
+  taskRuns,
 } from './job-metrics.ts'
 import {
   coverageAttributes,
@@ -65,6 +70,12 @@ export interface MetricRow extends MetricHead {
   readonly of?: 'jobs' | 'inside'
   /** A lower limit of series for each metric of a project. */
   readonly maxSeries?: number
+  /** Of a gauge: the value of the greatest one is the latest. By default that of the attempt that ended last. */
+  readonly order?: (chunk: Chunk) => number
+  /** A gauge of states: the value is the place of the state in this list, or another number for none of them. */
+  readonly states?: { readonly attribute: string; readonly values: readonly string[] }
+  /** An attribute whose values are limited for each project, as users choose them. */
+  readonly limited?: { readonly attribute: string; readonly max: number }
 }
 
 /** Placeholder for the name in a metrics report: such a row stands for many metrics, whose points have their own labels. */
@@ -74,6 +85,9 @@ const maxReported = 500
 
 /** Placeholder for the unit of the price table. */
 export const costUnit = 'cost'
+
+/** Exported for the refs that `PIPESPAN_JOB_METRICS` names. */
+export const taskRunMetric = 'platform.cicd.pipeline.task.run.duration'
 
 const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
 const counter = { type: 'counter', number: 'int' } as const
@@ -100,6 +114,8 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Duration of jobs, by stage.' },
   { name: 'cicd.pipeline.task.duration', ...histogram, attributes: conventionStageAttributes, when: hasJobs, measured: stages,
     description: 'Duration of tasks, by type.' },
+  { name: 'platform.cicd.pipeline.run.latest', ...gauge, number: 'int', unit: '1', order: newest, states: latestStates, attributes: latestAttributes, when: 'a pipeline ended or is blocked; no child pipelines', measured: latest,
+    description: 'Result of the newest pipeline of each class of refs: 1 for its result, 0 for all others.' },
   { name: 'pipeline.queue_duration_seconds', ...gauge, attributes: legacyAttributes, when: wasQueued, measured: queued,
     description: 'Time that the latest pipeline waited before it ran.' },
   { name: 'platform.cicd.pipeline.run.queued_duration', ...gauge, attributes: conventionAttributes, when: wasQueued, measured: queued,
@@ -114,6 +130,8 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Cost of the runner time of jobs, by the price table.' },
   { name: 'platform.cicd.pipeline.task.run.queued_duration', ...histogram, of: 'jobs', attributes: queueAttributes, when: 'jobs that ran; no bridges', measured: queues,
     description: 'Time that jobs waited for a runner, by type and tags of the runner.' },
+  { name: taskRunMetric, ...histogram, of: 'jobs', limited: maxTaskNames, attributes: taskRunAttributes, when: 'jobs that ran, of the default branch unless `PIPESPAN_JOB_METRICS=all`; no bridges', measured: taskRuns,
+    description: 'Duration of jobs, by name; parallel jobs share theirs.' },
   { name: 'cicd.system.errors', ...counter, of: 'jobs', unit: '{error}', attributes: systemErrorAttributes, when: 'jobs that failed because of the CI system', measured: systemErrors,
     description: 'Failures of jobs by the CI system itself, by its component.' },
   { name: 'platform.cicd.artifacts.size', ...counter, of: 'jobs', unit: 'By', attributes: artifactAttributes, when: 'known from the API before the export of the job', measured: artifacts,
@@ -156,6 +174,18 @@ function queued({ attempt, pipeline }: Chunk): Measured[] {
 
 function one(): Measured[] {
   return [{ values: [1] }]
+}
+
+/** Pipelines of a ref are ordered as on the platform: a retry of an older one does not make it the newest. */
+function newest({ key }: Chunk): number {
+  return key.pipelineId
+}
+
+/** A child's result is part of its parent's, if the parent asks for it. */
+function latest(chunk: Chunk): Measured[] {
+  if (chunk.pipeline.facts.source === 'parent_pipeline') return []
+  const { result } = pipelineOutcome(chunk)
+  return [{ values: [results.findIndex(one => one === result)] }]
 }
 
 function jobs({ pipeline }: Chunk): Measured[] {

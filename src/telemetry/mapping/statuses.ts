@@ -16,7 +16,8 @@ import {
   VCS_CHANGE_STATE_VALUE_WIP,
 } from './semconv.ts'
 
-export type Result = 'success' | 'failure' | 'error' | 'timeout' | 'cancellation' | 'skip'
+export const results = ['success', 'failure', 'error', 'timeout', 'cancellation', 'skip'] as const
+export type Result = (typeof results)[number]
 export type RunState = 'pending' | 'executing' | 'finalizing'
 
 /** How a pipeline or a job ended. No result: it has not ended, or its status is not known to this version. */

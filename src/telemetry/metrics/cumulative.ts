@@ -21,6 +21,7 @@ import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { boundsOf, headOf, pointAttributes, sorted, type MeasuredRow } from './samples.ts'
+import { pointsOfStates } from './states.ts'
 import { activeJobsMetric, oldestWaitMetric } from '../mapping/active-metrics.ts'
 import { activeRunsMetric, attemptMetrics, ownName } from '../mapping/metrics.ts'
 import { changeMetrics } from '../mapping/change-metrics.ts'
@@ -66,7 +67,12 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
         .map(total => pointOf(total, now))
       return points.length === 0
         ? []
-        : [{ head: headOf(row, settings), name, temporality: 'cumulative' as const, points }]
+        : [
+            {
+              ...{ head: headOf(row, settings), name, points: pointsOfStates(row, points, settings) },
+              temporality: 'cumulative' as const,
+            },
+          ]
     }),
   )
 }

@@ -3,7 +3,7 @@ import type { AnyChunk } from '../../model/event.ts'
 import type { Amount, ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
-import { boundsOf, exemplarOf, samplesOf, type Sample, type Samples } from './samples.ts'
+import { boundsOf, exemplarOf, limitedOf, samplesOf, type Sample, type Samples } from './samples.ts'
 
 /** Undefined if it adds nothing. */
 export function measure(chunk: AnyChunk, settings: TelemetrySettings): ProjectIncrements | undefined {
@@ -19,6 +19,7 @@ export function measure(chunk: AnyChunk, settings: TelemetrySettings): ProjectIn
       attributes: sample.series,
       amount: amountOf(sample, measured, boundsOf(sample.row, settings)),
       ...(sample.row.maxSeries === undefined ? {} : { maxSeries: sample.row.maxSeries }),
+      ...(sample.row.limited === undefined ? {} : { limited: limitedOf(sample) }),
       ...(sample.folded ? { folded: true as const } : {}),
     })),
   }
@@ -31,7 +32,7 @@ function amountOf(sample: Sample, samples: Samples, bounds: readonly number[]): 
     case 'counter':
       return { kind: 'sum', by: total(values), exemplar }
     case 'gauge':
-      return { kind: 'last', value: values[0] ?? 0, at: samples.at }
+      return { kind: 'last', value: values[0] ?? 0, at: sample.order ?? samples.at }
     case 'histogram':
       return { kind: 'histogram', bounds, counts: bucketed(values, bounds), sum: total(values), exemplar }
   }

@@ -1,5 +1,6 @@
 // The samples of a chunk: all points of all metrics, before they become delta points or parts of totals.
-import { carriesPipeline } from '../../model/chunk.ts'
+import { branchClassOf } from '../../model/branch-class.ts'
+import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import { attributesOf, keyUnder, namedAttributes, type AttributeStyle } from '../attributes.ts'
@@ -9,9 +10,16 @@ import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { contextOfJob, pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
 import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
-import type { Exemplar } from '../../model/totals.ts'
+import type { Exemplar, LimitedName } from '../../model/totals.ts'
 import type { PointAttributes } from './data.ts'
-import { attemptMetrics, costUnit, ownName, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
+import {
+  attemptMetrics,
+  costUnit,
+  ownName,
+  taskRunMetric,
+  type MetricHead,
+  type MetricRow,
+} from '../mapping/metrics.ts'
 import { changeMetrics, changeValue } from '../mapping/change-metrics.ts'
 import { changeRefs } from './refs.ts'
 import { incidentMetrics } from '../mapping/incident-metrics.ts'
@@ -23,6 +31,8 @@ export interface MeasuredRow extends MetricHead {
   /** For a histogram with other bounds than those of pipelines, seconds. */
   readonly bounds?: readonly number[] | undefined
   readonly maxSeries?: number | undefined
+  readonly limited?: MetricRow['limited']
+  readonly states?: MetricRow['states']
 }
 
 export interface Sample {
@@ -35,6 +45,14 @@ export interface Sample {
   readonly values: readonly number[]
   /** True if its ref was folded. */
   readonly folded: boolean
+  /** What orders the values of a gauge, if not the attempt's end. */
+  readonly order?: number | undefined
+}
+
+/** The limited attribute of a sample, unless the configuration drops it. */
+export function limitedOf({ row: { limited }, attributes }: Sample): LimitedName | undefined {
+  const value = limited && attributes[limited.attribute]
+  return typeof value === 'string' && limited !== undefined ? { ...limited, value } : undefined
 }
 
 export interface Samples {
@@ -55,24 +73,30 @@ export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples
   const ref = settings.foldRef(chunk)
   const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
   const samples = rows.flatMap(row => {
+    if (row.name === taskRunMetric && !measuresJobs(chunk, settings)) return []
     const folded = isFolded && row.attributes.some(({ keys }) => refKeys.has(keys[0]))
     const points = row.measured(chunk).map(({ values, ...about }) => {
       const { name = '', labels } = about.report ?? {}
-      const own = pointAttributes(row.attributes, { chunk, ref, ...about }, style)
-      const attributes = labels === undefined ? own : { ...labelsOf(labels, style), ...own }
+      const own = seriesOf(row.attributes, { chunk, ref, ...about }, style)
       return {
         row,
         metric: keyUnder(style.namespace, row.name.replace(ownName, name)),
-        attributes,
-        series: sorted(attributes),
+        ...(labels === undefined ? own : named({ ...labelsOf(labels, style), ...own.attributes })),
         values,
         folded,
+        order: row.order?.(chunk),
       }
     })
     return joined(points)
   })
   const span = { traceId: traceIdOf(chunk.trace, chunk.key.instance), spanId: pipelineSpanId(chunk) }
   return { span, at: times.end + chunk.number - 1, samples }
+}
+
+/** Whether the jobs of the chunk are measured by name. */
+function measuresJobs({ pipeline, project }: Chunk, { jobMetrics }: TelemetrySettings): boolean {
+  if (jobMetrics !== 'default-branch') return jobMetrics === 'all'
+  return branchClassOf(pipeline.facts, project) === 'default'
 }
 
 function labelsOf(labels: Readonly<Record<string, string>>, style: AttributeStyle): PointAttributes {
@@ -119,7 +143,8 @@ const insideMetrics = attemptMetrics.filter(({ of }) => of === 'inside')
 const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
 
 /** Joins points whose attributes are equal because some were dropped. Of gauges the first is kept. */
-function joined(points: readonly Sample[]): Sample[] {
+export function joined(points: readonly Sample[]): readonly Sample[] {
+  if (points.length < 2) return points
   return [...Map.groupBy(points, ({ metric, series }) => `${metric} ${series}`).values()].flatMap(
     ([first, ...others]) => {
       if (first === undefined) return []
@@ -135,6 +160,35 @@ export function pointAttributes<S>(
   style: AttributeStyle,
 ): PointAttributes {
   return plainAttributes(attributesOf(rows, subject, style)) as PointAttributes
+}
+
+/** Attributes of a point, and the name of its series. */
+interface Series {
+  readonly attributes: PointAttributes
+  readonly series: string
+}
+
+/** Series of each table that are remembered; beyond it all are forgotten. */
+const maxKnown = 2_000
+const knownSeries = new WeakMap<object, Map<string, Series>>()
+
+/** The series of a subject. Remembered by its values, as series recur in every pipeline: that takes a third of the time. */
+function seriesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Series {
+  const sets = attributesOf(rows, subject, style)
+  const [{ table, values } = { table: rows, values: [] }] = sets
+  let key = ''
+  for (const value of values) key += value === undefined ? '\u0001' : `\u0000${String(value)}`
+  const known = knownSeries.get(table) ?? new Map<string, Series>()
+  const before = known.get(key)
+  if (before !== undefined) return before
+  if (known.size >= maxKnown) known.clear()
+  const series = named(plainAttributes(sets) as PointAttributes)
+  knownSeries.set(table, known.set(key, series))
+  return series
+}
+
+function named(attributes: PointAttributes): Series {
+  return { attributes, series: sorted(attributes) }
 }
 
 /** The sorted JSON of attributes, which identifies a series. */
