@@ -1,45 +1,41 @@
-// The route `/metrics`, in the Prometheus text format. Other rooms decide what is measured and who may read it.
-import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
-import { resourceFromAttributes } from '@opentelemetry/resources'
+// The route `/metrics`, in the format that the client asks for. Other rooms decide what is measured and who may read it.
 import type { FastifyPluginAsync } from 'fastify'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import { contentTypes, expositionOf, type Exposition } from './exposition.ts'
 
 export interface MetricsPageOptions {
   /** The current metrics. */
   readonly collect: () => Promise<readonly ScopeMetrics[]>
 }
 
-const contentType = 'text/plain; version=0.0.4; charset=utf-8'
-const nowhere = resourceFromAttributes({})
-
 export function createMetricsPage({ collect }: MetricsPageOptions): FastifyPluginAsync {
-  // Without timestamps, target_info and the scope's labels: one target, one scope.
-  const serializer = new PrometheusSerializer(undefined, false, undefined, true, true)
-  let rendering: Promise<string> | undefined
-
-  async function render(): Promise<string> {
-    const scopeMetrics = (await collect()).filter(({ metrics }) => metrics.length > 0)
-    // The serializer has its own copy of the SDK's types, with equal enums.
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
-    return visible(serializer.serialize({ resource: nowhere, scopeMetrics }))
-  }
-
+  let collecting: Promise<readonly ScopeMetrics[]> | undefined
   return async app => {
-    app.get('/metrics', async (_request, reply) => {
-      void reply.header('cache-control', 'no-store')
+    app.get('/metrics', async ({ headers }, reply) => {
+      void reply.header('cache-control', 'no-store').header('vary', 'accept')
       // Concurrent scrapes share one collection.
-      rendering ??= render().finally(() => {
-        rendering = undefined
+      collecting ??= collect().finally(() => {
+        collecting = undefined
       })
-      return reply.type(contentType).send(await rendering)
+      const format = formatFor(headers.accept)
+      return reply.type(contentTypes[format]).send(expositionOf(await collecting, format))
     })
   }
 }
 
-/**
- * Names of branches or jobs may contain control characters, of which the serializer escapes only line feeds: a carriage return ends a line for some
- * parsers, and the others act on a terminal. As `\u001b` they stay distinct.
- */
-function visible(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n]/gu, char => `\\\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/** OpenMetrics if the client prefers it to plain text, as Prometheus does. Browsers and curl get plain text. */
+function formatFor(accept = ''): Exposition {
+  const [openmetrics = 0, ...texts] = ['application/openmetrics-text', 'text/plain', 'text/*', '*/*'].map(type =>
+    qualityOf(accept, type),
+  )
+  return openmetrics > Math.max(...texts) ? 'openmetrics' : 'text'
+}
+
+/** The quality that a type has in the header `Accept` (RFC 9110, section 12.5.1), 0 if it is not in it. */
+function qualityOf(accept: string, type: string): number {
+  const found = accept.split(',').map(one => one.split(';').map(part => part.trim().toLowerCase()))
+  const qualities = found
+    .filter(([name]) => name === type)
+    .map(([, ...parameters]) => Number(parameters.find(one => one.startsWith('q='))?.slice(2) ?? 1))
+  return Math.max(0, ...qualities.filter(Number.isFinite))
 }

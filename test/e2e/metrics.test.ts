@@ -149,6 +149,13 @@ describe('one daemon', () => {
     await expect.poll(increase).toBeGreaterThanOrEqual(32)
     await prometheus.until('sum(pipespan_webhook_deliveries_total{outcome="accepted"})', accepted)
 
+    const project = 'acme/shop'
+    const series = `cicd_pipeline_run_duration_bucket{project_path="${project}"}`
+    const [traceId = ''] = await prometheus.exemplars(series)
+    const search = await fetch(`${daemon.adminUrl}/api/pipelines?text=${traceId}`)
+    const { pipelines: shown } = (await search.json()) as { pipelines: { project: string }[] }
+    expect(shown.map(({ project }) => project)).toEqual([project])
+
     const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
     const lint = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
     const complaints = `${lint.stdout}${lint.stderr}`.split('\n').filter(line => line !== '')
@@ -245,6 +252,8 @@ interface Prometheus {
   query(promql: string): Promise<number | undefined>
   /** Waits until a query answers with this number. */
   until(promql: string, value: number): Promise<void>
+  /** The trace ids of the exemplars of a series of the last minutes, at least one. */
+  exemplars(series: string): Promise<string[]>
 }
 
 /** A server with a data folder and a port of its own, that scrapes one target. */
@@ -261,7 +270,11 @@ scrape_configs:
     static_configs: [{ targets: ['${host}'] }]
 `,
   )
-  const flags = [`--config.file=${config}`, `--storage.tsdb.path=${path.join(folder, 'data')}`]
+  const flags = [
+    `--config.file=${config}`,
+    `--storage.tsdb.path=${path.join(folder, 'data')}`,
+    '--enable-feature=exemplar-storage',
+  ]
   const server = spawn('prometheus', [...flags, `--web.listen-address=127.0.0.1:${port}`], { stdio: 'ignore' })
   const ended = new Promise(resolve => server.once('close', resolve))
   onTestFinished(async () => {
@@ -278,6 +291,22 @@ scrape_configs:
   }
   return {
     query,
+    exemplars: async series => {
+      // Exemplars have the times of the pipelines.
+      const from = 'start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z'
+      const url = `http://127.0.0.1:${port}/api/v1/query_exemplars?query=${encodeURIComponent(series)}&${from}`
+      let ids: string[] = []
+      await expect
+        .poll(async () => {
+          const { data } = (await (await fetch(url)).json()) as {
+            data: { exemplars: { labels: { trace_id: string } }[] }[]
+          }
+          ids = data.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels.trace_id))
+          return ids.length
+        })
+        .toBeGreaterThan(0)
+      return ids
+    },
     until: async (promql, value) => {
       const deadline = Date.now() + 180_000
       let found: number | undefined

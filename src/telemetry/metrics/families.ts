@@ -77,15 +77,17 @@ function labelsOf({ key, project, group }: Labelled): PointAttributes {
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }
 
-/** For the SDK's Prometheus serializer. */
+/** As the SDK has the daemon's own metrics, which are on the same page. */
 function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
   const { unit, description, type } = head
   const common = {
     descriptor: { name, description, unit, valueType: head.number === 'int' ? ValueType.INT : ValueType.DOUBLE },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   }
-  const dataPoints = points.map(({ attributes, start, end, value }) => ({
+  const dataPoints = points.map(({ attributes, start, end, value, exemplar }) => ({
     attributes,
+    // For OpenMetrics; the SDK's type has none.
+    exemplar,
     startTime: millisToHrTime(start),
     endTime: millisToHrTime(end),
     value: typeof value === 'number' ? value : asSdkHistogram(value),
