@@ -59,16 +59,16 @@ export function createLogReading(options: LogReadingOptions): LogReading {
     if (!log.isWhole) counters.cut += 1
 
     const insides: JobInside[] = []
-    const owner = insideJobOf(job)
+    const owner = { job: insideJobOf(job), ...(log.ranOn !== undefined && { ranOn: log.ranOn }) }
     if (wants.sections && sections.length > 0) {
-      insides.push({ job: owner, sections })
+      insides.push({ ...owner, sections })
       counters.sections += sections.length
       counters.sectionsOmitted += log.sectionsOmitted
     }
     if (wants.lines && (isTraced || log.isTraced)) counters.debugTraces += 1
     else if (wants.lines) {
       for (const lines of await log.lines()) {
-        insides.push({ job: owner, lines })
+        insides.push({ ...owner, lines })
         counters.lines += lines.length
       }
       counters.linesOmitted += log.linesOmitted

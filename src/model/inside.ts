@@ -19,11 +19,22 @@ export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
 /** The part of a job's inside that one chunk has. */
 export interface JobInside {
   readonly job: InsideJob
+  /** With sections and lines. */
+  readonly ranOn?: RanOn | undefined
   readonly sections?: readonly Section[] | undefined
   readonly lines?: readonly LogLine[] | undefined
   readonly tests?: JobTests | undefined
   readonly report?: JobReport | undefined
   readonly ownSpans?: readonly OwnSpan[] | undefined
+}
+
+/** Where the job ran, as the head of its log says. */
+export interface RanOn {
+  /** The machine. */
+  readonly host?: string | undefined
+  /** The pod, and the node that it was on. */
+  readonly pod?: string | undefined
+  readonly node?: string | undefined
 }
 
 /** A part of a job's log, between its two markers. Times may have fractions of a millisecond. */

@@ -16,7 +16,7 @@ import type { LogRecord, Span } from './otlp/messages.ts'
 
 /** The spans of a job's sections in order, or of its tests, or those that it made itself. */
 export function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
-  const { job, sections = [], tests, ownSpans } = inside
+  const { job, ranOn, sections = [], tests, ownSpans } = inside
   if (tests !== undefined) return testSpansOf(chunk, job, tests, settings)
   if (ownSpans !== undefined) return ownSpansOf(chunk, job, ownSpans, settings)
   const style = styleOf(chunk, settings)
@@ -31,7 +31,7 @@ export function insideSpans(chunk: Chunk, inside: JobInside, settings: Telemetry
       kind: spanKinds.job,
       startTimeUnixNano: section.start,
       endTimeUnixNano: Math.max(section.start, section.end),
-      attributes: attributesOf(sectionAttributes, { job, section }, style),
+      attributes: attributesOf(sectionAttributes, { job, ranOn, section }, style),
       droppedAttributesCount: 0,
       events: [],
       droppedEventsCount: 0,
@@ -46,7 +46,7 @@ export function insideSpans(chunk: Chunk, inside: JobInside, settings: Telemetry
 
 /** The records of a job's log lines in order, or of its tests, or of a report. */
 export function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): LogRecord[] {
-  const { job, lines = [], tests, report } = inside
+  const { job, ranOn, lines = [], tests, report } = inside
   if (tests !== undefined) return testRecords(chunk, job, tests, settings)
   if (report !== undefined) return reportRecords(chunk, job, report, settings)
   const style = styleOf(chunk, settings)
@@ -58,7 +58,7 @@ export function insideRecords(chunk: Chunk, inside: JobInside, settings: Telemet
     severityNumber: line.isError === true ? SeverityNumber.ERROR : SeverityNumber.UNSPECIFIED,
     severityText: line.isError === true ? 'ERROR' : '',
     body: line.text.toWellFormed(),
-    attributes: attributesOf(logLineAttributes, { job, line }, style),
+    attributes: attributesOf(logLineAttributes, { job, ranOn, line }, style),
     droppedAttributesCount: 0,
     flags: TraceFlags.SAMPLED,
     traceId,

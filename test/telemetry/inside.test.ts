@@ -1,6 +1,7 @@
 // How the inside of a job looks as spans and log records.
 import { describe, expect, it } from 'vitest'
 import { insideRecords, insideSpans } from '../../src/telemetry/inside.ts'
+import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { stories } from './stories.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
@@ -37,5 +38,18 @@ describe('the inside of a job', () => {
       ])
     }
     expect(insideRecords(chunk!, { job, lines }, settings).map(({ body }) => body)).toEqual(['line 0'])
+  })
+
+  it('says where the job ran on the spans of its sections and the records of its lines', () => {
+    const section: Section = {
+      ...{ ordinal: 1, name: 'step_script', kind: 'runner', clock: 'line', start: t0, end: t0 + 9 },
+    }
+    const ranOn = { host: 'ip-10-0-0-1', pod: 'runner-1', node: 'node-a' }
+    const names = { 'host.name': 'ip-10-0-0-1', 'k8s.pod.name': 'runner-1', 'k8s.node.name': 'node-a' }
+    const [span] = insideSpans(chunk!, { job, ranOn, sections: [section] }, settings)
+    const [record] = insideRecords(chunk!, { job, ranOn, lines: [{ number: 1, at: t0, text: 'hello' }] }, settings)
+    for (const { attributes } of [span!, record!]) expect(plainAttributes(attributes)).toMatchObject(names)
+    const [unknown] = insideSpans(chunk!, { job, sections: [section] }, settings)
+    expect(Object.keys(plainAttributes(unknown!.attributes))).not.toContain('host.name')
   })
 })

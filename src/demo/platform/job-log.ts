@@ -51,7 +51,12 @@ function stagesOf({ plan, failureReason, status }: SimJob): Stage[] {
     prints: ['Uploading artifacts...'],
   }
   return [
-    { name: 'prepare_executor', share: 0.1, title: 'Preparing the "docker" executor', prints: ['Using docker image'] },
+    {
+      name: 'prepare_executor',
+      share: 0.1,
+      title: 'Preparing the "docker" executor',
+      prints: ['Using docker image', 'Running on runner-demo-project-1-concurrent-0 via ci-runner-1...'],
+    },
     { name: 'get_sources', share: 0.08, title: 'Getting source from Git repository', prints: ['Fetching changes...'] },
     { name: 'restore_cache', share: 0.07, title: 'Restoring cache', prints: ['Successfully extracted cache'] },
     script,

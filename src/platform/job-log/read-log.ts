@@ -4,6 +4,7 @@ import { createKeyWatch, redacted, type RedactText } from '../text-redaction.ts'
 import { KeptLines } from './kept-lines.ts'
 import { logLines } from './log-lines.ts'
 import { LogReader } from './log-reader.ts'
+import { RanOnReader } from './ran-on.ts'
 import { Sections } from './sections.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { ReadLog } from '../port/inside.ts'
@@ -31,6 +32,7 @@ export function createReadLog({ client, redactText, readMax, linesMax }: ReadLog
     const exported = wants.sections ? sections : []
     return {
       ...{ bytes, isWhole, isFinished: log.isFinished, isTraced: log.isTraced },
+      ranOn: log.ranOn.finish(redactText),
       ...{ sections, sectionsOmitted: log.sections.omitted, linesOmitted: log.lines.missing?.lines ?? 0 },
       lines: async () => logLines({ job, lines: log.lines, sections, exported, redactText, readMax, isWhole }),
     }
@@ -42,6 +44,7 @@ class OpenLog {
   readonly reader: LogReader
   readonly sections: Sections
   readonly lines: KeptLines
+  readonly ranOn = new RanOnReader()
   /** True if the last line is the one that the runner writes at the end. */
   isFinished = false
   /** True if a debug trace shows the variables of the job. */
@@ -59,6 +62,7 @@ class OpenLog {
       line: line => {
         if (line.text.trim() === '') return
         this.isFinished = lastLine.test(line.text)
+        this.ranOn.line(line.text, this.sections.place?.name)
         if (linesMax === 0) return
         this.isTraced = isTraced(line.text)
         this.lines.add(isKey(line.text) ? { ...line, text: redacted } : line, this.sections.place)

@@ -2,7 +2,7 @@
 import type { CallOptions } from '../port.ts'
 import type { JobSnapshot } from '../../model/chunk.ts'
 import type { JobReport, ReportType } from '../../model/job-reports.ts'
-import type { LogLine, Section } from '../../model/inside.ts'
+import type { LogLine, RanOn, Section } from '../../model/inside.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 import type { ReportFaultReason, TestOutcomes, TestReport } from '../../model/test-report.ts'
 
@@ -23,6 +23,8 @@ export interface LogRead {
   readonly isFinished: boolean
   /** True if a debug trace in the log shows the job's variables. Only detected if lines are wanted. */
   readonly isTraced: boolean
+  /** Undefined if the head of the log does not say it. */
+  readonly ranOn: RanOn | undefined
   readonly sections: readonly Section[]
   /** Number of sections beyond the limit for one job. */
   readonly sectionsOmitted: number

@@ -1,4 +1,5 @@
 // The attributes of log records: those that a record has in addition to those of its span, and those of a line of a job's log.
+import { ranOnAttributes, type RanOnSubject } from './ran-on.ts'
 import type { AttributeRow } from './row.ts'
 import type { JobInside, LogLine } from '../../model/inside.ts'
 import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
@@ -14,7 +15,7 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
   { keys: ['log.source'], type: 'string', when: 'always', note: '`pipeline` or `job`', value: ({ source }) => source },
 ]
 
-interface LogLineSubject {
+interface LogLineSubject extends RanOnSubject {
   readonly job: JobInside['job']
   readonly line: LogLine
 }
@@ -30,4 +31,5 @@ export const logLineAttributes: readonly AttributeRow<LogLineSubject>[] = [
   { keys: [`${prefix}section.name`], recurs, type: 'string', when: 'within a section', note: 'the innermost', value: ({ line }) => line.sectionName },
   { keys: [`${prefix}log.line`], type: 'int', when: 'always', note: 'from 1', value: ({ line }) => line.number },
   { keys: [`${prefix}log.time_estimated`], recurs, type: 'bool', when: 'the line has no timestamp', note: 'always true', value: ({ line }) => line.estimated },
+  ...ranOnAttributes,
 ]

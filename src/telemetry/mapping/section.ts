@@ -1,9 +1,10 @@
 // The attributes of a section's span.
+import { ranOnAttributes, type RanOnSubject } from './ran-on.ts'
 import type { AttributeRow } from './row.ts'
 import type { JobInside, Section } from '../../model/inside.ts'
 import { ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
 
-export interface SectionSubject {
+export interface SectionSubject extends RanOnSubject {
   readonly job: JobInside['job']
   readonly section: Section
 }
@@ -20,6 +21,7 @@ export const sectionAttributes: readonly AttributeRow<SectionSubject>[] = [
   { keys: [`${prefix}clock`], recurs, type: 'string', when: 'always', note: '`line`: the timestamps of the lines with its markers; `marker`: the numbers in its markers',
     value: ({ section }) => section.clock },
   { keys: [`${prefix}clock_shift`], type: 'int', when: "was moved into the job's times by more than a second", note: 'ms', value: ({ section }) => section.clockShift },
+  ...ranOnAttributes,
 ]
 
 /** The name of the runner's own sections; the title of others, which is written for people. */

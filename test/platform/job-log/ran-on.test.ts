@@ -1,0 +1,106 @@
+// Where a job ran, from heads of logs as the runner's executors write them.
+import { describe, expect, it } from 'vitest'
+import { createReadLog } from '../../../src/platform/job-log/read-log.ts'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { jobStart, marker, stamp } from './read-log.ts'
+import type { JobSnapshot } from '../../../src/model/chunk.ts'
+import type { RanOn } from '../../../src/model/inside.ts'
+
+const bold = (text: string): string => `\u001b[0K\u001b[36;1m${text}\u001b[0;m`
+const job = {
+  ...{ id: 1, kind: 'job', status: 'success', retried: false },
+  ...{ start: jobStart, end: jobStart + 60_000 },
+} as JobSnapshot
+
+/** The log of a job: what the runner prints while it prepares the executor and the environment, and what the job's script prints. */
+function logOf(executor: string, prepare: readonly string[], script: readonly string[] = []): string {
+  return [
+    bold('Running with gitlab-runner 18.7.0'),
+    `${marker('start', 'prepare_executor', 0)}${bold(`Preparing the "${executor}" executor`)}`,
+    `${marker('end', 'prepare_executor', 2)}${marker('start', 'prepare_script', 2)}${bold('Preparing environment')}`,
+    ...prepare,
+    `${marker('end', 'prepare_script', 3)}${marker('start', 'get_sources', 3)}${bold('Getting source from Git repository')}`,
+    ...script,
+    marker('end', 'get_sources', 4),
+    'Job succeeded',
+    '',
+  ].join('\n')
+}
+
+async function ranOn(log: string): Promise<RanOn | undefined> {
+  const client = {
+    jobLog: async (_project: number, _job: number, { onWindow }: { onWindow: (window: Uint8Array) => void }) => {
+      onWindow(Buffer.from(log))
+      return { bytes: log.length, isWhole: true }
+    },
+  }
+  const read = createReadLog({ client, redactText: createTextRedaction([]), readMax: 2 ** 20, linesMax: 2 ** 20 })
+  return (await read(3, job, { sections: true, lines: false }, { priority: 'inside' })).ranOn
+}
+
+const container = 'Running on runner-abc-project-1-concurrent-0 via ip-10-0-0-1...'
+
+describe('the place where a job ran', () => {
+  it.each([
+    ['docker', container, 'ip-10-0-0-1'],
+    ['docker-windows', container, 'ip-10-0-0-1'],
+    ['shell', 'Running on build-7 via build-7...', 'build-7'],
+    ['ssh', 'Running on target.example.com via manager-1...', 'target.example.com'],
+    ['instance', 'Running on i-0123 via manager-1...', 'i-0123'],
+    ['shell', 'Running on build-7...', 'build-7'],
+    ['shell', 'Running on WIN-7 via "WIN-7"...', 'WIN-7'],
+  ])('is the machine of the executor %s: %s', async (executor, line, host) => {
+    expect(await ranOn(logOf(executor, [line]))).toEqual({ host })
+  })
+
+  it.each(['docker+machine', 'docker-autoscaler'])('is unknown for %s, whose log names no machine', async executor => {
+    expect(await ranOn(logOf(executor, [container]))).toBeUndefined()
+  })
+
+  it('is a pod, and never the machine of the runner, which is another pod', async () => {
+    const name = 'runner-abc-project-2-concurrent-0nrnln'
+    const running = `Running on ${name} via gitlab-runner-54f59f4d44-6gmcq...`
+    const waiting = `Waiting for pod ci/${name} to be running, status is Pending`
+    expect(await ranOn(logOf('kubernetes', [waiting, waiting, running]))).toEqual({ pod: name })
+    expect(await ranOn(logOf('kubernetes', [running]))).toEqual({ pod: name })
+  })
+
+  it('is the pod by its whole name, and not by a hostname that may be cut', async () => {
+    const name = `runner-${'x'.repeat(70)}`
+    const running = `Running on ${name.slice(0, 63)} via manager...`
+    const waiting = `Waiting for pod ci/${name} to be running, status is Pending`
+    expect(await ranOn(logOf('kubernetes', [waiting, running]))).toEqual({ pod: name })
+    expect(await ranOn(logOf('kubernetes', [running]))).toBeUndefined()
+  })
+
+  it('has the node only if an event of the pod names it', async () => {
+    const events = [
+      'Subscribing to Kubernetes Pod events...',
+      'Type     Reason      Message',
+      'Warning   FailedScheduling   0/3 nodes are available: 3 Insufficient cpu.',
+      'Normal   Scheduled   Successfully assigned ci/runner-1 to gke-pool-7f',
+      'Waiting for pod ci/runner-1 to be running, status is Pending',
+    ]
+    const running = 'Running on runner-1 via manager...'
+    expect(await ranOn(logOf('kubernetes', [...events, running]))).toEqual({ pod: 'runner-1', node: 'gke-pool-7f' })
+    const other = 'Waiting for pod ci/runner-2 to be running, status is Pending'
+    expect(await ranOn(logOf('kubernetes', [...events, other]))).toEqual({ pod: 'runner-2' })
+  })
+
+  it('is read from lines with timestamps too', async () => {
+    const log = [`Using Docker executor with image alpine ...`, container].map((text, at) => `${stamp(at)}${text}\n`)
+    expect(await ranOn(log.join(''))).toEqual({ host: 'ip-10-0-0-1' })
+  })
+
+  it('is never what a script prints', async () => {
+    const printed = [container, 'Waiting for pod ci/mine to be running, status is Pending']
+    expect(await ranOn(logOf('docker', [], printed))).toBeUndefined()
+    expect(await ranOn(logOf('docker', [container], ['Running on a via b...']))).toEqual({ host: 'ip-10-0-0-1' })
+  })
+
+  it('is redacted, then cut to 253 characters', async () => {
+    const token = `glpat-${'Ab3'.repeat(8)}`
+    expect((await ranOn(logOf('shell', [`Running on ${token}...`])))?.host).toBe('[REDACTED]')
+    expect((await ranOn(logOf('shell', [`Running on ${'h'.repeat(400)}...`])))?.host).toBe('h'.repeat(253))
+  })
+})
