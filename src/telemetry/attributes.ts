@@ -2,14 +2,15 @@
 import { attributesFrom, AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
 import { Double, type AttributeValue } from './otlp/attribute-value.ts'
 import { isInstant } from './span-time.ts'
-import { vendorPrefix, type AttributeRow } from './mapping/row.ts'
+import { rowsIn, vendorPrefix, type AttributeRow, type RowVariant } from './mapping/row.ts'
 import type { AttributePolicy } from './attribute-policy.ts'
 
-/** The vendor namespace and the attribute policy. */
+/** The vendor namespace, the attribute policy, and the variants of rows. */
 export interface AttributeStyle {
   /** With its dot. */
   readonly namespace: string
   readonly policy: AttributePolicy
+  readonly variants: ReadonlySet<RowVariant>
 }
 
 /** The attributes of a subject, in the table's order. Values that are unknown or not of the row's type are left out. */
@@ -51,7 +52,8 @@ function tableOf<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle): St
   const tables = tablesIn.get(style) ?? new Map<unknown, StyledTable<never>>()
   const known = tables.get(rows) as StyledTable<S> | undefined
   if (known !== undefined) return known
-  const table = { table: new AttributeTable(rows.map(row => namedRow(row, style))), facts: rows.map(row => row.value) }
+  const own = rowsIn(rows, style.variants)
+  const table = { table: new AttributeTable(own.map(row => namedRow(row, style))), facts: own.map(row => row.value) }
   tablesIn.set(style, tables.set(rows, table))
   return table
 }

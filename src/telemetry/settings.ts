@@ -1,6 +1,6 @@
 // The settings of telemetry, prepared once from the configuration and used for all pipelines.
 import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
-import { vendorPrefix } from './mapping/row.ts'
+import { vendorPrefix, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { AttributeStyle } from './attributes.ts'
@@ -51,6 +51,8 @@ export interface TelemetrySettings {
   readonly resourceAttributes: Readonly<Record<string, AttributeValue>>
   readonly spanNames: 'legacy' | 'conventions'
   readonly policy: AttributePolicy
+  /** The rows of the tables that only some settings have. */
+  readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
   readonly jobMetrics: JobMetrics
   readonly histogramBounds: readonly number[]
@@ -63,6 +65,10 @@ export interface TelemetrySettings {
 
 const defaultMaxSeries = 2_000
 
+function variantsOf({ spanNames }: TelemetryOptions): ReadonlySet<RowVariant> {
+  return new Set(spanNames === 'conventions' ? ['run'] : [])
+}
+
 /** For a snapshot with a profile that this version does not have: the names as in the tables. */
 const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
 
@@ -73,6 +79,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     resourceAttributes: options.resourceAttributes ?? {},
     spanNames: options.spanNames ?? 'legacy',
     policy: attributePolicy(options),
+    variants: variantsOf(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),
     jobMetrics: options.jobMetrics ?? 'default-branch',
     histogramBounds: options.histogramBounds ?? defaultBounds,
@@ -98,7 +105,7 @@ export function profileOf({ trace }: Profiled, settings: TelemetrySettings): Tel
 export function styleOf(chunk: Profiled, settings: TelemetrySettings): AttributeStyle {
   const { namespace } = profileOf(chunk, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
-  const style = styles.get(namespace) ?? { namespace, policy: settings.policy }
+  const style = styles.get(namespace) ?? { namespace, policy: settings.policy, variants: settings.variants }
   stylesOf.set(settings, styles.set(namespace, style))
   return style
 }

@@ -63,6 +63,15 @@ describe('a trace', () => {
     expect(readableSpans(story('success')[0]!, conventions)[1]!.name).toBe('job: compile')
   })
 
+  it('names its action if the name of the span does', () => {
+    const actionOf = (spanNames: 'legacy' | 'conventions'): unknown => {
+      const [span] = readableSpans(story('success')[0]!, telemetrySettings({ profiles, spanNames }))
+      return span!.attributes['cicd.pipeline.action.name']
+    }
+    expect(actionOf('conventions')).toBe('RUN')
+    expect(actionOf('legacy')).toBeUndefined()
+  })
+
   it('has the protection of the ref only if a source reported it', () => {
     const names = ['pipeline.protected_ref', 'platform.vcs.ref.head.protected']
     const [chunk] = story('success')

@@ -3,6 +3,7 @@ import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk } from '../../model/chunk.ts'
 import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from './statuses.ts'
 import {
+  ATTR_CICD_PIPELINE_ACTION_NAME,
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,
   ATTR_CICD_PIPELINE_RUN_ID,
@@ -17,6 +18,7 @@ import {
   ATTR_VCS_REF_HEAD_NAME,
   ATTR_VCS_REF_HEAD_REVISION,
   ATTR_VCS_REF_HEAD_TYPE,
+  CICD_PIPELINE_ACTION_NAME_VALUE_RUN,
   VCS_REF_BASE_TYPE_VALUE_BRANCH,
   VCS_REF_HEAD_TYPE_VALUE_BRANCH,
   VCS_REF_HEAD_TYPE_VALUE_TAG,
@@ -37,6 +39,8 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['pipeline.iid'], type: 'int', when: known, value: ({ pipeline }) => pipeline.facts.iid },
   { keys: ['pipeline.name'], type: 'string', when: emptyWhenNull, value: ({ pipeline }) => pipeline.facts.name ?? '' },
   { keys: [ATTR_CICD_PIPELINE_NAME], type: 'string', when: 'not blank', value: ({ pipeline }) => notBlank(pipeline.facts.name) },
+  { keys: [ATTR_CICD_PIPELINE_ACTION_NAME], only: 'run', type: 'string', when: '`PIPESPAN_TRACES_SPAN_NAME=conventions`', note: '`RUN`, as in the name of the span',
+    value: () => CICD_PIPELINE_ACTION_NAME_VALUE_RUN },
   { keys: ['pipeline.ref', ATTR_VCS_REF_HEAD_NAME], type: 'string', when: always, note: 'the source branch in a merge request pipeline',
     value: ({ pipeline }) => pipeline.facts.ref ?? '' },
   { keys: ['pipeline.sha', ATTR_VCS_REF_HEAD_REVISION], type: 'string', when: always, value: ({ pipeline }) => pipeline.facts.sha ?? '' },

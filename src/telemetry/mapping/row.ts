@@ -1,5 +1,8 @@
 // The rows of attribute tables, from which both the attributes and their reference are made.
 
+/** A row that only some settings have: `run` if pipeline spans are named `RUN {name}`. */
+export type RowVariant = 'run'
+
 interface RowOf<S, T extends string, V> {
   /**
    * The names with this value: the legacy one first if there is one, then those of the conventions or the vendor. Vendor names begin with
@@ -16,6 +19,8 @@ interface RowOf<S, T extends string, V> {
    * together: they should be facts of one thing, beginning with the one that identifies it.
    */
   readonly recurs?: true | string
+  /** Undefined: with all settings. */
+  readonly only?: RowVariant
 }
 
 export type AttributeRow<S> =
@@ -35,6 +40,14 @@ export function textRow<S>(
   note?: string,
 ): RowOf<S, 'string', string> {
   return { keys: [key], type: 'string', when, value, ...(note !== undefined && { note }) }
+}
+
+/** The rows that settings with these variants have. */
+export function rowsIn<R extends { readonly only?: RowVariant }>(
+  rows: readonly R[],
+  variants: ReadonlySet<RowVariant>,
+): readonly R[] {
+  return rows.filter(({ only }) => only === undefined || variants.has(only))
 }
 
 /** The prefix of vendor names in the tables. */

@@ -7,6 +7,7 @@
  */
 export const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0'
 
+export const ATTR_CICD_PIPELINE_ACTION_NAME = 'cicd.pipeline.action.name'
 export const ATTR_CICD_PIPELINE_NAME = 'cicd.pipeline.name'
 export const ATTR_CICD_PIPELINE_RESULT = 'cicd.pipeline.result'
 export const ATTR_CICD_PIPELINE_RUN_ID = 'cicd.pipeline.run.id'
