@@ -125,6 +125,8 @@ export interface PipelineFacts {
   /** When the commit was committed. */
   readonly committedAt?: Millis | undefined
   readonly mergeRequest?: MergeRequest | undefined
+  /** Of which kind a merge request pipeline is: `detached`, `merged_result` or `merge_train`. */
+  readonly mergeRequestEvent?: string | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
   /** This source lists the pipeline's bridges, so REST need not be asked for them. */

@@ -35,10 +35,24 @@ function completeness(mergeRequest: unknown): number {
   return id !== undefined ? 2 : title !== undefined ? 1 : 0
 }
 
+const refOfMergeRequest = /^refs\/merge-requests\/([1-9]\d*)\/(head|merge|train)$/
+
 /** The iid in a ref such as `refs/merge-requests/7/head`, `/merge` or `/train`. */
 export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undefined {
-  const iid = Number(/^refs\/merge-requests\/([1-9]\d*)\/(?:head|merge|train)$/.exec(ref ?? '')?.[1])
+  const iid = Number(refOfMergeRequest.exec(ref ?? '')?.[1])
   return Number.isSafeInteger(iid) ? { iid } : undefined
+}
+
+/** What such a ref says about the kind of the pipeline, in the platform's words. */
+export function mergeRequestEventOfRef(ref: string | undefined): string | undefined {
+  const kind = refOfMergeRequest.exec(ref ?? '')?.[2]
+  return kind === undefined ? undefined : mergeRequestEvents[kind]
+}
+
+const mergeRequestEvents: Readonly<Record<string, string>> = {
+  head: 'detached',
+  merge: 'merged_result',
+  train: 'merge_train',
 }
 
 /**

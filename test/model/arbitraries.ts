@@ -48,6 +48,7 @@ export const observation: fc.Arbitrary<Observation> = fc.record({
             { id: 9, iid: 1, title: 'new' },
           ),
         ),
+        mergeRequestEvent: maybe(fc.constantFrom('detached', 'merge_train')),
         duration: maybe(fc.integer({ min: 0, max: 5 })),
         committedAt: maybe(instant),
         coverage: maybe(fc.constantFrom(71.5, 88)),

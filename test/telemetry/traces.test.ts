@@ -85,6 +85,13 @@ describe('a trace', () => {
     expect(protectedIs(undefined)).toEqual([undefined, undefined])
   })
 
+  it('says that a pipeline of a merge request ran in a merge train', () => {
+    const [chunk] = story('merge-request')
+    const facts = { ...chunk!.pipeline.facts, mergeRequestEvent: 'merge_train' }
+    const [span] = readableSpans({ ...chunk!, pipeline: { ...chunk!.pipeline, facts } }, settings)
+    expect(span!.attributes['platform.cicd.pipeline.merge_request.event_type']).toBe('merge_train')
+  })
+
   it('keeps milliseconds exactly', () => {
     const unit = spansOf('success').find(({ name }) => name === 'job: unit')!
     expect(unit.startTime).toEqual([at(1, 2) / 1000, 250_000_000])

@@ -1,6 +1,6 @@
 // Turns REST answers about one pipeline into an observation. An item of a list has too few facts for an observation.
 import { instanceOfProject } from '../../model/instance.ts'
-import { mergeRequestOfRef } from '../../model/pipeline.ts'
+import { mergeRequestEventOfRef, mergeRequestOfRef } from '../../model/pipeline.ts'
 import { anyKnown, known } from '../known.ts'
 import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
 import type {
@@ -57,6 +57,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
         commit: commitOf(pipeline, answers.jobs ?? []),
         committedAt: committedAt(pipeline, answers.jobs ?? []),
         mergeRequest: mergeRequestOfRef(pipeline.ref),
+        mergeRequestEvent: mergeRequestEventOfRef(pipeline.ref),
         ...extra,
       }),
       times: known({

@@ -22,6 +22,7 @@ import {
 import { anyOf, fieldsOf } from './wire-record.ts'
 import { objectShape, shapeOf } from './wire-shape.ts'
 import { readMergeRequest } from './merge-request.ts'
+import { mergeRequestEventOfRef } from '../../model/pipeline.ts'
 import type {
   Observation,
   PipelineFacts,
@@ -66,6 +67,7 @@ const pipelineFacts = fieldsOf<PipelineFacts>({
   rootPipelineId: ['root_pipeline_id', readId],
   coverage: ['coverage', readPercent],
   yamlErrors: ['yaml_errors', readMessage],
+  mergeRequestEvent: ['merge_request_event_type', readText],
 })
 
 const pipelineTimes = fieldsOf<PipelineTimes>({
@@ -145,6 +147,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const commit = readCommit(hook.commit)
   const committedAt = readTime(readObject(hook.commit)?.timestamp)
   const mergeRequest = readMergeRequest(hook.merge_request)
+  const mergeRequestEvent = facts.mergeRequestEvent ?? mergeRequestEventOfRef(facts.ref)
   const isNew = bridges !== undefined || facts.rootPipelineId !== undefined
   const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
   const variables = readVariables(attributes.variables)
@@ -158,6 +161,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
     ...(commit && { commit }),
     ...(committedAt !== undefined && { committedAt }),
     ...(mergeRequest && { mergeRequest }),
+    ...(mergeRequestEvent !== undefined && { mergeRequestEvent }),
     ...(sourcePipeline && { sourcePipeline }),
     ...(bridges !== undefined && { bridgesAreListed: true }),
     ...(variables?.isDebugTraced === true && { isDebugTraced: true }),

@@ -132,13 +132,17 @@ describe('a pipeline', () => {
   })
 
   it('is recognised as one of a merge request by its ref alone', () => {
-    for (const kind of ['head', 'merge', 'train']) {
+    const kinds = { head: 'detached', merge: 'merged_result', train: 'merge_train' }
+    for (const [kind, mergeRequestEvent] of Object.entries(kinds)) {
       const ofRequest = restPipeline.parse({ ...pipelineJson, ref: `refs/merge-requests/17/${kind}` })
-      expect(normalizeRest({ instance, pipeline: ofRequest }).pipeline!.facts.mergeRequest).toEqual({ iid: 17 })
+      const { facts } = normalizeRest({ instance, pipeline: ofRequest }).pipeline!
+      expect(facts).toMatchObject({ mergeRequest: { iid: 17 }, mergeRequestEvent })
     }
     for (const ref of ['refs/merge-requests/17', 'refs/merge-requests/0/head', 'topic/refs/merge-requests/17/head']) {
       const ofBranch = restPipeline.parse({ ...pipelineJson, ref })
-      expect(normalizeRest({ instance, pipeline: ofBranch }).pipeline!.facts).not.toHaveProperty('mergeRequest')
+      const { facts } = normalizeRest({ instance, pipeline: ofBranch }).pipeline!
+      expect(facts).not.toHaveProperty('mergeRequest')
+      expect(facts).not.toHaveProperty('mergeRequestEvent')
     }
   })
 

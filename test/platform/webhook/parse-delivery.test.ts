@@ -254,6 +254,15 @@ describe('a pipeline event', () => {
     expect(pipeline?.facts.url).toBeUndefined()
   })
 
+  it('has the kind of a merge request pipeline from its field, or else from its ref', () => {
+    const eventOf = (fields: object): unknown =>
+      observe({ ...base, object_attributes: { ...base.object_attributes, ...fields } }, event).pipeline?.facts
+        .mergeRequestEvent
+    expect(eventOf({ ref: 'topic', merge_request_event_type: 'merge_train' })).toBe('merge_train')
+    expect(eventOf({ ref: 'refs/merge-requests/9/train' })).toBe('merge_train')
+    expect(eventOf({ ref: 'topic' })).toBeUndefined()
+  })
+
   it('keeps absurd but valid durations', () => {
     const durations = { duration: 0.0004, queued_duration: 11_836_800.5 }
     const { pipeline } = observe({ ...base, object_attributes: { ...base.object_attributes, ...durations } }, event)
