@@ -14,6 +14,7 @@ import {
 } from '../../src/telemetry/mapping/failure-reasons.ts'
 import { sectionAttributes } from '../../src/telemetry/mapping/section.ts'
 import { changeStates, statusMeanings } from '../../src/telemetry/mapping/statuses.ts'
+import { strictChanges } from '../../src/telemetry/mapping/strict.ts'
 import { schemaUrl } from '../../src/telemetry/mapping/semconv.ts'
 import { dotenvAttributes, dotenvEvent } from '../../src/telemetry/mapping/report.ts'
 import { eventAttributes } from '../../src/telemetry/mapping/event.ts'
@@ -26,6 +27,7 @@ import {
   testReportAttributes,
   testSpanAttributes,
 } from '../../src/telemetry/mapping/test.ts'
+import type { RowVariant } from '../../src/telemetry/mapping/row.ts'
 import type { TelemetryProfile } from '../../src/telemetry/settings.ts'
 import { code, table } from '../../src/lib/markdown.ts'
 
@@ -35,6 +37,7 @@ interface ReferenceRow {
   readonly type: string
   readonly when: string
   readonly note?: string
+  readonly only?: RowVariant
 }
 
 /** Markdown, ending in a line feed. */
@@ -88,6 +91,12 @@ export function attributesReference(profiles: Readonly<Record<string, TelemetryP
       ['value', 'meaning'],
       Object.entries(linkMeanings).map(([type, meaning]) => [code(type), meaning]),
     ),
+    '## The conventions to the letter',
+    strictIntroduction,
+    table(
+      ['what', '`contract` (default)', '`strict`'],
+      strictChanges.map(({ name, contract, strict }) => [name, contract, strict]),
+    ),
     '## Values',
     '### Statuses',
     'A status that is not in this table comes from a newer platform. It is exported unchanged in `pipeline.status` or `job.status`, has neither state nor result, and is counted.',
@@ -136,6 +145,9 @@ replaced by the first 16 bytes of its SHA-256 in hexadecimal. Dropping overrides
 are truncated to ${defaultValueLengthLimit} UTF-16 code units.`
 }
 
+const strictIntroduction = `In a few places the contract above keeps the platform's own values under a name of the conventions. \`PIPESPAN_CONVENTIONS=strict\` follows the conventions instead, in all of the rows below. The conventions' name of the pipeline
+span is a setting of its own, \`PIPESPAN_TRACES_SPAN_NAME=conventions\`. Dashboards and alerts of this repository expect \`contract\`.`
+
 const ownAttributes = `Your own attributes (\`OTEL_RESOURCE_ATTRIBUTES\`, or the configuration file) are added after these. They may set \`service.name\` (unless \`OTEL_SERVICE_NAME\` does), \`service.namespace\`, and
 \`deployment.environment\` or \`deployment.environment.name\`. They cannot override \`vcs.*\`, the vendor's names and \`service.version\`.`
 
@@ -180,6 +192,11 @@ function wordsOf({ result, domain, component }: FailureMeaning): string[] {
   return [result, domain, component].map(word => (word === undefined ? '' : code(word)))
 }
 
+/** Rows of `strict` are only in its own table. */
+function isContract({ only }: ReferenceRow): boolean {
+  return only !== 'strict'
+}
+
 /** The type as exported. */
 function wireType(type: string): string {
   return type === 'nanoseconds' ? 'int' : type
@@ -189,7 +206,7 @@ function wireType(type: string): string {
 function pairedTable(rows: readonly ReferenceRow[]): string {
   return table(
     ['legacy', 'conventions, vendor', 'type', 'when', 'note'],
-    rows.map(({ keys, type, when, note }) => [
+    rows.filter(isContract).map(({ keys, type, when, note }) => [
       keys
         .filter(key => legacy.test(key))
         .map(code)

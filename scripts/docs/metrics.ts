@@ -7,6 +7,7 @@ import { deploymentMetrics } from '../../src/telemetry/mapping/deployment-metric
 import { defaultBounds, longBounds } from '../../src/telemetry/metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../../src/telemetry/metrics/refs.ts'
 import { projectLabels } from '../../src/telemetry/metrics/families.ts'
+import type { RowVariant } from '../../src/telemetry/mapping/row.ts'
 import type { GaugeHead } from '../../src/telemetry/mapping/gauge.ts'
 import { code, table } from '../../src/lib/markdown.ts'
 
@@ -26,6 +27,13 @@ export interface InventoryKindRow {
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
 }
 
+/** The rows of `strict` are listed in the reference of attributes. */
+function contractKeys(
+  attributes: readonly { readonly keys: readonly string[]; readonly only?: RowVariant }[],
+): string[] {
+  return attributes.filter(({ only }) => only !== 'strict').flatMap(({ keys }) => keys)
+}
+
 /** Markdown, ending in a line feed. */
 export function metricsReference(own: readonly OwnMetricRow[], inventory: readonly InventoryKindRow[]): string {
   return `${[
@@ -36,7 +44,7 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     table(
       ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
       [
-        ...attemptMetrics,
+        ...attemptMetrics.filter(({ only }) => only !== 'strict'),
         activeRunsMetric,
         activeJobsMetric,
         oldestWaitMetric,
@@ -49,7 +57,7 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
         code(name),
         typeName(type),
         unit === costUnit ? '`costs.unit`' : code(unit),
-        attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
+        contractKeys(attributes).map(code).join(', '),
         when,
         description,
       ]),

@@ -133,6 +133,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     serviceName: config.service.name,
     resourceAttributes: config.resource.attributes,
     spanNames: config.traces.spanName,
+    conventions: config.conventions,
     drop: config.attributes.drop ?? [],
     hash: config.attributes.hash ?? [],
     valueLengthLimit: config.attributes.valueLengthLimit,

@@ -190,6 +190,12 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
           description: 'Name of the pipeline span: `pipeline: {name}`, or `RUN {name}` as in the semantic conventions.',
         }),
       },
+      conventions: setting(oneOf(['contract', 'strict']), {
+        variable: 'PIPESPAN_CONVENTIONS',
+        default: 'contract',
+        description:
+          'Where the semantic conventions differ from the platform’s own names and values: follow these (`contract`), or the conventions to the letter (`strict`). docs/ATTRIBUTES.md lists what changes.',
+      }),
       service: {
         name: setting(text, {
           variable: 'OTEL_SERVICE_NAME',

@@ -1,6 +1,6 @@
 // The settings of telemetry, prepared once from the configuration and used for all pipelines.
 import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
-import { vendorPrefix, type RowVariant } from './mapping/row.ts'
+import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { AttributeStyle } from './attributes.ts'
@@ -27,6 +27,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
   /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as in the conventions. */
   readonly spanNames?: 'legacy' | 'conventions' | undefined
+  /** `contract` by default. */
+  readonly conventions?: Conventions | undefined
   /** The refs that keep their names in metrics; `branches` by default. */
   readonly metricRefs?: MetricRefs | undefined
   /** The pipelines whose jobs are measured by name: those of the default branch, all, or none. */
@@ -50,6 +52,7 @@ export interface TelemetrySettings {
   readonly serviceName?: string | undefined
   readonly resourceAttributes: Readonly<Record<string, AttributeValue>>
   readonly spanNames: 'legacy' | 'conventions'
+  readonly conventions: Conventions
   readonly policy: AttributePolicy
   /** The rows of the tables that only some settings have. */
   readonly variants: ReadonlySet<RowVariant>
@@ -65,8 +68,8 @@ export interface TelemetrySettings {
 
 const defaultMaxSeries = 2_000
 
-function variantsOf({ spanNames }: TelemetryOptions): ReadonlySet<RowVariant> {
-  return new Set(spanNames === 'conventions' ? ['run'] : [])
+function variantsOf({ spanNames, conventions = 'contract' }: TelemetryOptions): ReadonlySet<RowVariant> {
+  return new Set([conventions, ...(spanNames === 'conventions' ? (['run'] as const) : [])])
 }
 
 /** For a snapshot with a profile that this version does not have: the names as in the tables. */
@@ -78,6 +81,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     serviceName: options.serviceName,
     resourceAttributes: options.resourceAttributes ?? {},
     spanNames: options.spanNames ?? 'legacy',
+    conventions: options.conventions ?? 'contract',
     policy: attributePolicy(options),
     variants: variantsOf(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),

@@ -17,6 +17,7 @@ import {
 import { linkAttributes } from './mapping/link.ts'
 import { notBlank } from './mapping/row.ts'
 import { pipelineAttributes, pipelineOutcome } from './mapping/pipeline.ts'
+import type { Outcome } from './mapping/statuses.ts'
 import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
 import { resourceAttributesOf, resourceWith } from './resource.ts'
 import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN, schemaUrl } from './mapping/semconv.ts'
@@ -46,7 +47,7 @@ export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
   const pipeline = contextOf(traceId, pipelineSpanId(chunk))
   const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
   const subjectOf = jobSubjects(chunk)
-  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobSpan(subjectOf(job), own, pipeline, style))
+  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobSpan(subjectOf(job), own, pipeline, style, settings))
   return times === undefined ? jobs : [pipelineSpan(chunk, times, pipeline, style, settings), ...jobs]
 }
 
@@ -78,7 +79,7 @@ function pipelineSpan(
     droppedAttributesCount: 0,
     events: [],
     droppedEventsCount: 0,
-    status: statusOf(chunk.pipeline.facts.status, refusalOf(chunk) ?? pipelineOutcome(chunk).reason),
+    status: statusOf(chunk.pipeline.facts.status, refusalOf(chunk) ?? shownReason(pipelineOutcome(chunk), settings)),
     links: linksOfPipeline(chunk).map(link => toLink(link, style)),
     droppedLinksCount: 0,
     flags: flagsOf(parent),
@@ -89,7 +90,13 @@ function pipelineSpan(
 const none: readonly never[] = []
 
 /** `pipeline`: the context of the pipeline's span, in this chunk or an earlier one. */
-function jobSpan(subject: JobSubject, times: SpanTimes, pipeline: SpanContext, style: AttributeStyle): Span {
+function jobSpan(
+  subject: JobSubject,
+  times: SpanTimes,
+  pipeline: SpanContext,
+  style: AttributeStyle,
+  settings: TelemetrySettings,
+): Span {
   const { chunk, job, outcome } = subject
   return {
     traceId: pipeline.traceId,
@@ -103,7 +110,7 @@ function jobSpan(subject: JobSubject, times: SpanTimes, pipeline: SpanContext, s
     droppedAttributesCount: 0,
     events: none,
     droppedEventsCount: 0,
-    status: statusOf(job.status, outcome.reason),
+    status: statusOf(job.status, shownReason(outcome, settings)),
     links: job.salt === undefined ? none : linksOfJob(chunk, job).map(link => toLink(link, style)),
     droppedLinksCount: 0,
     flags: flagsOf(pipeline),
@@ -124,6 +131,11 @@ function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
 function refusalOf({ pipeline }: Chunk): string | undefined {
   const said = notBlank(pipeline.facts.yamlErrors)
   return said === undefined ? undefined : cut(said, defaultValueLengthLimit)
+}
+
+/** The conventions advise against repeating `error.type`, which is the reason. */
+function shownReason({ reason }: Outcome, { conventions }: TelemetrySettings): string | undefined {
+  return conventions === 'strict' ? undefined : reason
 }
 
 /** `success`: OK; `failed` and `canceled`: ERROR, with the reason if there is one; others: UNSET. */

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/app/profile.ts'
 import { jobAttributes, jobSubjects } from '../../src/telemetry/mapping/job.ts'
 import { pipelineAttributes } from '../../src/telemetry/mapping/pipeline.ts'
+import { rowsIn, type RowVariant } from '../../src/telemetry/mapping/row.ts'
 import { cut } from '../../src/telemetry/attribute-policy.ts'
 import { resourceAttributes } from '../../src/telemetry/mapping/resource.ts'
 import { resourceAttributesOf } from '../../src/telemetry/resource.ts'
@@ -59,6 +60,7 @@ interface AnyRow {
   readonly keys: readonly string[]
   readonly type: string
   readonly when: string
+  readonly only?: RowVariant
 }
 
 function expectTable(rows: readonly AnyRow[], attributes: Attributes, chunk: Chunk): void {
@@ -84,7 +86,7 @@ describe('for any observations', () => {
     const placed = anyChunk.map(chunk => ({ ...chunk, project: { ...chunk.project, webUrl: 'https://x.example/a' } }))
     const promised = (rows: readonly AnyRow[], namespace: string) =>
       rows
-        .filter(({ when }) => when.startsWith('always'))
+        .filter(({ when, only }) => when.startsWith('always') && only !== 'strict')
         .flatMap(({ keys }) => keys.map(key => keyUnder(namespace, key)))
     fc.assert(
       fc.property(placed, chunk => {
@@ -106,8 +108,10 @@ describe('for any observations', () => {
 
   it('no attribute name occurs twice in one table', () => {
     for (const rows of [resourceAttributes, pipelineAttributes, jobAttributes]) {
-      const keys = (rows as readonly AnyRow[]).flatMap(row => row.keys)
-      expect(new Set(keys).size).toBe(keys.length)
+      for (const conventions of ['contract', 'strict'] as const) {
+        const keys = rowsIn<AnyRow>(rows, new Set([conventions, 'run'])).flatMap(row => row.keys)
+        expect(new Set(keys).size).toBe(keys.length)
+      }
     }
   })
 })

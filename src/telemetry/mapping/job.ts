@@ -18,6 +18,7 @@ import {
   ATTR_DEPLOYMENT_NAME,
   ATTR_DEPLOYMENT_STATUS,
   CICD_WORKER_STATE_VALUE_AVAILABLE,
+  CICD_WORKER_STATE_VALUE_BUSY,
   CICD_WORKER_STATE_VALUE_OFFLINE,
   DEPLOYMENT_STATUS_VALUE_FAILED,
   DEPLOYMENT_STATUS_VALUE_SUCCEEDED,
@@ -25,6 +26,7 @@ import {
 import { jobsUrl, runnerUrl } from './urls.ts'
 import { milliseconds, type AttributeRow } from './row.ts'
 import { logArtifact } from '../../model/observation.ts'
+import { taskTypeOf } from './task-type.ts'
 import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
 
 export interface JobSubject {
@@ -54,12 +56,17 @@ const ran = 'it ran; not in a supplement'
 /** The conventions have no name for a task's state; this one follows theirs for the run. */
 const taskRunState = 'cicd.pipeline.task.run.state'
 
+/** The stage, if the type of the task is one of the conventions'. */
+export const taskStage = 'platform.cicd.pipeline.task.stage'
+
 // prettier-ignore
 export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.id'], type: 'int', when: always, value: ({ job }) => job.id },
   { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: always, value: ({ job }) => String(job.id) },
   { keys: ['job.name', ATTR_CICD_PIPELINE_TASK_NAME], recurs, type: 'string', when: always, value: ({ job }) => job.name ?? '' },
-  { keys: ['job.stage', ATTR_CICD_PIPELINE_TASK_TYPE], recurs, type: 'string', when: always, value: ({ job }) => job.stage ?? '' },
+  { keys: ['job.stage', taskStage], only: 'strict', recurs, type: 'string', when: always, value: ({ job }) => job.stage ?? '' },
+  { keys: [ATTR_CICD_PIPELINE_TASK_TYPE], only: 'strict', recurs, type: 'string', when: 'the stage has such a name', value: ({ job }) => taskTypeOf(job.stage) },
+  { keys: ['job.stage', ATTR_CICD_PIPELINE_TASK_TYPE], only: 'contract', recurs, type: 'string', when: always, value: ({ job }) => job.stage ?? '' },
   { keys: ['job.status'], recurs, type: 'string', when: always, note: "the platform's value", value: ({ job }) => job.status },
   { keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT], recurs, type: 'string', when: 'the job ended', note: 'mapped, see below', value: ({ outcome }) => outcome.result },
   { keys: [taskRunState], recurs, type: 'string', when: 'the status is known', note: 'mapped, see below', value: ({ job }) => stateOf(job.status) },
@@ -97,7 +104,8 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.runner.tags', 'platform.cicd.worker.tags'], recurs, type: 'string[]', when: hasRunner, value: ({ job }) => job.runner?.tags },
   { keys: ['job.runner.type', 'platform.cicd.worker.type'], recurs, type: 'string', when: known, value: ({ job }) => job.runner?.type },
   { keys: ['job.runner.active'], recurs, type: 'bool', when: known, value: ({ job }) => job.runner?.active },
-  { keys: [ATTR_CICD_WORKER_STATE], recurs, type: 'string', when: known, note: '`available` or `offline`', value: ({ job }) => workerStateOf(job.runner?.active) },
+  { keys: [ATTR_CICD_WORKER_STATE], only: 'strict', recurs, type: 'string', when: 'it ran, and has a runner', value: ({ job }) => busyState(job) },
+  { keys: [ATTR_CICD_WORKER_STATE], only: 'contract', recurs, type: 'string', when: known, note: '`available` or `offline`', value: ({ job }) => workerStateOf(job.runner?.active) },
   { keys: [ATTR_CICD_WORKER_URL_FULL], recurs, type: 'string', when: 'its runner is of the project or the instance', note: "the runner's page", value: workerUrlOf },
   { keys: ['job.runner.is_shared', 'platform.cicd.runner.is_shared'], recurs, type: 'bool', when: known, value: ({ job }) => job.runner?.isShared },
   { keys: ['job.environment.name', 'platform.cicd.pipeline.task.environment.name'], recurs: 'environment', type: 'string', when: hasEnvironment,
@@ -136,6 +144,11 @@ function workerUrlOf({ chunk, job }: JobSubject): string | undefined {
 function workerStateOf(active: boolean | undefined): string | undefined {
   if (active === undefined) return undefined
   return active ? CICD_WORKER_STATE_VALUE_AVAILABLE : CICD_WORKER_STATE_VALUE_OFFLINE
+}
+
+/** The state of the runner while the job ran. */
+function busyState({ runner, startedAt }: JobSnapshot): string | undefined {
+  return runner === undefined || startedAt === undefined ? undefined : CICD_WORKER_STATE_VALUE_BUSY
 }
 
 /** Undefined if it is no failure. */

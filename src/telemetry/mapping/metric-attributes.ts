@@ -5,7 +5,9 @@ import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { pipelineOutcome, refTypeOf } from './pipeline.ts'
 import { notBlank, textRow, type AttributeRow } from './row.ts'
-import { errorTypeOf, results, stateOf } from './statuses.ts'
+import { errorTypeOf, results, stateOf, type RunState } from './statuses.ts'
+import { taskStage } from './job.ts'
+import { taskTypeOf } from './task-type.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,
@@ -13,11 +15,14 @@ import {
   ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_TYPE,
   ATTR_VCS_REF_HEAD_TYPE,
+  CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING as executing,
 } from './semconv.ts'
 
 /** What distinguishes the points of one metric of a chunk. */
 interface PointSubject {
   readonly stage?: string | undefined
+  /** The state of a run that is measured. */
+  readonly state?: RunState | undefined
   /** One of several jobs with equal attributes. */
   readonly job?: JobSnapshot | undefined
   /** The type of artifacts. */
@@ -62,7 +67,7 @@ export type MetricAttribute = AttributeRow<MetricSubject>
 type Row = MetricAttribute
 
 const status: Row = textRow('pipeline.status', 'always', ({ chunk }) => chunk.pipeline.facts.status)
-const result: Row = textRow(
+const result = textRow<MetricSubject>(
   ATTR_CICD_PIPELINE_RESULT,
   'the pipeline ended',
   ({ chunk }) => pipelineOutcome(chunk).result,
@@ -93,7 +98,7 @@ export const latestAttributes: readonly Row[] = [
 
 export const legacyAttributes: readonly Row[] = [status, textRow('pipeline.ref', 'always', ({ ref }) => ref, 'folded')]
 
-const failed: Row = textRow(ATTR_ERROR_TYPE, 'result `failure`, `error` or `timeout`', ({ chunk }) =>
+const failed = textRow<MetricSubject>(ATTR_ERROR_TYPE, 'result `failure`, `error` or `timeout`', ({ chunk }) =>
   errorTypeOf(pipelineOutcome(chunk)),
 )
 
@@ -107,6 +112,20 @@ export const conventionAttributes: readonly Row[] = [
 
 export const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
 
+/** Result and error are not set before the run executes. */
+function whenExecuted(row: ReturnType<typeof textRow<MetricSubject>>): Row {
+  return { ...row, value: subject => (subject.state === executing ? row.value(subject) : undefined) }
+}
+
+export const strictDurationAttributes: readonly Row[] = [
+  pipelineName,
+  textRow(ATTR_CICD_PIPELINE_RUN_STATE, 'always', ({ state }) => state, '`pending` or `executing`'),
+  whenExecuted(result),
+  trigger,
+  refType,
+  whenExecuted(failed),
+]
+
 export const feedbackAttributes: readonly Row[] = [pipelineName, refType]
 
 /** The name of the job whose log or report is measured. */
@@ -119,7 +138,14 @@ export const taskName: Row = textRow(
 export const legacyStageAttributes: readonly Row[] = [textRow('job.stage', 'always', ({ stage }) => stage), status]
 
 export const conventionStageAttributes: readonly Row[] = [
-  textRow(ATTR_CICD_PIPELINE_TASK_TYPE, 'always', ({ stage }) => stage),
+  { ...textRow<MetricSubject>(ATTR_CICD_PIPELINE_TASK_TYPE, 'always', ({ stage }) => stage), only: 'contract' },
+  {
+    ...textRow<MetricSubject>(ATTR_CICD_PIPELINE_TASK_TYPE, 'the stage has such a name', ({ stage }) =>
+      taskTypeOf(stage),
+    ),
+    only: 'strict',
+  },
+  { ...textRow<MetricSubject>(taskStage, 'always', ({ stage }) => stage), only: 'strict' },
   result,
   trigger,
   refType,

@@ -16,6 +16,7 @@ import {
   legacyAttributes,
   legacyStageAttributes,
   sectionMetricAttributes,
+  strictDurationAttributes,
   type Measured,
   type MetricSubject,
 } from './metric-attributes.ts'
@@ -45,7 +46,8 @@ import {
   testSuiteAttributes,
   testSuites,
 } from './report-metrics.ts'
-import type { AttributeRow } from './row.ts'
+import { CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING, CICD_PIPELINE_RUN_STATE_VALUE_PENDING } from './semconv.ts'
+import type { AttributeRow, RowVariant } from './row.ts'
 
 /** A metric without its points. */
 export interface MetricHead {
@@ -68,6 +70,8 @@ export interface MetricRow extends MetricHead {
    * carries the pipeline.
    */
   readonly of?: 'jobs' | 'inside'
+  /** Undefined: with all settings. */
+  readonly only?: RowVariant
   /** A lower limit of series for each metric of a project. */
   readonly maxSeries?: number
   /** Of a gauge: the value of the greatest one is the latest. By default that of the attempt that ended last. */
@@ -100,7 +104,9 @@ const hasJobs = 'has jobs that ran; a point for each stage'
 export const attemptMetrics: readonly MetricRow[] = [
   { name: 'pipeline.duration_seconds', ...gauge, attributes: legacyAttributes, when: hasDuration, measured: duration,
     description: 'Duration of the latest pipeline.' },
-  { name: 'cicd.pipeline.run.duration', ...histogram, attributes: durationAttributes, when: hasDuration, measured: duration,
+  { name: 'cicd.pipeline.run.duration', only: 'contract', ...histogram, attributes: durationAttributes, when: hasDuration, measured: duration,
+    description: 'Duration of pipeline runs.' },
+  { name: 'cicd.pipeline.run.duration', only: 'strict', ...histogram, attributes: strictDurationAttributes, when: 'has a duration, or was queued', measured: states,
     description: 'Duration of pipeline runs.' },
   { name: 'pipeline.status_total', ...counter, unit: '1', attributes: legacyAttributes, when: 'always', measured: one,
     description: 'Pipelines that ended, by status.' },
@@ -170,6 +176,14 @@ function duration(chunk: Chunk): Measured[] {
 /** Seconds. Only for the first attempt: the platform does not report how long a retry was queued. */
 function queued({ attempt, pipeline }: Chunk): Measured[] {
   return attempt === 1 ? positive(pipeline.facts.queuedDuration) : []
+}
+
+/** The duration of each state that the platform reports. */
+function states(chunk: Chunk): Measured[] {
+  return [
+    ...queued(chunk).map(({ values }): Measured => ({ state: CICD_PIPELINE_RUN_STATE_VALUE_PENDING, values })),
+    ...duration(chunk).map(({ values }): Measured => ({ state: CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING, values })),
+  ]
 }
 
 function one(): Measured[] {

@@ -1,7 +1,13 @@
 // The rows of attribute tables, from which both the attributes and their reference are made.
 
-/** A row that only some settings have: `run` if pipeline spans are named `RUN {name}`. */
-export type RowVariant = 'run'
+/**
+ * Rows that only some settings have: `run` if pipeline spans are named `RUN {name}`; `contract` and `strict` by `PIPESPAN_CONVENTIONS`, for what
+ * these do differently (`strict.ts`).
+ */
+export type RowVariant = 'run' | Conventions
+
+/** How the conventions are followed: where they differ from the contract, by the contract, or to the letter. */
+export type Conventions = 'contract' | 'strict'
 
 interface RowOf<S, T extends string, V> {
   /**

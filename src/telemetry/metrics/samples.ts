@@ -5,7 +5,7 @@ import { isEvent, type AnyChunk, type EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import { attributesOf, keyUnder, namedAttributes, type AttributeStyle } from '../attributes.ts'
 import { plainAttributes } from '../otlp/attribute.ts'
-import type { AttributeRow } from '../mapping/row.ts'
+import { rowsIn, type AttributeRow } from '../mapping/row.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { contextOfJob, pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
@@ -72,7 +72,7 @@ export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples
   const style = styleOf(chunk, settings)
   const ref = settings.foldRef(chunk)
   const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
-  const samples = rows.flatMap(row => {
+  const samples = rowsIn(rows, style.variants).flatMap(row => {
     if (row.name === taskRunMetric && !measuresJobs(chunk, settings)) return []
     const folded = isFolded && row.attributes.some(({ keys }) => refKeys.has(keys[0]))
     const points = row.measured(chunk).map(({ values, ...about }) => {
