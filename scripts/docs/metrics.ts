@@ -129,11 +129,12 @@ environment was counted, its count and duration are recorded, but it is not comp
 The upper bounds of the buckets of recovery time and lead time are ${longBounds.join(', ')} seconds.`
 
 const changes = `A change is a merge request. It is known from its events (\`change\` in \`PIPESPAN_EVENTS\`) and from its merge request pipelines, in whatever order they arrive. Each of its times starts at the creation of the merge
-request and is counted once, \`PIPESPAN_ENRICH_DEADLINE\` after its end was first reported. What is reported within that time is taken into account; later reports do not change what was counted.
+request (but for the time in a merge train) and is counted once, \`PIPESPAN_ENRICH_DEADLINE\` after its end was first reported. What is reported within that time is taken into account; later reports do not change what was counted.
 
 - Time to merge: until it was merged.
 - Time to approval: until the first approval by anyone, even if that was withdrawn later.
 - Time to the first pipeline: until its first merge request pipeline was created. Branch pipelines do not belong to a change, so a project that has no others has no such time.
+- Time in the merge train: from the creation of its first merge train pipeline until it was merged; if it left the train and joined again, all of that time. Only the API says that a pipeline is in a merge train (\`platform.cicd.pipeline.merge_request.event_type\`), so this needs a platform token. The queue itself (\`/projects/:id/merge_trains\`) is not asked.
 - An approval or a pipeline only counts if the opening of the change was reported. For a change that is older than the webhook, earlier ones may have been missed.
 
 The upper bounds of the buckets of the times to merge and to approval are ${longBounds.join(', ')} seconds.

@@ -23,7 +23,7 @@ interface Kind<Of, State, Measure extends string> {
 
 export type IncidentMeasure = 'opened' | 'closed'
 
-/** A change is counted up to three times: its first pipeline, its first approval, its merge. */
+/** A change is counted up to four times: its first pipeline, its first approval, its merge, its time in the merge train. */
 export const countedChanges: Kind<Change, CountedTimes, ChangeMeasure> = {
   name: 'change',
   event: { kind: 'change_figures', name: 'platform.vcs.change' },

@@ -2,6 +2,7 @@
 // number (iid) there. Merging is pure and commutative.
 import { earliest, later, second, type Millis } from './instant.ts'
 import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
+import { inMergeTrain } from './pipeline.ts'
 import type { ProjectFacts } from './observation.ts'
 import type { Run } from './run.ts'
 
@@ -35,6 +36,8 @@ export interface Change {
   readonly mergedAt?: Millis | undefined
   /** Its first pipeline. */
   readonly pipeline?: ChangePipeline | undefined
+  /** When its first pipeline in a merge train was created. */
+  readonly trainAt?: Millis | undefined
 }
 
 export interface ChangePipeline {
@@ -80,6 +83,7 @@ export function mergeChange(known: Change, reported: Change): Change {
     approvedAt: earliest([known.approvedAt, reported.approvedAt]),
     mergedAt: earliest([known.mergedAt, reported.mergedAt]),
     pipeline: first(known.pipeline, reported.pipeline),
+    trainAt: earliest([known.trainAt, reported.trainAt]),
   })
 }
 
@@ -94,7 +98,7 @@ export function changeOfRun({
   project: { facts: project },
   pipeline,
 }: Pick<Run, 'key' | 'project' | 'pipeline'>): Change | undefined {
-  const { mergeRequest } = pipeline?.record.facts ?? {}
+  const { mergeRequest, mergeRequestEvent } = pipeline?.record.facts ?? {}
   const createdAt = pipeline?.times.createdAt
   if (mergeRequest === undefined || createdAt === undefined) return undefined
   const { iid, targetProjectId = project.id } = mergeRequest
@@ -103,6 +107,7 @@ export function changeOfRun({
     project: targetProjectId === project.id ? project : { id: targetProjectId },
     iid,
     pipeline: { id: key.pipelineId, projectId: project.id, createdAt },
+    ...(mergeRequestEvent === inMergeTrain && { trainAt: createdAt }),
   }
 }
 

@@ -49,10 +49,13 @@ export function mergeRequestEventOfRef(ref: string | undefined): string | undefi
   return kind === undefined ? undefined : mergeRequestEvents[kind]
 }
 
+/** The platform's word for a pipeline in a merge train. */
+export const inMergeTrain = 'merge_train'
+
 const mergeRequestEvents: Readonly<Record<string, string>> = {
   head: 'detached',
   merge: 'merged_result',
-  train: 'merge_train',
+  train: inMergeTrain,
 }
 
 /**

@@ -149,12 +149,12 @@ function changesAfter(run: Run, known: Run | undefined, { changeCountIn: countIn
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
   // Some sources do not know that a change comes from a fork, so the first that named it counts.
-  if (change === undefined || (before?.iid === change.iid && isSame(change.pipeline, before.pipeline))) return undefined
+  if (change === undefined || (before?.iid === change.iid && isSame(change, before))) return undefined
   return [{ report: change, countIn }]
 }
 
-function isSame(a: Change['pipeline'], b: Change['pipeline']): boolean {
-  return a?.createdAt === b?.createdAt
+function isSame(a: Change, b: Change): boolean {
+  return a.pipeline?.createdAt === b.pipeline?.createdAt && a.trainAt === b.trainAt
 }
 
 function enrichAt(detail: DetailLevel, at: Millis): EnrichmentChange {

@@ -186,7 +186,7 @@ export const observedMetrics = [
   { name: 'pipespan.deployments.requests', type: 'counter', unit: '{request}', attributes: [],
     description: 'Requests to the platform for the commits of deployments.', points: ({ commitRequests }) => [{ value: commitRequests }] },
   { name: 'pipespan.changes', type: 'counter', unit: '{change}', attributes: ['measure'],
-    description: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`.', points: ({ changes }) => entries(changes, measure => ({ measure })) },
+    description: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`, their time in the merge `train`.', points: ({ changes }) => entries(changes, measure => ({ measure })) },
   { name: 'pipespan.incidents', type: 'counter', unit: '{incident}', attributes: ['measure'],
     description: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
     points: ({ incidents }) => entries(incidents, measure => ({ measure })) },

@@ -63,6 +63,7 @@ function made(id: number, createdAt: number, random: Random): Made {
   let at = createdAt
   const next = (): number => (at += random.whole(1, 40 * 3_600) * second)
   const took: Partial<Record<ChangeMeasure, number>> = {}
+  const trains: Observation[] = []
   const since = (): number => (at - createdAt) / second
   emit('update', next())
   if (random.chance(0.7)) {
@@ -79,6 +80,15 @@ function made(id: number, createdAt: number, random: Random): Made {
   if (end < 0.7) {
     emit('merge', next(), 'merged')
     took.merge = since()
+    const mergedAt = at
+    // Its train began shortly before, and perhaps once already before that.
+    const inTrain = Array.from({ length: random.whole(0, 2) }, () => random.whole(60, 9_000))
+    inTrain.forEach((before, n) => {
+      const one = pipeline(id * 10 + 5 + n, id, project, mergedAt - before * second)
+      // Only the API says it, mostly after a webhook has reported the pipeline.
+      trains.push(one, inTrainOf(one))
+    })
+    if (inTrain.length > 0 && !isOld) took.train = Math.max(...inTrain)
     // Somebody labels it later.
     if (random.chance(0.3)) emit('update', next(), 'merged')
   } else if (end < 0.8) emit('close', next(), 'closed')
@@ -86,8 +96,15 @@ function made(id: number, createdAt: number, random: Random): Made {
   const pipelines = Array.from({ length: random.whole(0, 3) }, (_, n) =>
     pipeline(id * 10 + n, id, project, createdAt + (firstAfter + n * 3_600) * second),
   )
-  if (pipelines.length > 0 && !isOld) took.pipeline = firstAfter
-  return { project, observed, pipelines, took, state: end < 0.7 ? 'merged' : end < 0.8 ? 'closed' : 'open' }
+  const began = [...pipelines, ...trains].map(one => ((one.pipeline?.times.createdAt ?? 0) - createdAt) / second)
+  if (began.length > 0 && !isOld) took.pipeline = Math.max(0, Math.min(...began))
+  return {
+    project,
+    observed,
+    pipelines: [...pipelines, ...trains],
+    took,
+    state: end < 0.7 ? 'merged' : end < 0.8 ? 'closed' : 'open',
+  }
 }
 
 function pipeline(id: number, iid: number, project: (typeof places)[number], createdAt: number): Observation {
@@ -99,6 +116,12 @@ function pipeline(id: number, iid: number, project: (typeof places)[number], cre
       times: { createdAt },
     },
   }
+}
+
+/** The same pipeline as the API reports it. */
+function inTrainOf(one: Observation): Observation {
+  const facts = { ...one.pipeline!.facts, mergeRequestEvent: 'merge_train' }
+  return { ...one, origin: 'rest', pipeline: { ...one.pipeline!, facts } }
 }
 
 function changeOf({ body }: Told): Reported<Change> | undefined {
@@ -177,7 +200,10 @@ describe.each([
     here.move(countIn)
     const [one, other] = [counter(), counter()]
     await Promise.all([one.drain(), other.drain()])
-    const measures = { merge: 'time_to_merge', approval: 'time_to_approval', pipeline: 'time_to_first_pipeline' }
+    const measures = {
+      ...{ merge: 'time_to_merge', approval: 'time_to_approval', pipeline: 'time_to_first_pipeline' },
+      train: 'time_in_merge_train',
+    }
     for (const [of, name] of Object.entries(measures) as [ChangeMeasure, string][]) {
       const isOf = ({ took }: Made): boolean => took[of] !== undefined
       expect(one.counters[of] + other.counters[of]).toBe(all.filter(isOf).length)
@@ -188,7 +214,7 @@ describe.each([
         if (histogram?.kind !== 'histogram') throw new Error('no histogram')
         expect(histogram.counts.reduce((a, b) => a + b, 0)).toBe(own.length)
         expect(histogram.sum).toBe(own.reduce((a, b) => a + b, 0))
-        if (of !== 'pipeline') expect(histogram.bounds).toEqual(longBounds)
+        if (of === 'merge' || of === 'approval') expect(histogram.bounds).toEqual(longBounds)
       }
     }
     // The conventions' count of each state.
@@ -207,7 +233,7 @@ describe.each([
     here.move(day)
     const again = counter()
     await again.drain()
-    expect(again.counters).toEqual({ pipeline: 0, approval: 0, merge: 0 })
+    expect(again.counters).toEqual({ pipeline: 0, approval: 0, merge: 0, train: 0 })
   })
 
   const shop = projects.storefront

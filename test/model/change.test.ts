@@ -91,6 +91,13 @@ describe('a change', () => {
     ])
     expect(uncounted(whole, { merge: { at: 1, took: 1 }, pipeline: { at: 1, took: 1 } })).toHaveLength(1)
     expect(uncounted({ ...whole, createdAt: t0 + 5_000 }, {}).map(({ took }) => took)).toEqual([0, 0, 3_000])
+    const trained = all(whole, { ...base, trainAt: t0 + 7_000 }, { ...base, trainAt: t0 + 6_500 })
+    const merge = { at: 1, took: 1 }
+    expect(uncounted(trained, { merge, pipeline: merge, approval: merge })).toEqual([
+      { measure: 'train', at: t0 + 8_000, took: 1_500 },
+    ])
+    expect(uncounted({ ...trained, isWhole: undefined }, {}).map(({ measure }) => measure)).toEqual(['merge'])
+    expect(uncounted({ ...trained, mergedAt: undefined }, {}).map(({ measure }) => measure)).not.toContain('train')
     const { createdAt: _, ...undated } = whole
     expect(uncounted(undated, {})).toEqual([])
   })
@@ -109,10 +116,17 @@ describe('a change', () => {
   })
 
   it('is read from a merge request pipeline as a change of the target project, also from a fork', () => {
-    const run = (mergeRequest?: { iid: number; targetProjectId?: number }, createdAt?: number) =>
+    const run = (
+      mergeRequest?: { iid: number; targetProjectId?: number },
+      createdAt?: number,
+      mergeRequestEvent?: string,
+    ) =>
       observedRun({
         ...{ key: { instance: base.instance, pipelineId: 7 }, origin: 'webhook', project: { id: 3 }, jobs: [] },
-        pipeline: { facts: { status: 'running', ...(mergeRequest && { mergeRequest }) }, times: { createdAt } },
+        pipeline: {
+          facts: { status: 'running', ...(mergeRequest && { mergeRequest }), mergeRequestEvent },
+          times: { createdAt },
+        },
       })
     expect(changeOfRun(run({ iid: 12 }, t0))).toMatchObject({
       ...{ project: { id: 3 }, iid: 12, pipeline: { id: 7, projectId: 3, createdAt: t0 } },
@@ -121,6 +135,9 @@ describe('a change', () => {
       ...{ project: { id: 1 }, pipeline: { projectId: 3 } },
     })
     expect(changeOfRun(run({ iid: 12 }))).toBeUndefined()
+    expect(changeOfRun(run({ iid: 12 }, t0))).not.toHaveProperty('trainAt')
+    expect(changeOfRun(run({ iid: 12 }, t0, 'merged_result'))).not.toHaveProperty('trainAt')
+    expect(changeOfRun(run({ iid: 12 }, t0, 'merge_train'))).toMatchObject({ trainAt: t0 })
     expect(changeOfRun(run(undefined, t0))).toBeUndefined()
   })
 

@@ -142,7 +142,7 @@ describe('the table of own metrics', () => {
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
       deployments: { counted: 1, passedOver: 1, withoutCommits: 1 },
       commitRequests: 1,
-      changes: { pipeline: 1, approval: 1, merge: 1 },
+      changes: { pipeline: 1, approval: 1, merge: 1, train: 0 },
       incidents: { opened: 1, closed: 1 },
       incidentRequests: 1,
       intake: {

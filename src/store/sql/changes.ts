@@ -33,7 +33,7 @@ export const changeTable: CountedTable<Change, CountedTimes> = {
 /** If it is damaged, all times count as counted: nothing may be counted twice. */
 function countedOf(row: Row, damaged: DamagedRows): CountedTimes {
   const all = { at: 0, took: 0 }
-  const lost: CountedTimes = { pipeline: all, approval: all, merge: all }
+  const lost: CountedTimes = { pipeline: all, approval: all, merge: all, train: all }
   return damaged.orNothing({ change: row.id }, 'nothing more is counted of it', () => counted(row) ?? {}) ?? lost
 }
 

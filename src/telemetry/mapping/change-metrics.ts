@@ -65,6 +65,8 @@ export const changeMetrics: readonly ChangeMetricRow[] = [
     description: 'Time from the creation of a change to its first approval.' },
   { name: 'platform.vcs.change.time_to_first_pipeline', ...histogram, of: 'pipeline', when: 'its opening was reported, and it has a merge request pipeline',
     description: 'Time from the creation of a change to the creation of its first merge request pipeline.' },
+  { name: 'platform.vcs.change.time_in_merge_train', ...histogram, of: 'train', when: 'its opening was reported, it was merged, and it has a pipeline in a merge train',
+    description: 'Time from the creation of the first merge train pipeline of a change to its merge.' },
   { name: 'vcs.change.time_to_merge', ...gauge, of: 'merge', when: `it was merged; ${isOn}`,
     description: 'The amount of time since its creation it took the latest change to get merged.' },
   { name: 'vcs.change.time_to_approval', ...gauge, of: 'approval', when: `it was approved; ${isOn}`,
