@@ -97,8 +97,9 @@ export function changeOfRun({
   key,
   project: { facts: project },
   pipeline,
-}: Pick<Run, 'key' | 'project' | 'pipeline'>): Change | undefined {
-  const { mergeRequest, mergeRequestEvent } = pipeline?.record.facts ?? {}
+  mergeRequestEvent,
+}: Pick<Run, 'key' | 'project' | 'pipeline' | 'mergeRequestEvent'>): Change | undefined {
+  const { mergeRequest } = pipeline?.record.facts ?? {}
   const createdAt = pipeline?.times.createdAt
   if (mergeRequest === undefined || createdAt === undefined) return undefined
   const { iid, targetProjectId = project.id } = mergeRequest

@@ -57,6 +57,7 @@ export interface PipelineSnapshot {
   readonly computeMs?: number | undefined
   /** Sum over all jobs of this attempt, in all chunks; absent without a price table. */
   readonly cost?: number | undefined
+  readonly mergeRequestEvent?: string | undefined
   /** It was canceled when a newer pipeline of its ref existed already. */
   readonly superseded?: true | undefined
   /** Of the jobs of all chunks. Only in the first of several chunks: a single one contains all jobs itself. */

@@ -125,8 +125,6 @@ export interface PipelineFacts {
   /** When the commit was committed. */
   readonly committedAt?: Millis | undefined
   readonly mergeRequest?: MergeRequest | undefined
-  /** Of which kind a merge request pipeline is: `detached`, `merged_result` or `merge_train`. */
-  readonly mergeRequestEvent?: string | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
   /** This source lists the pipeline's bridges, so REST need not be asked for them. */
@@ -162,6 +160,8 @@ export interface Observation {
   /** Decides between observations of the same second. */
   readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
+  /** Of which kind a merge request pipeline is: `detached`, `merged_result` or `merge_train`. */
+  readonly mergeRequestEvent?: string | undefined
   /** Absent in a job event. */
   readonly pipeline?: { readonly facts: PipelineFacts; readonly times: PipelineTimes } | undefined
   readonly jobs: readonly ObservedJob[]

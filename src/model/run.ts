@@ -1,7 +1,7 @@
 // The run: everything known about one pipeline. Merging is pure and commutative; `settle.ts` decides when its snapshot is taken.
 import { observedJob, mergeJob, type Job } from './job.ts'
 import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
-import { mergeVersioned, type Versioned } from './versioned.ts'
+import { knownOf, mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
 import type { MergeRequest, Observation, ProjectFacts, RunKey } from './observation.ts'
 
@@ -58,6 +58,8 @@ export interface RunHead {
   readonly attempts: readonly Attempt[]
   /** As a list named it, with its title: the answer about the pipeline itself names only its iid. */
   readonly listedMergeRequest?: MergeRequest | undefined
+  /** Of which kind a merge request pipeline is. It never changes, and not every source knows it. */
+  readonly mergeRequestEvent?: string | undefined
 }
 
 /** A run with the jobs that were loaded: all, or only those that an observation names. */
@@ -78,6 +80,7 @@ export function observedRun(observation: Observation): Run {
     key: observation.key,
     project: observedProject(observation),
     ...(pipeline === undefined ? {} : { pipeline }),
+    ...(observation.mergeRequestEvent !== undefined && { mergeRequestEvent: observation.mergeRequestEvent }),
     attempts: [],
     jobs,
   }
@@ -90,6 +93,7 @@ export function observedRun(observation: Observation): Run {
 export function mergeRun(known: Run, observed: Run): Run {
   const project = mergeVersioned(known.project, observed.project)
   const pipeline = mergePipeline(known.pipeline, observed.pipeline)
+  const mergeRequestEvent = eitherEvent(known.mergeRequestEvent, observed.mergeRequestEvent)
   const jobs = new Map(known.jobs)
   let moved = false
   for (const [id, job] of observed.jobs) {
@@ -99,8 +103,16 @@ export function mergeRun(known: Run, observed: Run): Run {
     jobs.set(id, after)
     moved = true
   }
-  if (!moved && project === known.project && pipeline === known.pipeline) return known
-  return { ...known, project, ...(pipeline === undefined ? {} : { pipeline }), jobs }
+  const isSame =
+    project === known.project && pipeline === known.pipeline && mergeRequestEvent === known.mergeRequestEvent
+  if (!moved && isSame) return known
+  return { ...known, project, ...knownOf({ pipeline, mergeRequestEvent }), jobs }
+}
+
+/** Of two, which no platform reports, always the same. */
+function eitherEvent(a: string | undefined, b: string | undefined): string | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return a < b ? a : b
 }
 
 /** The last attempt that has a snapshot; undefined before the first. */

@@ -121,6 +121,7 @@ function pipelineBase(
     ...(isTerminal(record.facts.status) && times.finishedAt === finish ? { finishedAt: finish } : {}),
     incomplete,
     failures: decisiveFailures(run),
+    ...(run.mergeRequestEvent === undefined ? {} : { mergeRequestEvent: run.mergeRequestEvent }),
     ...(superseded === true ? { superseded } : {}),
     ...(lacksDetails === true ? { lacksDetails } : {}),
   }

@@ -145,7 +145,8 @@ function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
 
 /** Reports the change once, although most observations of a pipeline name it. */
 function changesAfter(run: Run, known: Run | undefined, { changeCountIn: countIn }: MergeRules): RunChange['changes'] {
-  if (countIn === undefined || run.pipeline === known?.pipeline) return undefined
+  if (countIn === undefined || (run.pipeline === known?.pipeline && run.mergeRequestEvent === known?.mergeRequestEvent))
+    return undefined
   const change = changeOfRun(run)
   const before = known && changeOfRun(known)
   // Some sources do not know that a change comes from a fork, so the first that named it counts.

@@ -96,8 +96,8 @@ function made(id: number, createdAt: number, random: Random): Made {
   const pipelines = Array.from({ length: random.whole(0, 3) }, (_, n) =>
     pipeline(id * 10 + n, id, project, createdAt + (firstAfter + n * 3_600) * second),
   )
-  const began = [...pipelines, ...trains].map(one => ((one.pipeline?.times.createdAt ?? 0) - createdAt) / second)
-  if (began.length > 0 && !isOld) took.pipeline = Math.max(0, Math.min(...began))
+  const began = [...pipelines, ...trains].flatMap(one => one.pipeline?.times.createdAt ?? [])
+  if (began.length > 0 && !isOld) took.pipeline = Math.max(0, Math.min(...began) - createdAt) / second
   return {
     project,
     observed,
@@ -118,10 +118,9 @@ function pipeline(id: number, iid: number, project: (typeof places)[number], cre
   }
 }
 
-/** The same pipeline as the API reports it. */
-function inTrainOf(one: Observation): Observation {
-  const facts = { ...one.pipeline!.facts, mergeRequestEvent: 'merge_train' }
-  return { ...one, origin: 'rest', pipeline: { ...one.pipeline!, facts } }
+/** What the API's list of jobs adds to a pipeline. */
+function inTrainOf({ key, project }: Observation): Observation {
+  return { key, project, origin: 'rest', jobs: [], mergeRequestEvent: 'merge_train' }
 }
 
 function changeOf({ body }: Told): Reported<Change> | undefined {

@@ -36,6 +36,16 @@ describe('a pipeline observed by webhook', () => {
     expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
   })
 
+  it('has the kind of a merge request pipeline from its jobs, without another request', async () => {
+    await using world = await openPolledWorld({ hook: () => true, newest: true })
+    begin(world, 'mergeRequest')
+    await world.pass(hour)
+    expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
+    const [chunk] = await world.sent()
+    expect(chunk?.pipeline).toMatchObject({ mergeRequestEvent: 'detached', facts: { mergeRequest: {} } })
+    expect(chunk?.pipeline.facts.ref).not.toContain('refs/')
+  })
+
   it('costs another request for the reason if it failed without any job', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     begin(world, 'refused')

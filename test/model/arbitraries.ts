@@ -35,6 +35,7 @@ export const observation: fc.Arbitrary<Observation> = fc.record({
   key: fc.constant({ instance: 'https://git.example.com', pipelineId: 7 }),
   origin: fc.constantFrom('webhook' as const, 'rest' as const),
   project: fc.record({ id: fc.constant(3), name: maybe(fc.constantFrom('old', 'new')) }),
+  mergeRequestEvent: maybe(fc.constantFrom('detached', 'merge_train')),
   pipeline: maybe(
     fc.record({
       facts: fc.record({
@@ -48,7 +49,6 @@ export const observation: fc.Arbitrary<Observation> = fc.record({
             { id: 9, iid: 1, title: 'new' },
           ),
         ),
-        mergeRequestEvent: maybe(fc.constantFrom('detached', 'merge_train')),
         duration: maybe(fc.integer({ min: 0, max: 5 })),
         committedAt: maybe(instant),
         coverage: maybe(fc.constantFrom(71.5, 88)),

@@ -122,9 +122,15 @@ describe('a change', () => {
       mergeRequestEvent?: string,
     ) =>
       observedRun({
-        ...{ key: { instance: base.instance, pipelineId: 7 }, origin: 'webhook', project: { id: 3 }, jobs: [] },
+        ...{
+          key: { instance: base.instance, pipelineId: 7 },
+          origin: 'webhook',
+          project: { id: 3 },
+          jobs: [],
+          mergeRequestEvent,
+        },
         pipeline: {
-          facts: { status: 'running', ...(mergeRequest && { mergeRequest }), mergeRequestEvent },
+          facts: { status: 'running', ...(mergeRequest && { mergeRequest }) },
           times: { createdAt },
         },
       })

@@ -191,12 +191,16 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
 
       it('returns the merge request facts of a list, before and after the pipeline itself is observed', async () => {
         const listedMergeRequest = { iid: 7, title: 'Ship it' }
-        const run = { key, project: versioned('', { id: 3 }), attempts: [], jobs: new Map(), listedMergeRequest }
+        const mergeRequestEvent = 'merge_train'
+        const run = {
+          ...{ key, project: versioned('', { id: 3 }), attempts: [], jobs: new Map() },
+          ...{ listedMergeRequest, mergeRequestEvent },
+        }
         const decide: RunWork['decide'] = (_, now) => ({ run, jobs: [], timing: { changedAt: now } })
         await store.runs.transact([{ key, jobs: [], decide }])
         expect((await store.runs.get(key))?.run).toEqual(run)
         await store.runs.transact(finished())
-        expect((await store.runs.get(key))?.run).toMatchObject({ listedMergeRequest, pipeline: {} })
+        expect((await store.runs.get(key))?.run).toMatchObject({ listedMergeRequest, mergeRequestEvent, pipeline: {} })
       })
 
       it('changes a run and erases the delivery that reported it in one transaction', async () => {

@@ -96,7 +96,6 @@ const facts = fc.record({
       fork: maybe(fc.boolean()),
     }),
   ),
-  mergeRequestEvent: maybe(fc.constantFrom('detached', 'merged_result', 'merge_train')),
   sourcePipeline: maybe(fc.record({ pipelineId: id })),
   committedAt: maybe(time.map(Math.round)),
   coverage: maybe(fc.constantFrom(0, 71.5, 88, Number.NaN)),

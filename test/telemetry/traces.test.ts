@@ -87,8 +87,8 @@ describe('a trace', () => {
 
   it('says that a pipeline of a merge request ran in a merge train', () => {
     const [chunk] = story('merge-request')
-    const facts = { ...chunk!.pipeline.facts, mergeRequestEvent: 'merge_train' }
-    const [span] = readableSpans({ ...chunk!, pipeline: { ...chunk!.pipeline, facts } }, settings)
+    const pipeline = { ...chunk!.pipeline, mergeRequestEvent: 'merge_train' }
+    const [span] = readableSpans({ ...chunk!, pipeline }, settings)
     expect(span!.attributes['platform.cicd.pipeline.merge_request.event_type']).toBe('merge_train')
   })
 

@@ -15,13 +15,13 @@ import type { SimProject, SimRunner, SimUser } from './world.ts'
 
 /** A pipeline in a list. */
 export function restItem(pipeline: SimPipeline, instance: string): object {
-  const { id, iid, plan, project, status, sha, createdAt, updatedAt, mergeRequest } = pipeline
+  const { id, iid, plan, project, status, sha, createdAt, updatedAt } = pipeline
   return {
     id,
     iid,
     project_id: project.id,
     sha,
-    ref: mergeRequest === undefined ? pipeline.ref : `refs/merge-requests/${mergeRequest.iid}/head`,
+    ref: refOf(pipeline),
     status,
     source: plan.source,
     created_at: iso(createdAt),
@@ -29,6 +29,11 @@ export function restItem(pipeline: SimPipeline, instance: string): object {
     web_url: `${instance}/${project.path}/-/pipelines/${id}`,
     name: plan.name ?? null,
   }
+}
+
+/** The ref of a pipeline and of its jobs. */
+function refOf({ ref, mergeRequest }: SimPipeline): string {
+  return mergeRequest === undefined ? ref : `refs/merge-requests/${mergeRequest.iid}/head`
 }
 
 /** A pipeline in the cross-project list, which has more fields. */
@@ -134,13 +139,13 @@ export function restProject(project: SimProject, instance: string, lastActivityA
 
 function restTask(job: SimJob, pipeline: SimPipeline, instance: string): object {
   const { plan, status, createdAt, startedAt, finishedAt, failureReason, coverage, queuedAt } = job
-  const { project, sha, commitMessage, user, ref } = pipeline
+  const { project, sha, commitMessage, user } = pipeline
   return {
     id: job.id,
     status,
     stage: plan.stage,
     name: plan.name,
-    ref,
+    ref: refOf(pipeline),
     tag: pipeline.plan.tag ?? false,
     coverage: coverage ?? null,
     allow_failure: plan.allowFailure ?? null,

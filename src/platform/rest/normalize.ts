@@ -43,7 +43,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
   )
   if (answers.pipeline === undefined) {
     const { instance, pipelineId, project } = answers
-    return { key: { instance, pipelineId }, origin: 'rest', project, jobs }
+    return { key: { instance, pipelineId }, origin: 'rest', project, jobs, ...mergeRequestEventOf(answers) }
   }
   const { instance, pipeline, project, extra } = answers
   return {
@@ -57,7 +57,6 @@ export function normalizeRest(answers: RestAnswers): Observation {
         commit: commitOf(pipeline, answers.jobs ?? []),
         committedAt: committedAt(pipeline, answers.jobs ?? []),
         mergeRequest: mergeRequestOfRef(pipeline.ref),
-        mergeRequestEvent: mergeRequestEventOfRef(pipeline.ref),
         ...extra,
       }),
       times: known({
@@ -67,7 +66,14 @@ export function normalizeRest(answers: RestAnswers): Observation {
       }),
     },
     jobs,
+    ...mergeRequestEventOf(answers),
   }
+}
+
+/** From the ref, which jobs have, too: a pipeline whose webhook was complete is not asked for itself. */
+function mergeRequestEventOf({ pipeline, jobs, bridges }: RestAnswers): Pick<Observation, 'mergeRequestEvent'> {
+  const ref = pipeline?.ref ?? jobs?.[0]?.ref ?? bridges?.[0]?.ref
+  return known({ mergeRequestEvent: mergeRequestEventOfRef(ref) })
 }
 
 /** The project's facts, from the pipeline's web URL: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */

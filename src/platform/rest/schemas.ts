@@ -57,6 +57,7 @@ const processable = {
   status: wireStatus,
   name: text,
   stage: text,
+  ref: text,
   allow_failure: flag,
   coverage: percent,
   created_at: time,

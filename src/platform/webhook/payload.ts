@@ -67,7 +67,6 @@ const pipelineFacts = fieldsOf<PipelineFacts>({
   rootPipelineId: ['root_pipeline_id', readId],
   coverage: ['coverage', readPercent],
   yamlErrors: ['yaml_errors', readMessage],
-  mergeRequestEvent: ['merge_request_event_type', readText],
 })
 
 const pipelineTimes = fieldsOf<PipelineTimes>({
@@ -94,7 +93,10 @@ export const hookShape = objectShape(
   {
     object_kind: 'scalar',
     event_name: 'scalar',
-    object_attributes: objectShape({ id: 'scalar', variables: variablesShape }, ...[pipelineFacts, pipelineTimes]),
+    object_attributes: objectShape(
+      { id: 'scalar', merge_request_event_type: 'scalar', variables: variablesShape },
+      ...[pipelineFacts, pipelineTimes],
+    ),
     project: objectShape({ id: 'scalar' }, projectFacts),
     builds: { items: listedJobShape, begin: beginJobs },
     jobs: { items: listedJobShape, begin: beginJobs },
@@ -147,7 +149,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const commit = readCommit(hook.commit)
   const committedAt = readTime(readObject(hook.commit)?.timestamp)
   const mergeRequest = readMergeRequest(hook.merge_request)
-  const mergeRequestEvent = facts.mergeRequestEvent ?? mergeRequestEventOfRef(facts.ref)
+  const mergeRequestEvent = readText(attributes.merge_request_event_type) ?? mergeRequestEventOfRef(facts.ref)
   const isNew = bridges !== undefined || facts.rootPipelineId !== undefined
   const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
   const variables = readVariables(attributes.variables)
@@ -161,7 +163,6 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
     ...(commit && { commit }),
     ...(committedAt !== undefined && { committedAt }),
     ...(mergeRequest && { mergeRequest }),
-    ...(mergeRequestEvent !== undefined && { mergeRequestEvent }),
     ...(sourcePipeline && { sourcePipeline }),
     ...(bridges !== undefined && { bridgesAreListed: true }),
     ...(variables?.isDebugTraced === true && { isDebugTraced: true }),
@@ -173,6 +174,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
       origin: 'webhook',
       project: projectOf(projectId, project, instance),
       pipeline: { facts: pipeline, times: pipelineTimes(attributes) },
+      ...(mergeRequestEvent !== undefined && { mergeRequestEvent }),
       jobs: bridges === undefined ? listed.jobs : [...listed.jobs, ...bridges.jobs],
     },
     dropped: listed.dropped + (bridges?.dropped ?? 0),

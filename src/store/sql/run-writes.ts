@@ -41,7 +41,11 @@ function runValues({ change: { run, timing }, firstSeenBy }: Written): StepValue
     run.project.facts.id,
     status === undefined ? null : plainText(status),
     name === undefined ? null : plainText(name),
-    JSON.stringify({ ...run.project, listedMergeRequest: run.listedMergeRequest }),
+    JSON.stringify({
+      ...run.project,
+      listedMergeRequest: run.listedMergeRequest,
+      mergeRequestEvent: run.mergeRequestEvent,
+    }),
     run.pipeline === undefined ? null : JSON.stringify(run.pipeline),
     JSON.stringify(run.attempts),
     JSON.stringify(firstSeenBy),

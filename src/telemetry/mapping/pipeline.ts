@@ -87,7 +87,7 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['platform.vcs.change.fork'], type: 'bool', when: known, note: "whether the source branch is in another project",
     value: ({ pipeline }) => pipeline.facts.mergeRequest?.fork },
   { keys: ['platform.cicd.pipeline.merge_request.event_type'], type: 'string', when: known,
-    note: '`detached`, `merged_result` or `merge_train`; from the ref that the API reports (`refs/merge-requests/N/train`), because webhooks name the source branch', value: ({ pipeline }) => pipeline.facts.mergeRequestEvent },
+    note: '`detached`, `merged_result` or `merge_train`; from the ref that the API reports (`refs/merge-requests/N/train`), because webhooks name the source branch', value: ({ pipeline }) => pipeline.mergeRequestEvent },
   { keys: ['platform.cicd.pipeline.run.committed_at'], type: 'nanoseconds', when: known, note: 'Unix ns', value: ({ pipeline }) => pipeline.facts.committedAt },
   { keys: ['platform.cicd.pipeline.run.feedback_time'], type: 'int', when: 'source `push` or `merge_request_event`, attempt 1',
     note: 'ms from the commit to the end', value: feedbackTime },

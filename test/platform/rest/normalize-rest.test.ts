@@ -135,14 +135,18 @@ describe('a pipeline', () => {
     const kinds = { head: 'detached', merge: 'merged_result', train: 'merge_train' }
     for (const [kind, mergeRequestEvent] of Object.entries(kinds)) {
       const ofRequest = restPipeline.parse({ ...pipelineJson, ref: `refs/merge-requests/17/${kind}` })
-      const { facts } = normalizeRest({ instance, pipeline: ofRequest }).pipeline!
-      expect(facts).toMatchObject({ mergeRequest: { iid: 17 }, mergeRequestEvent })
+      expect(normalizeRest({ instance, pipeline: ofRequest })).toMatchObject({
+        ...{ mergeRequestEvent, pipeline: { facts: { mergeRequest: { iid: 17 } } } },
+      })
+      const ofJobs = [{ ...jobs[0]!, ref: `refs/merge-requests/17/${kind}` }]
+      const answers = { instance, pipelineId: 7, project: { id: 3 }, jobs: ofJobs }
+      expect(normalizeRest(answers)).toMatchObject({ mergeRequestEvent })
     }
     for (const ref of ['refs/merge-requests/17', 'refs/merge-requests/0/head', 'topic/refs/merge-requests/17/head']) {
       const ofBranch = restPipeline.parse({ ...pipelineJson, ref })
-      const { facts } = normalizeRest({ instance, pipeline: ofBranch }).pipeline!
-      expect(facts).not.toHaveProperty('mergeRequest')
-      expect(facts).not.toHaveProperty('mergeRequestEvent')
+      const own = normalizeRest({ instance, pipeline: ofBranch })
+      expect(own.pipeline!.facts).not.toHaveProperty('mergeRequest')
+      expect(own).not.toHaveProperty('mergeRequestEvent')
     }
   })
 

@@ -256,8 +256,7 @@ describe('a pipeline event', () => {
 
   it('has the kind of a merge request pipeline from its field, or else from its ref', () => {
     const eventOf = (fields: object): unknown =>
-      observe({ ...base, object_attributes: { ...base.object_attributes, ...fields } }, event).pipeline?.facts
-        .mergeRequestEvent
+      observe({ ...base, object_attributes: { ...base.object_attributes, ...fields } }, event).mergeRequestEvent
     expect(eventOf({ ref: 'topic', merge_request_event_type: 'merge_train' })).toBe('merge_train')
     expect(eventOf({ ref: 'refs/merge-requests/9/train' })).toBe('merge_train')
     expect(eventOf({ ref: 'topic' })).toBeUndefined()
