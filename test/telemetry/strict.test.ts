@@ -8,6 +8,7 @@ import { readableRecords, readableSpans } from './sdk.ts'
 import { stories } from './stories.ts'
 import { strictChanges } from '../../src/telemetry/mapping/strict.ts'
 import { taskTypeOf } from '../../src/telemetry/mapping/task-type.ts'
+import { toCumulative } from '../../src/telemetry/metrics/cumulative.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 
@@ -124,4 +125,16 @@ describe('the conventions to the letter', () => {
         ])
     expect(rest(strict)).toEqual(rest(contract))
   })
+})
+
+it.each([
+  ['contract', contract],
+  ['strict', strict],
+])('totals have each metric once: %s', (_name, settings) => {
+  const measured = measure(success!, settings)!
+  const series = measured.increments.map(increment => ({ ...increment, startedAt: 1 }))
+  const [{ scopeMetrics }] = [toCumulative({ ...measured, series }, 10, settings)!]
+  const names = scopeMetrics.flatMap(({ metrics }) => metrics.map(({ name }) => name))
+  expect(names).toContain('cicd.pipeline.run.duration')
+  expect(new Set(names).size).toBe(names.length)
 })

@@ -14,7 +14,7 @@ import type { ProjectFacts } from '../../model/observation.ts'
 import { keyUnder, type AttributeStyle } from '../attributes.ts'
 import { ownerOf } from '../mapping/resource.ts'
 import { resourceAttributesOf } from '../resource.ts'
-import { vendorPrefix, type AttributeRow } from '../mapping/row.ts'
+import { rowsIn, vendorPrefix, type AttributeRow } from '../mapping/row.ts'
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
@@ -167,9 +167,10 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
 }
 
 /** The names of all metrics in all profiles, as totals keep the name under which they were measured. */
-function wireNames({ profiles }: TelemetrySettings): [string, MeasuredRow][] {
+function wireNames({ profiles, variants }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
-  return [...attemptMetrics, ...deploymentMetrics, ...changeMetrics, ...incidentMetrics].flatMap(row =>
+  const own = rowsIn(attemptMetrics, variants)
+  return [...own, ...deploymentMetrics, ...changeMetrics, ...incidentMetrics].flatMap(row =>
     [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MeasuredRow] => [
       name,
       row,
