@@ -41,7 +41,7 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
   })
   try {
     const { url, maxSize } = config.store
-    const store = await openOwnStore(url, { maxSize, positions, log, timeoutMs: timeoutMs.daemon })
+    const store = await openOwnStore(url, { maxSize, positions, log, daemon: 'main', timeoutMs: timeoutMs.daemon })
     steps.add({
       part: store,
       why: 'all writes are done: release the store for the next daemon',

@@ -13,6 +13,8 @@ export interface OpenOptions {
   /** SQLite: shared by the two threads of the daemon, which each open the store. */
   readonly positions?: DeliveryPositions | undefined
   readonly log?: Log | undefined
+  /** PostgreSQL: the thread of a daemon that opens the store; undefined for a command. */
+  readonly daemon?: 'main' | 'ingress' | undefined
   /** PostgreSQL: the time-out of a statement, ms. */
   readonly timeoutMs?: number | undefined
 }

@@ -1,6 +1,9 @@
 // The chart, rendered by helm in each of its shapes and held against Kubernetes' own schemas and our promises.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { hasTool, runTool } from './tool.ts'
+import { parse } from 'yaml'
+import { hasTool, repository, runTool } from './tool.ts'
 import { manifestsIn, ofKind, podOf, schemaFaults, type Manifest } from './manifest.ts'
 import {
   expectComplete,
@@ -82,6 +85,79 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(beside && podOf(beside)?.initContainers).toMatchObject([{ name: 'pipespan', restartPolicy: 'Always' }])
   })
 
+  const outside = [
+    '--set=admin.enabled=true',
+    '--set=ingress.enabled=true,ingress.host=hooks.example.com,ingress.tlsSecret=hooks-tls',
+    '--set=ingress.admin.enabled=true,ingress.admin.host=pipespan.example.com',
+    '--set-json=httpRoute={"enabled":true,"parentRefs":[{"name":"gateway"}],"hostnames":["hooks.example.com"]}',
+    '--set=serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus',
+    '--set=prometheusRule.enabled=true',
+    '--set=dashboards.enabled=true',
+  ]
+
+  it.each([
+    ['the Secret of the webhook', []],
+    ['a Secret of its own', ['--set=admin.existingSecret=pipespan-admin']],
+  ])('opens the admin port, with the token in %s', (_name, args) => {
+    const manifests = rendered('--set=admin.enabled=true', ...args)
+    const secrets = {
+      pipespan: { 'webhook-token': 'a-token', 'admin-token': 'a-long-admin-token' },
+      'pipespan-admin': { 'admin-token': 'a-long-admin-token' },
+    }
+    const { config } = configurationIn(manifests, 'Deployment', 'generic', secrets)
+    expect(config.admin.token.current()?.reveal()).toBe('a-long-admin-token')
+    expect(ofKind(manifests, 'Service')[0]?.spec).toMatchObject({
+      ports: [{ name: 'http' }, { name: 'admin', port: 8081 }],
+    })
+    expect(ofKind(manifests, 'NetworkPolicy')[0]?.spec).toMatchObject({
+      ingress: [{ ports: [{ port: 'http' }, { port: 'admin' }] }],
+    })
+  })
+
+  it('leads webhooks and the admin port apart from outside, and is watched', async () => {
+    const manifests = rendered(...outside)
+    expect(await schemaFaults(manifests)).toEqual([])
+    const paths = ofKind(manifests, 'Ingress').map(({ spec }) => JSON.stringify(spec?.rules))
+    expect(paths).toEqual([expect.stringContaining('"path":"/"'), expect.stringContaining('"path":"/webhooks"')])
+    expect(paths[0]).toContain('"name":"admin"')
+    expect(ofKind(manifests, 'HTTPRoute')).toHaveLength(1)
+    expect(ofKind(manifests, 'ServiceMonitor')[0]?.metadata.labels).toMatchObject({ release: 'prometheus' })
+    const { config } = configurationIn(manifests, 'Deployment', 'generic')
+    expect(config.trustProxy).toBe(true)
+  })
+
+  it('ships the alerts and dashboards as they are in deploy/', () => {
+    const manifests = rendered(...outside)
+    const alerts: unknown = parse(readFileSync(path.join(repository, 'deploy/prometheus/alerts.yml'), 'utf8'))
+    expect(ofKind(manifests, 'PrometheusRule')[0]?.spec).toEqual(alerts)
+    const dashboards = ofKind(manifests, 'ConfigMap').filter(
+      ({ metadata }) => metadata.labels?.grafana_dashboard === '1',
+    )
+    expect(dashboards).toHaveLength(3)
+    for (const { data } of dashboards) {
+      const [[name, text] = ['', '']] = Object.entries(data as Record<string, string>)
+      const file = path.join(repository, 'deploy/grafana', name.replace('pipespan-', ''))
+      expect(JSON.parse(text)).toEqual(JSON.parse(readFileSync(file, 'utf8')))
+    }
+  })
+
+  it('takes volumes, variables and claims of others', async () => {
+    const manifests = rendered(
+      '--set=store.sqlite.existingClaim=data,priorityClassName=high,serviceAccount.annotations.role=reader',
+      '--set-json=envFrom=[{"secretRef":{"name":"more"}}]',
+      '--set-json=extraVolumes=[{"name":"ca","configMap":{"name":"ca"}}]',
+      '--set-json=extraVolumeMounts=[{"name":"ca","mountPath":"/etc/ca","readOnly":true}]',
+    )
+    expect(await schemaFaults(manifests)).toEqual([])
+    expect(ofKind(manifests, 'PersistentVolumeClaim')).toEqual([])
+    const [deployment] = ofKind(manifests, 'Deployment')
+    expect(deployment && podOf(deployment)).toMatchObject({
+      priorityClassName: 'high',
+      containers: [{ envFrom: [{ secretRef: { name: 'more' } }] }],
+    })
+    expect(JSON.stringify(deployment)).toContain('"claimName":"data"')
+  })
+
   it('refuses unknown values, and values that contradict each other', () => {
     expect(() => rendered('--set=stroe.kind=postgres')).toThrow('stroe')
     expect(() => rendered('--set=store.kind=mysql')).toThrow('store')
@@ -89,5 +165,10 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(() => rendered('--set=tokenRotation.enabled=true')).toThrow('tokenRotation.observabilityUrl is needed')
     expect(() => rendered('--set=platform.existingSecret=pipespan')).toThrow('needs platform.url')
     expect(() => rendered('--set=platform.profile=gitlub')).toThrow('profile')
+    expect(() => rendered('--set=serviceMonitor.enabled=true')).toThrow('need admin.enabled')
+    expect(() => rendered('--set=ingress.enabled=true')).toThrow('the host for webhooks is needed')
+    expect(() => rendered('--set=httpRoute.enabled=true')).toThrow('parentRefs and hostnames for webhooks are needed')
+    expect(() => rendered('--set=store.kind=postgres,autoscaling.maxReplicas=6')).toThrow('needs up to 112 connections')
+    rendered('--set=store.kind=postgres,autoscaling.maxReplicas=6,store.postgres.maxConnections=0')
   })
 })

@@ -50,12 +50,16 @@ function underscored(name: string): string {
   return name.replace(/[^a-zA-Z0-9_]/g, '_')
 }
 
-export const knownSeries: ReadonlySet<string> = new Set(metrics.flatMap(seriesOf))
+/** Of kube-state-metrics, for the alerts about the rotation's job. */
+const kubernetesSeries = ['kube_job_status_failed', 'kube_pod_container_status_last_terminated_exitcode']
+
+export const knownSeries: ReadonlySet<string> = new Set([...metrics.flatMap(seriesOf), ...kubernetesSeries])
 
 export const knownLabels: ReadonlySet<string> = new Set([
   ...metrics.flatMap(({ attributes }) => attributes.flatMap(underProfiles).map(underscored)),
   ...projectLabels,
   ...['le', 'job', '__name__'],
+  ...['namespace', 'pod', 'container', 'job_name'],
 ])
 
 /** What an expression asks for and Pipespan does not have, by its name. */

@@ -13,11 +13,13 @@ import {
   expectKnownSettings,
   expectOwnPodsSelected,
 } from './pod-promises.ts'
+import { connectionsPerDaemon } from '../../src/store/postgres/connection-room.ts'
+import { knownVariables } from './known-variables.ts'
 import { fileNames } from '../../src/cli/setup/files.ts'
 import { configurationIn } from './pod-environment.ts'
 import { profiles, type ProfileName } from '../../src/app/profile.ts'
 
-const overlays = ['single', 'scaled', 'sidecar', 'token-rotation']
+const overlays = ['single', 'scaled', 'sidecar', 'token-rotation', 'runner']
 const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the overlays of deploy/kubernetes')
 
 const known = new Map<string, Manifest[]>()
@@ -151,24 +153,85 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(config.observability.apiKey.current()).toBeDefined()
   })
 
-  it('supports an optional ServiceMonitor, which reads metrics with the admin token', async () => {
-    using folder = new DisposableFolder()
-    const at = (name: string) => path.relative(folder.path, path.join(repository, 'deploy/kubernetes', name))
-    writeFileSync(
-      path.join(folder.path, 'kustomization.yaml'),
-      `resources: [${at('overlays/scaled')}]\ncomponents: [${at('components/service-monitor')}]\n`,
-    )
-    const manifests = manifestsIn(runTool('kubectl', ['kustomize', folder.path]))
-    const [monitor] = ofKind(manifests, 'ServiceMonitor')
-    expect(monitor?.spec).toMatchObject({
+  it('runner keeps its store in the pod, and polls for what it missed', () => {
+    const { config } = configurationIn(built('runner'), 'Deployment', 'generic')
+    expect(config.platform.token.current()).toBeDefined()
+    const [deployment] = ofKind(built('runner'), 'Deployment')
+    const pod = deployment === undefined ? undefined : podOf(deployment)
+    expect(pod?.initContainers).toMatchObject([{ name: 'pipespan', restartPolicy: 'Always' }])
+    expect(pod?.volumes).toContainEqual({ name: 'data', emptyDir: { sizeLimit: '2Gi' } })
+  })
+
+  it('scaled has no more replicas than PostgreSQL has connections for, with one more during a rollout', () => {
+    const { maxReplicas } = spec('scaled', 'HorizontalPodAutoscaler') as { maxReplicas: number }
+    expect((maxReplicas + 1) * connectionsPerDaemon).toBeLessThanOrEqual(100 - 3)
+  })
+})
+
+/** An overlay with components, as kubectl builds it. */
+function withComponents(overlay: string, ...components: readonly string[]): Manifest[] {
+  using folder = new DisposableFolder()
+  const at = (name: string) => path.relative(folder.path, path.join(repository, 'deploy', name))
+  const list = components.map(name => at(name === 'grafana' ? name : `kubernetes/components/${name}`))
+  writeFileSync(
+    path.join(folder.path, 'kustomization.yaml'),
+    `resources: [${at(`kubernetes/overlays/${overlay}`)}]\ncomponents: [${list.join(', ')}]\n`,
+  )
+  return manifestsIn(runTool('kubectl', ['kustomize', folder.path]))
+}
+
+describe.skipIf(!hasKubectl)('the components', () => {
+  it.each([
+    ['single', 'admin'],
+    ['scaled', 'service-monitor'],
+    ['single', 'ingress'],
+    ['scaled', 'http-route'],
+    ['single', 'token-rotation'],
+    ['sidecar', 'token-rotation-sidecar'],
+    ['runner', 'token-rotation-sidecar'],
+    ['single', 'grafana'],
+  ])('are valid on %s: %s', async (overlay, component) => {
+    const manifests = withComponents(overlay, component)
+    expect(await schemaFaults(manifests)).toEqual([])
+    expectHardened(manifests)
+    expectComplete(manifests)
+    expectOwnPodsSelected(manifests)
+    const [deployment] = ofKind(manifests, 'Deployment')
+    if (deployment !== undefined) expectDaemon(deployment)
+    const { config } = configurationIn(manifests, 'Deployment', 'generic')
+    expect(config.observability.token.current() !== undefined).toBe(component.startsWith('token-rotation'))
+  })
+
+  it('serve metrics with the admin token to a ServiceMonitor', () => {
+    const manifests = withComponents('scaled', 'service-monitor')
+    expect(ofKind(manifests, 'ServiceMonitor')[0]?.spec).toMatchObject({
       endpoints: [{ port: 'admin', path: '/metrics', authorization: { type: 'Bearer' } }],
     })
-    const [deployment] = ofKind(manifests, 'Deployment')
-    const names = deployment && expectDaemon(deployment).env?.map(({ name }) => name)
-    expect(names).toContain('PIPESPAN_ADMIN_TOKEN_FILE')
-    // Its own schema is not Kubernetes': the rest is held against it.
-    expect(await schemaFaults(manifests.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([])
+    const { config } = configurationIn(manifests, 'Deployment', 'generic')
+    expect(config.admin.token.current()).toBeDefined()
   })
+
+  it('hold every dashboard under the label of the sidecar', () => {
+    const found = ofKind(withComponents('single', 'grafana'), 'ConfigMap').filter(
+      ({ metadata }) => metadata.labels?.grafana_dashboard === '1',
+    )
+    expect(found.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+      'pipespan-dashboard-daemon',
+      'pipespan-dashboard-delivery',
+      'pipespan-dashboard-pipelines',
+    ])
+  })
+})
+
+it('the job of a scheduled pipeline runs the command with known settings', () => {
+  const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
+  const { 'rotate ingest token': job } = parse(text) as {
+    'rotate ingest token': { script: string[]; variables: Record<string, string>; allow_failure: unknown }
+  }
+  expect(job.script).toEqual([expect.stringMatching(/^pipespan tokens rotate --name=\S+ --target=kubernetes:\S+/)])
+  expect(job.allow_failure).toEqual({ exit_codes: [3] })
+  const known = knownVariables()
+  for (const name of Object.keys(job.variables)) if (name !== 'GIT_STRATEGY') expect(known).toContain(name)
 })
 
 /** Beside the repository's folders, since kustomize takes relative paths only; gone with its scope. */

@@ -1,4 +1,5 @@
-// Kubernetes objects in YAML, and the OpenAPI schema of Kubernetes 1.34 (npm package kubernetes-models) they are held against.
+// Kubernetes objects in YAML, and the OpenAPI schema of Kubernetes 1.34 (npm package kubernetes-models) they are held against; those of the
+// Prometheus Operator and of Gateways against the schemas of their definitions.
 //
 // The schemas name types, required fields and enumerations, but let unknown keys pass. Those are found by the package's
 // types, made from the same schemas: an object literal may have no key that its type has not.
@@ -77,14 +78,20 @@ export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[]
   return manifests.filter(manifest => manifest.kind === kind)
 }
 
+/** The package with the model of an object. */
+function modelsOf({ apiVersion }: Manifest): string {
+  const packages: Readonly<Record<string, string>> = {
+    'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+    'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
+  }
+  return `${packages[apiVersion.split('/', 1)[0] ?? ''] ?? 'kubernetes-models'}/${apiVersion}`
+}
+
 /** Everything that Kubernetes' schemas say against the objects, one sentence each. */
 export async function schemaFaults(manifests: readonly Manifest[]): Promise<string[]> {
   const faults: string[] = []
   for (const manifest of manifests) {
-    const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Record<
-      string,
-      new (data: unknown) => { validate(): void }
-    >
+    const models = (await import(modelsOf(manifest))) as Record<string, new (data: unknown) => { validate(): void }>
     const Model = models[manifest.kind]
     if (Model === undefined) {
       faults.push(`${manifest.apiVersion} has no ${manifest.kind}`)
@@ -105,7 +112,7 @@ const parsed = new Map<string, ts.SourceFile>()
 function unknownKeys(manifests: readonly Manifest[]): string[] {
   const lines = manifests.map(
     (manifest, index) =>
-      `export const object${index}: import('kubernetes-models/${manifest.apiVersion}').I${manifest.kind} = ${JSON.stringify(manifest)}`,
+      `export const object${index}: import('${modelsOf(manifest)}').I${manifest.kind} = ${JSON.stringify(manifest)}`,
   )
   const file = path.join(repository, 'test/deploy/manifests-as-types.ts')
   const options: ts.CompilerOptions = {

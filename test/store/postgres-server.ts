@@ -52,7 +52,7 @@ const hasty = [
 ]
 
 /** `durable`: it waits for the disk, as an operator's does. Tests' data lives for seconds and need not survive a power cut. */
-export async function startPostgres({ durable = false, connections = 60 } = {}): Promise<PostgresServer> {
+export async function startPostgres({ durable = false, connections = 100 } = {}): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0
   const user = isRoot ? { uid: nobody, gid: nobody } : {}
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-postgres-'))

@@ -6,6 +6,7 @@ import { followedClock, type FollowedClock } from '../sql/followed-clock.ts'
 import { Again } from '../sql/steps.ts'
 import { migrate } from './migrate.ts'
 import { number, optional, type Row } from '../sql/columns.ts'
+import { checkConnectionRoom, daemonSessions } from './connection-room.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
@@ -34,6 +35,8 @@ export interface Database extends Session {
 export interface DatabaseOptions {
   /** Replaces the database's clock, for tests. */
   readonly now?: (() => number) | undefined
+  /** Set by the threads of a daemon, whose sessions show that they belong together; `main` checks that the server has room for it. */
+  readonly daemon?: 'main' | 'ingress' | undefined
   /** The maximum size of the pool. */
   readonly connections?: number | undefined
   readonly log?: Log | undefined
@@ -60,7 +63,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     connectionString: url,
     max: options.connections ?? 8,
     connectionTimeoutMillis: Math.min(connectTimeout, timeoutMs),
-    application_name: 'pipespan',
+    application_name: options.daemon === undefined ? 'pipespan' : daemonSessions(),
     // Finds a dead idle connection before it is needed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -77,6 +80,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   )
   try {
     await migrate(pool)
+    if (options.daemon === 'main') await checkConnectionRoom(pool, options.log)
   } catch (error) {
     await pool.end()
     if (error instanceof StoreError) throw error

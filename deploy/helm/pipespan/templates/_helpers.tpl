@@ -18,6 +18,33 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{- define "pipespan.adminSecret" -}}
+{{ .Values.admin.existingSecret | default .Values.webhook.existingSecret }}
+{{- end }}
+
+{{/* Values that contradict each other. */}}
+{{- define "pipespan.checks" -}}
+{{- if and .Values.sidecar.containers (ne .Values.store.kind "sqlite") }}
+{{- fail "sidecar.containers need store.kind sqlite: as a sidecar Pipespan has one replica." }}
+{{- end }}
+{{- if and .Values.platform.existingSecret (not .Values.platform.url) (not (dig "platform" "url" "" .Values.config)) }}
+{{- fail "platform.existingSecret needs platform.url: the token is sent there." }}
+{{- end }}
+{{- $fromOutside := or .Values.ingress.admin.enabled .Values.httpRoute.admin.enabled }}
+{{- if and (or $fromOutside .Values.serviceMonitor.enabled) (not .Values.admin.enabled) }}
+{{- fail "The admin Ingress, the admin HTTPRoute and the ServiceMonitor need admin.enabled: they lead to the admin port." }}
+{{- end }}
+{{- with .Values.store.postgres.maxConnections }}
+{{- $needed := mul 16 (add1 $.Values.autoscaling.maxReplicas) }}
+{{- if and (eq $.Values.store.kind "postgres") (gt $needed (sub . 3)) }}
+{{- fail (printf "autoscaling.maxReplicas %d needs up to %d connections in a rollout (16 for each replica, and one replica more), and store.postgres.maxConnections leaves %d. Lower the one, or raise max_connections of the server and the other." (int $.Values.autoscaling.maxReplicas) $needed (sub . 3)) }}
+{{- end }}
+{{- end }}
+{{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) }}
+{{- fail "autoscaling.minReplicas is above autoscaling.maxReplicas." }}
+{{- end }}
+{{- end }}
+
 {{- define "pipespan.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -42,6 +69,14 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 ports:
   - name: http
     containerPort: 8080
+  {{- if .Values.admin.enabled }}
+  - name: admin
+    containerPort: 8081
+  {{- end }}
+{{- with .Values.envFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 env:
   - name: PIPESPAN_CONFIG
     value: /etc/pipespan/pipespan.yaml
@@ -79,6 +114,17 @@ env:
   - name: PIPESPAN_OBSERVABILITY_TOKEN_FILE
     value: /run/secrets/ingest/token
   {{- end }}
+  {{- if .Values.admin.enabled }}
+  - name: PIPESPAN_ADMIN_LISTEN
+    value: '[::]:8081'
+  - name: PIPESPAN_ADMIN_TOKEN_FILE
+    value: /run/secrets/{{ ternary "pipespan" "admin" (eq (include "pipespan.adminSecret" .) .Values.webhook.existingSecret) }}/{{ .Values.admin.key }}
+  {{- end }}
+  {{- if or .Values.ingress.enabled .Values.httpRoute.enabled }}
+  # Behind a proxy that names the client.
+  - name: PIPESPAN_TRUST_PROXY
+    value: 'true'
+  {{- end }}
   {{- with .Values.env }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -103,6 +149,14 @@ volumeMounts:
   - name: ingest
     mountPath: /run/secrets/ingest
     readOnly: true
+  {{- end }}
+  {{- if and .Values.admin.enabled (ne (include "pipespan.adminSecret" .) .Values.webhook.existingSecret) }}
+  - name: admin
+    mountPath: /run/secrets/admin
+    readOnly: true
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 securityContext:
   {{- include "pipespan.containerSecurity" . | nindent 2 }}

@@ -1,0 +1,37 @@
+// A daemon that would need more connections than PostgreSQL has left does not start: it would fail when there is work.
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+let server: PostgresServer
+beforeAll(async () => (server = await startPostgres({ connections: 53 })))
+afterAll(async () => server.dispose())
+
+/** Sessions of another daemon, as PostgreSQL shows them. */
+async function otherDaemon(name: string, database: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database, application_name: `pipespan daemon 1 on ${name}` })
+  await client.connect()
+  return client
+}
+
+describe('a daemon on a PostgreSQL server with 50 connections', () => {
+  it('starts beside two others, and is refused beside three, with what to do', async () => {
+    const database = await server.newDatabase()
+    const options = { maxSize: 2 ** 30, daemon: 'main' } as const
+    const opened: Store[] = [await openPostgres(database, options)]
+    const others = [await otherDaemon('pod-1', database), await otherDaemon('pod-2', database)]
+    // Another thread of the same daemon is no other daemon.
+    opened.push(await openPostgres(database, { ...options, daemon: 'ingress' }), await openPostgres(database, options))
+    others.push(await otherDaemon('pod-3', database))
+    await expect(openPostgres(database, options)).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^PostgreSQL allows 50 connections; 4 daemons need up to 64.*Raise max_connections of the server, run fewer replicas, or put a pooler/s,
+      ) as string,
+    })
+    // A command needs no room for a daemon.
+    opened.push(await openPostgres(database, { maxSize: 2 ** 30 }))
+    await Promise.all([...others.map(async other => other.end()), ...opened.map(async store => store.close())])
+  })
+})
