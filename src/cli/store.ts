@@ -5,6 +5,7 @@ import { openOwnStore, openStore } from '../store/open-store.ts'
 import { copyStore } from '../store/maintenance/copy.ts'
 import { exitCode, print, table, type Terminal } from './terminal.ts'
 import { StoreError } from '../lib/fault.ts'
+import { quoted } from '../config/config-fault.ts'
 import { storeUrl } from '../config/address-kinds.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { StoreLocation } from '../store/store-location.ts'
@@ -28,7 +29,7 @@ export function locationOf(text: string, configured: () => StoreLocation): Store
   if (text === 'configured') return configured()
   const parsed = storeUrl.parse(text)
   if ('value' in parsed) return parsed.value
-  throw new StoreError('This is not a store URL.', `${parsed.wrong.remedy} Or write configured.`)
+  throw new StoreError(`${quoted(text)} is not a store URL.`, `${parsed.wrong.remedy} Or write configured.`)
 }
 
 export async function storeCopy(

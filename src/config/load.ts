@@ -68,7 +68,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...{ config, settings, faulty, whole: file.whole, listens: options.listens ?? true },
     profile: profiles[profile],
   })
-  const faults = [...file.faults, ...reader.faults, ...checked.faults]
+  const faults = [...file.faults, ...reader.faults, ...checked.faults].toSorted(byPlace)
   const known = knownVariables(table, profiles)
   const warnings = [
     ...file.warnings,
@@ -79,6 +79,12 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...checked.warnings,
   ]
   return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings, warnings }
+}
+
+/** In the order of the file, so that they can be mended from top to bottom; variables after it. */
+function byPlace({ source: a }: ConfigFault, { source: b }: ConfigFault): number {
+  if (a.from === 'file' && b.from === 'file') return a.line - b.line || a.column - b.column
+  return Number(a.from !== 'file') - Number(b.from !== 'file')
 }
 
 interface ReadFile {

@@ -229,7 +229,7 @@ export const observedMetrics = [
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
     description: 'List requests of the poller.', points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.requests }]) },
   { name: 'pipespan.poller.pipelines', type: 'counter', unit: '{pipeline}', attributes: [],
-    description: 'Pipelines found by the poller ahead of their webhooks, which were missed or are late.',
+    description: 'Pipelines that the poller found before a webhook arrived: it was missed or is late.',
     points: ({ poller }) => (poller === undefined ? [] : [{ value: poller.discovered }]) },
   { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
     description: "Failed deliveries in the platform's delivery log: found, accepted because they were new, or too large for the log.",

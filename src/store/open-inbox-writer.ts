@@ -15,7 +15,11 @@ export async function openInboxWriter(
     return openSqliteInboxWriter(location.path, { ...options, ...hostClocks }, options.positions)
   }
   const { openPostgres } = await import('./postgres/open-postgres.ts')
-  const store = await openPostgres(location.url.reveal(), { ...options, daemon: 'ingress', timeoutMs: timeoutMs.ingress })
+  const store = await openPostgres(location.url.reveal(), {
+    ...options,
+    daemon: 'ingress',
+    timeoutMs: timeoutMs.ingress,
+  })
   return {
     // On several connections, so that one that hangs does not block the others.
     concurrency: 4,

@@ -49,8 +49,8 @@ it('prints all faults and warnings, a line each, and exits with 2', async () => 
     out: '',
     err:
       'warning: PIPESPAN_SETLE: Unknown variable. Did you mean PIPESPAN_SETTLE?\n' +
-      `${file}:2:19: webhook.token: The secret contains a control character. Copy it again, as one line of printable ASCII.\n` +
       `${file}:1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.\n` +
+      `${file}:2:19: webhook.token: The secret contains a control character. Copy it again, as one line of printable ASCII.\n` +
       '2 faults in the configuration.\n',
   })
 })

@@ -74,11 +74,11 @@ describe('faults', () => {
   it('are all reported together, from the file and from the environment', () => {
     const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
     expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
+      '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
+      '2:15: log.level: "loud" is not one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`. Write one of trace, debug, info, warn, error, fatal, silent.',
       '3:1: webhok: Unknown setting. Did you mean webhook?',
       'PIPESPAN_LISTEN: "nowhere" is not a listen address. Write host and port, such as 127.0.0.1:8080, or "[::]:8080" in quotes for every address.',
-      '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
       'OTEL_EXPORTER_OTLP_PROTOCOL: Pipespan supports http/protobuf only, not grpc. Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector).',
-      '2:15: log.level: "loud" is not one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`. Write one of trace, debug, info, warn, error, fatal, silent.',
     ])
   })
 

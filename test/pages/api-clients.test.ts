@@ -76,7 +76,7 @@ describe('the page of sources', () => {
         sweeps: [{ instance, group: 'team', startedAt: now - 3_600_000, since: now, count: 12, done: false }],
       },
     )
-    expect(text).toContain('By polling 86 pipelines found ahead of their webhooks')
+    expect(text).toContain('By polling 86 pipelines found before a webhook arrived')
     expect(text).toContain('41 rounds, 304 requests for lists')
     expect(text).toContain('291 requests available now')
     expect(text).toContain('for 1 m 30 s')

@@ -94,7 +94,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
     ['runners', () => '/runners', 'Running jobs over the last day'],
     ['environments', () => '/environments', 'Latest deployments'],
-    ['changes', () => '/changes', 'Each time counts from when it was created'],
+    ['changes', () => '/changes', 'Times are medians'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
     ['a dead letter', () => letter, 'Answer of the backend'],

@@ -40,7 +40,7 @@ describe('changes', () => {
     expect(page).toMatch(/href="https:\/\/git.example.com\/acme\/shop\/-\/merge_requests\/2"/)
     expect(page).toMatch(/href="\/pipelines\/3\/77"/)
     expect(page).toMatch(/href="\/pipelines\?project=acme%2Fshop&amp;ref=kettle-2"/)
-    expect(page).toContain('Each time counts from when it was created')
+    expect(page).toContain('Times are medians, measured from the creation')
     expect(page).not.toMatch(/vault|Brew 4/)
   })
 

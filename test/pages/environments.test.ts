@@ -91,7 +91,7 @@ describe('environments', () => {
     })
     const page = await (await fetch(`${house.url}/environments`)).text()
     expect(page).toContain('Time to restore')
-    expect(page).toContain('change failure rate')
+    expect(page).toMatch(/DORA\s+also counts incidents/)
   })
 
   it('show nothing for unknown facts', () => {

@@ -164,7 +164,7 @@ describe('pipespan store copy', () => {
     const target = `sqlite:${path.join(folder, 'new.db')}`
     expect((await pipespan('store', 'copy', 'configured', target)).err).toMatch(/Another pipespan process uses/)
     await served.close()
-    expect((await pipespan('store', 'copy', 'configured', 'mysql://x')).err).toMatch(/not a store URL/)
+    expect((await pipespan('store', 'copy', 'configured', 'mysql://x')).err).toMatch(/"mysql:\/\/x" is not a store URL/)
     expect((await pipespan('store', 'copy', `sqlite:${folder}/none.db`, target)).err).toMatch(/no store at/)
   })
 })

@@ -53,10 +53,10 @@ export async function changesPage(
 }
 
 const definitions = html`<p class="dim">
-  A change is a merge request, known from its events and its pipelines. Each time counts from when it was created, and
-  is a median: until it was merged; until its first approval, also where that was taken back; until its first merge
-  request pipeline was created. The last two are of changes whose opening was reported. Open are those of which an event
-  was received. What happened is counted some minutes later; days are those of UTC.
+  A change is a merge request, known from its events and its pipelines. Times are medians, measured from the creation of
+  the merge request: to its merge, to its first approval, and to its first pipeline. Revoked approvals count. Approval
+  and first-pipeline times need the “opened” event. “Open” counts merge requests with at least one event. Everything is
+  counted some minutes later, by UTC day.
 </p>`
 
 function totals({ total, span }: ChangesShown): Html {

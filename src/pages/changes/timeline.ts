@@ -73,8 +73,8 @@ const whatIsKept = html`<p class="dim">
   Deployments are known from events and from jobs, and are kept as long as figures over time
   (<code>PIPESPAN_TRENDS_KEEP</code>). Everything else is an event that <code>PIPESPAN_EVENTS</code> or
   <code>PIPESPAN_AUDIT</code> selects and that a destination takes as a log record: it is kept as long as what was
-  exported of it (<code>PIPESPAN_RETENTION</code>), and erased sooner where the store is full. Of incidents that they
-  were opened, closed and reopened is shown, of merge requests that they were merged.
+  exported of it (<code>PIPESPAN_RETENTION</code>), and erased sooner if the store is full. Shown: incidents opened,
+  closed, reopened; merge requests merged.
 </p>`
 
 function filters(
@@ -176,8 +176,8 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
   if (oldest === undefined) return ''
   const back = oldest > from && pipelines.length >= 100 ? `, back to ${utc(oldest).slice(0, 16)}` : ''
   return html`<p class="dim">
-    A high stroke is something that failed, or an incident that began. Of pipelines the newest ${pipelines.length} are
-    drawn, where they were created${back}.
+    Tall marks: failures and new incidents. Only the newest ${pipelines.length} pipelines are drawn, at their creation
+    time${back}.
   </p>`
 }
 

@@ -53,17 +53,17 @@ export async function environmentsPage(
 }
 
 const definitions = html`<p class="dim">
-  Deployments count once they ended, from events or from jobs; a day has those that succeeded. Lead time is the median
-  over all commits from their commit (or as <code>PIPESPAN_LEAD_TIME</code> says) to the deployment to production that
-  brought them. Failures are deployments that failed and rollbacks, as a share of all; a rollback brings back a revision
-  deployed before, or an older one. Recovery is the median from the first failed deployment to the next that succeeded;
-  of a rollback, from the deployment that it took back. What was deployed is counted some minutes later.
+  Deployments are known from events or from jobs, and are counted some minutes after they ended. Per day: successful
+  deployments only. Lead time is the median over all commits, from the commit (or as
+  <code>PIPESPAN_LEAD_TIME</code> says) to the production deployment that contains it. Failures are failed deployments
+  and rollbacks, as a share of all deployments; a rollback deploys an earlier or older revision. Recovery is the median
+  from the first failed deployment to the next successful one; for a rollback, measured from the deployment it reverted.
 </p>`
 
 const aboutIncidents = html`<p class="dim">
   An incident is an issue of that type (<code>issue</code> in <code>PIPESPAN_EVENTS</code>), of a project and not of an
-  environment. Time to restore is the median from opening to end, of those opened within the time that have ended.
-  Incidents for each deployment to production that succeeded is the other definition of a change failure rate.
+  environment. Time to restore is the median from opening to end, of those opened within the time that have ended. DORA
+  also counts incidents per successful production deployment; both are shown.
 </p>`
 
 function incidentsTable(incidents: readonly IncidentSummary[], context: RequestContext): Html {

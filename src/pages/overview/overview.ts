@@ -251,7 +251,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
     <li class="pair">
       <span
         ><strong>Platform API</strong><br /><span class="dim"
-          >${setup.platform ?? 'taken from each delivery'}</span
+          >${setup.platform ?? 'URL taken from webhooks'}</span
         ></span
       >
       <span class="right"

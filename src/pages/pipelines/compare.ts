@@ -89,7 +89,7 @@ function bothWaterfalls(pipeline: RunCard, other: RunCard, context: RequestConte
 function inAll({ deltaMs }: Comparison): Content {
   if (deltaMs === undefined) return ''
   if (deltaMs === 0) return 'Both took equally long.'
-  return `${duration(Math.abs(deltaMs))} ${deltaMs > 0 ? 'longer' : 'shorter'} in all`
+  return `${duration(Math.abs(deltaMs))} ${deltaMs > 0 ? 'longer' : 'shorter'}`
 }
 
 const changeWords: Readonly<Record<ComparedJob['change'], string>> = {
@@ -163,8 +163,8 @@ function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: Co
   const heads = ['On the critical path', `#${pipeline.pipelineId}`, `#${other?.pipelineId}`, 'Difference']
   return html`${table('What explains the difference', heads, rows)}
     <p class="dim">
-      The critical path is the chain of jobs that decided how long the pipeline took. What is on the path of only one
-      run was outlasted by something else in the other.
+      The critical path is the chain of jobs that decided how long the pipeline took. A step listed for one run only was
+      not critical in the other.
     </p>`
 }
 

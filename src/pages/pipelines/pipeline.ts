@@ -90,7 +90,7 @@ function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, context
     ${facts([
       [
         'Pipeline',
-        html`#${pipeline.pipelineId}${pipeline.iid !== undefined && html` <span class="dim">(${pipeline.iid} of the project)</span>`}`,
+        html`#${pipeline.pipelineId}${pipeline.iid !== undefined && html` <span class="dim">(IID ${pipeline.iid})</span>`}`,
       ],
       ['Took', html`${duration(spentMs(pipeline, now))} ${beside(spentMs(pipeline, now), usual)}`],
       ['Created', time(pipeline.createdAt, now)],
@@ -200,7 +200,7 @@ const sourceWords: Readonly<Record<string, string>> = {
 
 function origin({ firstSeenBy, attempts, pipeline }: PipelineDetail, now: number): Html {
   return html`<ol class="steps">
-    ${firstSeenBy.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'reported it first' : 'reported it too'}, ${time(at, now)}</li>`)}
+    ${firstSeenBy.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'saw it first' : 'also saw it'}, ${time(at, now)}</li>`)}
     ${attempts.map(({ attempt, status, finish, incomplete }) => html`<li>Attempt ${valueOf(attempt)} <strong>${wordOf(status)}</strong>, finished ${time(finish, now)}${incomplete && ', exported before its end'}</li>`)}
     <li class="dim">Last change ${ago(pipeline.changedAt, now)}, instance ${pipeline.instance}</li>
   </ol>`

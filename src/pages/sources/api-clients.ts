@@ -137,7 +137,7 @@ function gaps({ flow }: ApiClientsView): Content {
     'Missed events recovered',
     facts([
       ['No event for too long', details && `${counted(details.missed ?? 0, 'pipeline')} found finished`],
-      ['By polling', poller && `${counted(poller.discovered ?? 0, 'pipeline')} found ahead of their webhooks`],
+      ['By polling', poller && `${counted(poller.discovered ?? 0, 'pipeline')} found before a webhook arrived`],
       [
         "In the platform's delivery log",
         redelivery &&

@@ -194,8 +194,8 @@ function counters(all: SourcesView['counters']): Content {
 
 /** Of names that say little by themselves; the others are words with a dot and underscores. */
 const counterNames: Readonly<Record<string, string>> = {
-  [foldedCounters.refs]: 'Metric points counted under a common ref',
-  [foldedCounters.names]: 'Metric points counted under a common job name',
+  [foldedCounters.refs]: 'Metric points merged under ref *',
+  [foldedCounters.names]: 'Metric points merged under job name *',
   [foldedCounters.series]: 'Metric points beyond the series limit',
 }
 

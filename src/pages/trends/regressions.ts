@@ -31,7 +31,7 @@ export async function regressionsPage(
       ${crumbs(html`<a href="${base}/trends">Trends</a>`, ...(project === undefined ? [] : [html`<a href="${base}/trends?project=${projectId}">${project}</a>`]))}
       <div class="page-head"><h1>Regressions${project !== undefined && html` of ${project}`}</h1></div>
       <p class="dim">
-        What became slower or less reliable, in the last 30 days or still: each once, with its first bad run.
+        Slower or less reliable in the last 30 days, or still. Each is listed once, with its first bad run.
         ${!configured.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
       ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.'))}
