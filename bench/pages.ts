@@ -3,6 +3,7 @@
 //   node bench/pages.ts [runs] [repetitions] [file or postgres://…]
 //
 // A store that is there already, in a file or in a PostgreSQL database, is measured as it is; else it is filled, and left there for the next time.
+import { isProduction } from '../src/model/deployment.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -126,6 +127,7 @@ function partsOf({
       log: silentLog(),
       now: () => Date.now(),
     },
+    isProduction,
     preview: async () => undefined,
     queues: async () =>
       (await exports.queues()).map(({ lastError: _, ...queue }) => ({

@@ -8,6 +8,7 @@ import {
 } from '../enrichment/once-counter.ts'
 import { createCapabilities } from '../enrichment/capability.ts'
 import { createCommitsReading } from '../enrichment/deployed-commits.ts'
+import { productionBy } from '../enrichment/production.ts'
 import { createDeploymentCounter, type DeploymentCounter } from '../enrichment/deployment-counter.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
@@ -38,6 +39,7 @@ export function startDeploymentCounter(
   const counter = createDeploymentCounter({
     ...countingOf(context, outlets),
     ...{ deployments: store.deployments, platform: asked, errors: createErrorThrottle(log) },
+    isProduction: productionBy(config.production),
   })
   return startLoop(counter, why('deployments'))
 }

@@ -13,6 +13,7 @@ import { resourceAttributesOf } from '../telemetry/resource.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/overview/flow.ts'
+import { productionBy } from '../enrichment/production.ts'
 import { countBehindOf, type BehindClient } from './behind.ts'
 import { jobLogOf, type LogClient } from './job-log.ts'
 import type { Context } from './context.ts'
@@ -91,6 +92,7 @@ export function pagesOf(
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
       hasSpan,
       jobLog: jobLogOf(config, shown.client, clock),
+      isProduction: productionBy(config.production),
       countBehind: countBehindOf(config, shown.client, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
       preview: async (projectId, { slower, slowerBy, failing }) => {

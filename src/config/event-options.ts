@@ -1,6 +1,6 @@
 // The options of events: webhook events that are about no pipeline, and audit events.
 import { boolean, duration, oneOf } from './plain-kinds.ts'
-import { itemsOf, listSchema, wordsOf } from './list-kinds.ts'
+import { itemsOf, listSchema, patterns, wordsOf } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
 import type { Kind } from './kind.ts'
 
@@ -37,6 +37,13 @@ export function eventOptions(profiles: Profiles) {
       default: 'commit',
       description:
         'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
+    }),
+    production: setting(patterns, {
+      variable: 'PIPESPAN_PRODUCTION',
+      unset: 'environments of the tier `production`, and those named `production` or `prod` whose tier is unknown',
+      description:
+        'Patterns of the environments that are production, for lead times, dashboards and pages: names, or `tier:` and tiers. Applies to deployments that are counted from then on.',
+      example: 'live-*,tier:production',
     }),
     vcsMetrics: setting(boolean, {
       variable: 'PIPESPAN_VCS_METRICS',

@@ -11,7 +11,7 @@ import {
 } from '../model/deployment-figures.ts'
 import { countedFigures, createCounter, type FigureOutlets } from './counter.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
-import { viewDeployment, type Deployment } from '../model/deployment.ts'
+import { viewDeployment, type Deployment, type IsProduction } from '../model/deployment.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CommitsReading } from './deployed-commits.ts'
 import type { Decision } from '../store/ports/counted.ts'
@@ -23,6 +23,7 @@ export interface DeploymentCounterOptions extends FigureOutlets {
   readonly deployments: Deployments
   /** The client for commits; undefined: the platform's API is not configured. */
   readonly platform: { readonly instance: string; readonly commits: CommitsReading } | undefined
+  readonly isProduction: IsProduction
   readonly errors: ErrorThrottle
   /** Called after something was put into the outbox. */
   readonly onCounted: () => void
@@ -51,7 +52,7 @@ const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 
 export function createDeploymentCounter(options: DeploymentCounterOptions): DeploymentCounter {
-  const { deployments, platform, errors, clock, log } = options
+  const { deployments, platform, isProduction, errors, clock, log } = options
   const rests = createRests(clock)
   const counter = createCounter({
     ...{ name: 'deployment', measures: ['counted', 'passedOver', 'withoutCommits'], store: deployments, clock, log },
@@ -64,7 +65,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   /** The revisions between which the platform is asked for the commits; undefined: it is not asked. */
   function rangeOf(deployment: Deployment, around: Neighbours): ReturnType<typeof commitRange> {
     const view = platform?.instance === deployment.instance ? viewDeployment(deployment) : undefined
-    return view && commitRange(view, around)
+    return view && commitRange(view, around, isProduction)
   }
 
   async function countApart(due: DueDeployment, signal: AbortSignal): Promise<void> {
@@ -113,7 +114,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   ): Decision<DeploymentFigures> {
     const view = viewDeployment(deployment)
     if (!isCounted(view)) return { counted: undefined, written: [], measures: ['passedOver'] }
-    const figures = figuresOf(view, deployment.job?.span, around, commits)
+    const figures = figuresOf(view, deployment.job?.span, around, commits, isProduction)
     const event = { kind: 'deployment_figures', name: 'platform.deployment' }
     const named = { deployment: figures, at: figures.finishedAt, key: `figures of deployment ${id}` }
     return { counted: figures, written: [countedFigures(deployment, event, named, options)], measures: ['counted'] }

@@ -1,6 +1,6 @@
 // The metrics of a deployment: duration, lead times of its commits, rollback and recovery. The last two come from comparing it with the
 // deployments before it in its environment. Pure.
-import { isProduction, type DeploymentView, type JobSpan } from './deployment.ts'
+import type { DeploymentView, IsProduction, JobSpan } from './deployment.ts'
 import { knownOf } from './versioned.ts'
 import type { Millis } from './instant.ts'
 
@@ -11,6 +11,8 @@ export type LeadTimeDefinition = 'commit' | 'authored' | 'merge'
 export interface DeploymentFigures {
   readonly environment: string
   readonly tier?: string | undefined
+  /** As configured when it was counted; undefined in figures of earlier versions. */
+  readonly isProduction?: boolean | undefined
   readonly outcome: 'succeeded' | 'failed'
   readonly finishedAt: Millis
   /** From the start of its job to its end. */
@@ -65,7 +67,11 @@ export function isCounted(view: DeploymentView | undefined): view is CountedView
  * The revisions between which to ask for its commits: for production only. Also for a revision that had been deployed before: after a rollback it brings
  * its commits back, which were not in production in between.
  */
-export function commitRange(view: DeploymentView, around: Neighbours): { from: string; to: string } | undefined {
+export function commitRange(
+  view: DeploymentView,
+  around: Neighbours,
+  isProduction: IsProduction,
+): { from: string; to: string } | undefined {
   const from = around.previous?.revision
   const to = view.revision
   if (!isProduction(view) || view.outcome !== 'succeeded' || around.isLate) return undefined
@@ -77,6 +83,7 @@ export function figuresOf(
   span: JobSpan | undefined,
   around: Neighbours,
   commits: DeployedCommits | undefined,
+  isProduction: IsProduction,
 ): DeploymentFigures {
   const { environment, tier, outcome, startedAt, finishedAt } = view
   const isCompared = outcome === 'succeeded' && !around.isLate
@@ -84,6 +91,7 @@ export function figuresOf(
   const brokenAt = isRollback ? around.previous?.finishedAt : around.failedAt
   return knownOf({
     ...{ environment, tier, outcome, finishedAt, span },
+    isProduction: isProduction(view),
     duration: startedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt),
     isRollback: isRollback || undefined,
     recovery: isCompared && brokenAt !== undefined ? Math.max(0, finishedAt - brokenAt) : undefined,

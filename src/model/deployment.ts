@@ -140,8 +140,11 @@ export function deploys({ environment }: Pick<JobSnapshot, 'environment'>): bool
   return environment !== undefined && (environment.action ?? 'start') === 'start'
 }
 
-/** By the tier; by the environment's name where the tier is unknown. */
-export function isProduction({ environment = '', tier }: Pick<DeploymentView, 'environment' | 'tier'>): boolean {
+/** Whether an environment with this name and tier is production. */
+export type IsProduction = (view: Pick<DeploymentView, 'environment' | 'tier'>) => boolean
+
+/** By the tier; by the environment's name if the tier is unknown. */
+export function isProduction({ environment = '', tier }: Parameters<IsProduction>[0]): boolean {
   return tier === undefined ? /^prod(?:uction)?$/i.test(environment) : tier === 'production'
 }
 

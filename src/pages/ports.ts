@@ -6,6 +6,7 @@ import type { LastHour } from './overview/last-hour.ts'
 import type { RunnersView } from './runners/runner-figures.ts'
 import type { Setup } from './sources/setup-shape.ts'
 import type { Outbox } from '../store/ports/outbox.ts'
+import type { IsProduction } from '../model/deployment.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Changes } from '../store/ports/changes.ts'
 import type { Deployments } from '../store/ports/deployments.ts'
@@ -53,6 +54,8 @@ export interface PagesSources {
   readonly failureDomain: (reason: string | undefined) => FailureDomain
   /** Reads a job's log from the platform, redacted; undefined if logs are not shown. */
   readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
+  /** Which environments are production, as configured. */
+  readonly isProduction: IsProduction
   /** Asks the platform how many commits a revision is behind a branch; undefined without the platform's API. */
   readonly countBehind?: ((of: BehindSubject) => Promise<Behind>) | undefined
   readonly setup: () => Setup

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCapabilities } from '../../src/enrichment/capability.ts'
 import { createCommitsReading } from '../../src/enrichment/deployed-commits.ts'
+import { isProduction, type IsProduction } from '../../src/model/deployment.ts'
 import { createDeploymentCounter, type DeploymentCounter } from '../../src/enrichment/deployment-counter.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { day, hour, instance, minute, t0 } from '../flow/world.ts'
@@ -211,6 +212,7 @@ describe.each([
     definition: LeadTimeDefinition = 'commit',
     platform = true,
     { deployments } = store,
+    decides: IsProduction = isProduction,
   ): DeploymentCounter {
     const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
     const reading = createCommitsReading(
@@ -219,6 +221,7 @@ describe.each([
       definition,
     )
     return createDeploymentCounter({
+      isProduction: decides,
       ...{
         deployments,
         platform: platform ? { instance, commits: reading } : undefined,
@@ -504,6 +507,16 @@ describe.each([
     here.move(countIn)
     await counter.drain()
     expect(counter.counters).toMatchObject({ counted: 3, withoutCommits: 2 })
+  })
+
+  it('asks for the commits of those environments alone that are production by the configuration', async () => {
+    await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
+    here.move(countIn)
+    await counterOn('commit', true, store, () => false).drain()
+    expect(asked.requests).toBe(0)
+    expect(await total('platform.deployment.count', 'production', '.production":"true"')).toEqual([])
+    const [count] = await total('platform.deployment.count', 'production', '.production":"false"')
+    expect(count).toMatchObject({ by: 2 })
   })
 
   it('sends no request without a configured API', async () => {

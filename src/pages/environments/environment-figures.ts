@@ -58,6 +58,7 @@ type FourKeys = Shaped<typeof keysShape>
 const environmentShape = z.object({
   ...place,
   environment: z.string(),
+  isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
   current: deploymentShape.optional().describe('The last successful deployment.'),
   keys: keysShape,
 })
@@ -77,7 +78,7 @@ export type Environments = Shaped<typeof environmentsShape>
 const maxCounted = 5_000
 
 export async function environmentsOf(
-  { deployments, incidents: known }: Pick<PagesSources, 'deployments' | 'incidents'>,
+  { deployments, incidents: known, isProduction }: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction'>,
   { span, project, limit }: AskedEnvironments,
   now: Millis,
 ): Promise<Environments> {
@@ -86,7 +87,7 @@ export async function environmentsOf(
     deployments.current({ project, limit }),
     deployments.list({ project, since, until: now + 1, limit: maxCounted }),
   ])
-  const incidents = await incidentsOf({ incidents: known }, { project, since, limit }, made, now)
+  const incidents = await incidentsOf({ incidents: known, isProduction }, { project, since, limit }, made, now)
   const byPlace = Map.groupBy(made, placeOf)
   const latest = new Map(current.map(one => [placeOf(one), one]))
   const places = [...new Set([...latest.keys(), ...byPlace.keys()])].slice(0, limit)
@@ -98,7 +99,8 @@ export async function environmentsOf(
     const { instance, projectId, project: path, environment = '', tier } = listed(shown ?? any)
     const days = spans[span].length / spans['24h'].length
     const keys = fourKeys(own, days)
-    return [{ environment, tier, instance, projectId, project: path, current: shown && listed(shown), keys }]
+    const about = { environment, tier, isProduction: isProduction({ environment, tier }) }
+    return [{ ...about, instance, projectId, project: path, current: shown && listed(shown), keys }]
   })
   return { span, since, project, environments, incidents, deployments: made.slice(0, limit).map(listed) }
 }

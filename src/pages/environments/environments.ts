@@ -19,7 +19,7 @@ const maxRows = 100
 const maxDeployments = 30
 
 export async function environmentsPage(
-  parts: Pick<PagesSources, 'deployments' | 'incidents' | 'views' | 'countBehind'>,
+  parts: Pick<PagesSources, 'deployments' | 'incidents' | 'isProduction' | 'views' | 'countBehind'>,
   context: RequestContext,
 ): Promise<Page> {
   const asked = { ...askedScope(context.query), limit: maxRows }
@@ -189,12 +189,22 @@ function environmentColumn(found: Environments, context: RequestContext): ShownC
 
 /** The environment, with its project if all projects are shown. */
 function place(
-  { environment, tier, project }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'project'>,
+  {
+    environment,
+    tier,
+    isProduction,
+    project,
+  }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'project'> & Partial<Pick<EnvironmentFigures, 'isProduction'>>,
   { span, project: chosen }: Environments,
   { base }: RequestContext,
 ): Html {
   return html`<span class="name"
     >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
+      isProduction === true &&
+      environment !== 'production' &&
+      tier !== 'production' &&
+      html` <span class="dim">(production)</span>`
+    }${
       chosen === undefined &&
       html`<br /><span class="dim"
           ><a href="${scopeAddress(`${base}/environments`, { span, project })}">${pathText(project)}</a></span

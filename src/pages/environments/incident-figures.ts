@@ -1,7 +1,6 @@
 // Figures about incidents by project, for the page and the JSON API, with their ratio to deployments to production.
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
-import { isProduction } from '../../model/deployment.ts'
 import { median } from '../layout/median.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSources } from '../ports.ts'
@@ -24,7 +23,7 @@ const maxCounted = 5_000
 
 /** `deployments`: those of the same period. */
 export async function incidentsOf(
-  { incidents }: Pick<PagesSources, 'incidents'>,
+  { incidents, isProduction }: Pick<PagesSources, 'incidents' | 'isProduction'>,
   { project, since, limit }: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },
   deployments: readonly ShownDeployment[],
   now: Millis,

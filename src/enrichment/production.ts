@@ -1,0 +1,16 @@
+// Which environments are production, by the operator's patterns.
+import picomatch from 'picomatch'
+import { isProduction, type IsProduction } from '../model/deployment.ts'
+
+const tierPrefix = 'tier:'
+
+/** `patterns`: globs of environment names, or `tier:` and a glob of tiers. Undefined: the platform's tier decides, or else the name. */
+export function productionBy(patterns: readonly string[] | undefined): IsProduction {
+  if (patterns === undefined) return isProduction
+  const [tiers, names] = [true, false].map(ofTier => {
+    const own = patterns.filter(pattern => pattern.startsWith(tierPrefix) === ofTier)
+    return picomatch(own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length) : pattern)))
+  })
+  return ({ environment, tier }) =>
+    (tier !== undefined && tiers?.(tier) === true) || (environment !== undefined && names?.(environment) === true)
+}

@@ -1,0 +1,25 @@
+// Which environments are production.
+import { expect, it } from 'vitest'
+import { productionBy } from '../../src/enrichment/production.ts'
+
+const environments = [
+  { environment: 'production' },
+  { environment: 'prod' },
+  { environment: 'live-eu' },
+  { environment: 'eu', tier: 'production' },
+  { environment: 'live-trial', tier: 'testing' },
+]
+
+it.each([
+  [undefined, ['production', 'prod', 'eu']],
+  [['live-*'], ['live-eu', 'live-trial']],
+  [
+    ['live-eu', 'tier:prod*'],
+    ['live-eu', 'eu'],
+  ],
+  [['tier:production'], ['eu']],
+  [['tier:*'], ['eu', 'live-trial']],
+])('PIPESPAN_PRODUCTION=%j selects %j', (patterns, selected) => {
+  const isProduction = productionBy(patterns)
+  expect(environments.filter(isProduction).map(({ environment }) => environment)).toEqual(selected)
+})
