@@ -1,16 +1,15 @@
 // Metrics and logs from end to end: a backend that takes no metrics, a real Prometheus, and the daemon's own telemetry. Totals over restarts and
 // replicas are in `totals.test.ts`.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon, temporaryFolder } from './daemon.ts'
-import { freePorts } from '../../src/demo/daemon-process.ts'
 import type { Misbehaviour } from '../support/misbehaviour.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { moduleWith, noteModules, type LoadedModules } from './loaded-modules.ts'
+import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
 import { newest } from './newest-points.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
@@ -127,45 +126,47 @@ describe('one daemon', () => {
     }
   })
 
-  const installed = spawnSync('prometheus', ['--version']).error === undefined
-  it.skipIf(!installed)('answers the queries of a real Prometheus that scrapes it with the right numbers', async () => {
-    const prometheus = await startPrometheus(daemon.adminUrl)
-    const total = 'sum(pipeline_status_total{project_path="acme/shop"})'
-    // One at least, and not in the middle of a count: that is the first sample.
-    if (posted === 0) await postMore(1)
-    const first = posted
-    await prometheus.until(total, first)
-    await postMore(32)
-    await prometheus.until(total, posted)
-    await prometheus.until('up', 1)
-    // A counter's increase between two of its samples, without the extrapolation of rate() to the window's ends.
-    await prometheus.until(
-      'sum(max_over_time(pipeline_status_total[5m]) - min_over_time(pipeline_status_total[5m]))',
-      32,
-    )
-    // rate() extrapolates to the ends of its window: the increase is 32, and more the rarer the scrapes came through.
-    const increase = async (): Promise<number> =>
-      (await prometheus.query('sum(rate(pipeline_status_total[5m])) * 300')) ?? 0
-    await expect.poll(increase).toBeGreaterThanOrEqual(32)
-    await prometheus.until('sum(pipespan_webhook_deliveries_total{outcome="accepted"})', accepted)
+  it.skipIf(!hasPrometheus)(
+    'answers the queries of a real Prometheus that scrapes it with the right numbers',
+    async () => {
+      const prometheus = await startPrometheus(daemon.adminUrl)
+      const total = 'sum(pipeline_status_total{project_path="acme/shop"})'
+      // One at least, and not in the middle of a count: that is the first sample.
+      if (posted === 0) await postMore(1)
+      const first = posted
+      await prometheus.until(total, first)
+      await postMore(32)
+      await prometheus.until(total, posted)
+      await prometheus.until('up', 1)
+      // A counter's increase between two of its samples, without the extrapolation of rate() to the window's ends.
+      await prometheus.until(
+        'sum(max_over_time(pipeline_status_total[5m]) - min_over_time(pipeline_status_total[5m]))',
+        32,
+      )
+      // rate() extrapolates to the ends of its window: the increase is 32, and more the rarer the scrapes came through.
+      const increase = async (): Promise<number> =>
+        (await prometheus.query('sum(rate(pipeline_status_total[5m])) * 300')) ?? 0
+      await expect.poll(increase).toBeGreaterThanOrEqual(32)
+      await prometheus.until('sum(pipespan_webhook_deliveries_total{outcome="accepted"})', accepted)
 
-    const project = 'acme/shop'
-    const series = `cicd_pipeline_run_duration_bucket{project_path="${project}"}`
-    const [traceId = ''] = await prometheus.exemplars(series)
-    const search = await fetch(`${daemon.adminUrl}/api/pipelines?text=${traceId}`)
-    const { pipelines: shown } = (await search.json()) as { pipelines: { project: string }[] }
-    expect(shown.map(({ project }) => project)).toEqual([project])
+      const project = 'acme/shop'
+      const series = `cicd_pipeline_run_duration_bucket{project_path="${project}"}`
+      const [traceId = ''] = await prometheus.exemplars(series)
+      const search = await fetch(`${daemon.adminUrl}/api/pipelines?text=${traceId}`)
+      const { pipelines: shown } = (await search.json()) as { pipelines: { project: string }[] }
+      expect(shown.map(({ project }) => project)).toEqual([project])
 
-    const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
-    const lint = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
-    const complaints = `${lint.stdout}${lint.stderr}`.split('\n').filter(line => line !== '')
-    // Names of the contract that end in total and are gauges.
-    const known = ['pipeline_jobs_total', 'cicd_pipeline_task_total'].map(
-      name => `${name} non-counter metrics should not have "_total" suffix`,
-    )
-    expect(complaints.toSorted()).toEqual(known.toSorted())
-  })
-  if (!installed) process.stderr.write('Prometheus is not installed: /metrics is not scraped by a real one here.\n')
+      const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
+      const lint = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
+      const complaints = `${lint.stdout}${lint.stderr}`.split('\n').filter(line => line !== '')
+      // Names of the contract that end in total and are gauges.
+      const known = ['pipeline_jobs_total', 'cicd_pipeline_task_total'].map(
+        name => `${name} non-counter metrics should not have "_total" suffix`,
+      )
+      expect(complaints.toSorted()).toEqual(known.toSorted())
+    },
+  )
+  if (!hasPrometheus) process.stderr.write('Prometheus is not installed: /metrics is not scraped by a real one here.\n')
 
   it('sends traces and logs to a backend that refuses cumulative metrics', async () => {
     receiver.misbehave(refusingMetrics)
@@ -247,73 +248,3 @@ describe("the daemon's telemetry about itself", () => {
     expect(pipelines.requests.every(({ headers }) => headers['x-api-key'] === 'for-pipelines-alone')).toBe(true)
   })
 })
-
-interface Prometheus {
-  query(promql: string): Promise<number | undefined>
-  /** Waits until a query answers with this number. */
-  until(promql: string, value: number): Promise<void>
-  /** The trace ids of the exemplars of a series of the last minutes, at least one. */
-  exemplars(series: string): Promise<string[]>
-}
-
-/** A server with a data folder and a port of its own, that scrapes one target. */
-async function startPrometheus(target: string): Promise<Prometheus> {
-  const folder = temporaryFolder()
-  const { host } = new URL(target)
-  const [port = 0] = await freePorts(1)
-  const config = path.join(folder, 'prometheus.yml')
-  writeFileSync(
-    config,
-    `global: { scrape_interval: 500ms, scrape_timeout: 500ms }
-scrape_configs:
-  - job_name: pipespan
-    static_configs: [{ targets: ['${host}'] }]
-`,
-  )
-  const flags = [
-    `--config.file=${config}`,
-    `--storage.tsdb.path=${path.join(folder, 'data')}`,
-    '--enable-feature=exemplar-storage',
-  ]
-  const server = spawn('prometheus', [...flags, `--web.listen-address=127.0.0.1:${port}`], { stdio: 'ignore' })
-  const ended = new Promise(resolve => server.once('close', resolve))
-  onTestFinished(async () => {
-    server.kill()
-    await ended
-  })
-  const query: Prometheus['query'] = async promql => {
-    const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(promql)}`
-    const answer = await fetch(url).catch(() => undefined)
-    if (answer?.ok !== true) return undefined
-    const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } }
-    const [found] = data.result
-    return found === undefined ? undefined : Number(found.value[1])
-  }
-  return {
-    query,
-    exemplars: async series => {
-      // Exemplars have the times of the pipelines.
-      const from = 'start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z'
-      const url = `http://127.0.0.1:${port}/api/v1/query_exemplars?query=${encodeURIComponent(series)}&${from}`
-      let ids: string[] = []
-      await expect
-        .poll(async () => {
-          const { data } = (await (await fetch(url)).json()) as {
-            data: { exemplars: { labels: { trace_id: string } }[] }[]
-          }
-          ids = data.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels.trace_id))
-          return ids.length
-        })
-        .toBeGreaterThan(0)
-      return ids
-    },
-    until: async (promql, value) => {
-      const deadline = Date.now() + 180_000
-      let found: number | undefined
-      while ((found = await query(promql)) !== value) {
-        if (Date.now() > deadline) throw new Error(`${promql} is ${found}, not ${value}`)
-        await sleep(100)
-      }
-    },
-  }
-}
