@@ -156,8 +156,8 @@ replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; if a backend refuses the
 \`delta\` (\`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE\`, or \`temporality\` of a destination): separate points for each pipeline, at the time of its end. They are queued, retried and dead-lettered like traces.
 \`cicd.pipeline.run.active\` and \`platform.cicd.pipeline.task.run.active\` are cumulative in both cases, in requests of its own.
 
-Points of counters and histograms have an exemplar: the trace and span ID of a pipeline that they count (the latest one, in totals) and what it added (the greatest value, in histograms). \`/metrics\` has none, because the
-Prometheus text format has no exemplars.`
+Points of counters and histograms have an exemplar: the trace and span ID of a pipeline that they count (the latest one, in totals) and what it added (the greatest value, in histograms). \`/metrics\` has them in
+the OpenMetrics format alone.`
 
 const cardinality = `The ref of a merge request pipeline is \`${mergeRequestRefs}\`. \`PIPESPAN_METRICS_REFS\` selects the refs that keep their names; all others become \`${otherRefs}\`. A metric has at most
 \`PIPESPAN_METRICS_MAX_SERIES\` series per project; further ones share the series with \`otel.metric.overflow\` = true. Both are counted in \`pipespan.metrics.folded\`.`
