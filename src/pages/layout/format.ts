@@ -1,8 +1,7 @@
 // Formats times, durations, numbers and sizes for the pages. All times are UTC.
+import { durationText } from '../../model/duration-text.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { Millis } from '../../model/instant.ts'
-
-const pad = (number: number): string => String(number).padStart(2, '0')
 
 /** `2026-06-01 12:00:05`. */
 export function utc(at: Millis): string {
@@ -27,14 +26,7 @@ export function clock(at: Millis | undefined): Content {
 /** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. */
 export function duration(ms: number | undefined): string {
   if (ms === undefined || !Number.isFinite(ms)) return '–'
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
-  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
-  const seconds = Math.round(ms / 1_000)
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${pad(seconds % 60)} s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} m`
-  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`
+  return durationText(ms)
 }
 
 /** `40 s ago`, roughly, so that live pages do not change every second. */

@@ -1,0 +1,17 @@
+// How durations are written on the pages and in sentences.
+
+/** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m ${twoDigits(seconds % 60)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} m`
+  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0')
+}

@@ -1,0 +1,127 @@
+// Writes a verdict as a sentence: "1 m 57 s slower than usual: 57 s waiting for a retry of integration tests, 35 s in its failed attempt".
+import { durationText } from './duration-text.ts'
+import type { FailedTests, Failure, Verdict } from './verdict.ts'
+import type { VerdictPart } from './verdict-parts.ts'
+
+/** Characters of a sentence, at most. */
+export const maxSentence = 500
+/** Parts that are named, at most; the JSON has all. */
+const maxParts = 3
+/** A smaller share of the whole is not named. */
+const leastShare = 0.1
+/** Failed jobs that are named, at most. */
+const maxFailures = 3
+
+/** Without a capital letter and a full stop, so that it may stand anywhere. */
+export function verdictSentence(verdict: Verdict): string {
+  return cut(sentenceOf(verdict))
+}
+
+function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
+  const took = durationText(Math.abs(ms))
+  switch (outcome) {
+    case 'failed':
+      return failed(failures, ms === 0 ? 'at once' : `after ${took}`)
+    case 'canceled':
+      return withParts(`canceled after ${took}`, ms, parts, false)
+    case 'slower':
+    case 'faster':
+      return withParts(`${took} ${outcome} than usual`, ms, parts, true)
+    case 'usual':
+      return 'as usual'
+    case 'took':
+      return withParts(took, ms, parts, false)
+  }
+}
+
+/** Names the largest of the parts that go in the direction of the whole. */
+function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
+  const named = runnersAsOne(parts)
+    .filter(part => part.ms * ms > 0 && Math.abs(part.ms) >= Math.abs(ms) * leastShare)
+    .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
+    .slice(0, maxParts)
+  // Nothing is explained then: what it names would only be the smaller part.
+  if (named[0]?.kind === 'other') return whole
+  const phrases = named.map((part, at) => phrase(part, named[at - 1]?.name, isCompared))
+  return phrases.length === 0 ? whole : `${whole}: ${phrases.join(', ')}`
+}
+
+/** The waits for runners as one part, the name of the job only if it was a single one. */
+function runnersAsOne(parts: readonly VerdictPart[]): VerdictPart[] {
+  const waits = parts.filter(({ kind }) => kind === 'runner')
+  if (waits.length < 2) return [...parts]
+  const ms = waits.reduce((sum, part) => sum + part.ms, 0)
+  return [...parts.filter(({ kind }) => kind !== 'runner'), { kind: 'runner', times: waits.length, ms }]
+}
+
+function phrase({ kind, name, times, ms }: VerdictPart, before: string | undefined, isCompared: boolean): string {
+  const took = durationText(Math.abs(ms))
+  const compared = isCompared ? `${took} ${ms < 0 ? 'less' : 'more'}` : took
+  switch (kind) {
+    case 'ran':
+      return name === undefined ? `${compared} running` : `${compared} in ${name}`
+    case 'failed_attempt':
+      if (name === before) return `${took} in ${times === 1 ? 'its failed attempt' : `its ${times} failed attempts`}`
+      return `${took} in ${times === 1 ? 'a failed attempt' : `${times} failed attempts`} of ${name}`
+    case 'retry':
+      return `${took} waiting for ${times === 1 ? 'a retry' : `${times} retries`} of ${name === before ? 'it' : name}`
+    case 'runner':
+      return `${compared} waiting for a runner${name === undefined ? '' : ` for ${name}`}`
+    case 'section':
+      return `${took} in section ${name}`
+    case 'before':
+      return `${took} waiting until ${name === before ? 'it' : name} began`
+    case 'end':
+      return `${took} after the last job`
+    case 'other':
+      return `${compared} elsewhere`
+  }
+}
+
+function failed(failures: readonly Failure[], when: string): string {
+  const [first, ...others] = failures
+  if (first === undefined) return `failed ${when}`
+  if (others.length === 0) {
+    const why = reasonOf(first)
+    return `failed${placeOf(first)}${why === undefined ? ` ${when}` : `: ${why}`}`
+  }
+  const named = failures.slice(0, maxFailures).map(failure => {
+    const why = reasonOf(failure)
+    return `${failure.job}${why === undefined ? '' : ` (${why})`}`
+  })
+  const more = failures.length - named.length
+  const last = more === 0 ? named.pop() : `${more} more ${more === 1 ? 'job' : 'jobs'}`
+  return `failed in ${named.join(', ')} and ${last}`
+}
+
+function placeOf({ job, section, tests }: Failure): string {
+  if (job !== undefined) return ` in ${job}`
+  // Failed tests say more than the section that runs them.
+  return section === undefined || tests !== undefined ? '' : ` in section ${section}`
+}
+
+/** The failed tests, else the reason; most jobs fail by their script, which says nothing. */
+function reasonOf({ tests, reason }: Failure): string | undefined {
+  if (tests !== undefined && tests.failed > 0) return testsText(tests)
+  return reason === undefined || reason === 'script_failure' ? undefined : reason.replaceAll('_', ' ')
+}
+
+function testsText({ total, failed: count, flaky = 0 }: FailedTests): string {
+  const text = `${grouped(count)} of ${grouped(total)} ${total === 1 ? 'test' : 'tests'}`
+  if (flaky === 0) return text
+  if (flaky < count) return `${text}, ${grouped(flaky)} of them flaky before`
+  return `${text}, ${count === 1 ? '' : count === 2 ? 'both ' : 'all '}flaky before`
+}
+
+/** `12,345`. */
+function grouped(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
+}
+
+/** Cuts at a word. */
+function cut(text: string): string {
+  if (text.length <= maxSentence) return text
+  const begin = text.slice(0, maxSentence - 1)
+  const space = begin.lastIndexOf(' ')
+  return `${(space > 0 ? begin.slice(0, space) : begin).replace(/[\uD800-\uDBFF]$/, '')}…`
+}

@@ -1,0 +1,155 @@
+// The verdict about a finished pipeline or job: why it took as long as it did, or where it failed. `verdict-sentence.ts` writes it. Pure.
+import { explained, shown, stepsOf, type JudgedJob, type UsualJob, type VerdictPart } from './verdict-parts.ts'
+import { hasFailed, isFinished, wasCanceled } from './status.ts'
+import type { Millis } from './instant.ts'
+
+/** `took`: it passed, and what is usual is not known. */
+export const verdictOutcomes = ['failed', 'canceled', 'slower', 'faster', 'usual', 'took'] as const
+
+export interface Verdict {
+  readonly outcome: (typeof verdictOutcomes)[number]
+  /** For `slower`, `faster` and `usual` the difference from the usual duration; else the duration. The sum of the parts. */
+  readonly ms: Millis
+  /** The longest first. */
+  readonly parts: readonly VerdictPart[]
+  /** What made it fail. */
+  readonly failures: readonly Failure[]
+}
+
+export interface Failure {
+  /** Of the job; undefined in the verdict of a job. */
+  readonly job?: string | undefined
+  readonly reason?: string | undefined
+  /** The section of its log in which it failed. */
+  readonly section?: string | undefined
+  readonly tests?: FailedTests | undefined
+}
+
+export interface FailedTests {
+  readonly total: number
+  readonly failed: number
+  /** How many of the failed ones had been flaky before; undefined if that is not known. */
+  readonly flaky?: number | undefined
+}
+
+export interface JudgedRun {
+  readonly status: string
+  /** The first known time, and the end. */
+  readonly start: Millis
+  readonly end: Millis
+  readonly jobs: readonly JudgedJob[]
+  /** Undefined if the usual duration is not known. */
+  readonly usual?: { readonly ms: Millis; readonly jobs: ReadonlyMap<string, UsualJob> } | undefined
+  /** By job id, where a report was read. */
+  readonly tests?: ReadonlyMap<number, FailedTests> | undefined
+}
+
+/** Durations within this factor count as equal, because usual durations are known to 5 %. */
+const slack = 1.1
+/** So do those within this time, ms: webhooks report whole seconds. */
+const leastDifference = 1_000
+
+/** Undefined while it has not ended. */
+export function pipelineVerdict({ status, start, end, jobs, usual, tests }: JudgedRun): Verdict | undefined {
+  if (!isFinished(status)) return undefined
+  const from = Math.round(start)
+  const to = Math.max(from, Math.round(end))
+  const failures = hasFailed(status)
+    ? jobs.filter(isDecisive).map(({ id, name = String(id), failureReason }) => ({
+        ...{ job: name, reason: failureReason, tests: tests?.get(id) },
+      }))
+    : []
+  const steps = stepsOf(jobs, from, to)
+  return judged(status, to - from, steps, failures, usual && { ms: usual.ms, of: name => usual.jobs.get(name) })
+}
+
+export interface JudgedRunOfJob extends Omit<JudgedJob, 'id' | 'retried' | 'name'> {
+  readonly usual?: UsualJob | undefined
+  /** The outermost sections of its log; the others are parts of these. */
+  readonly sections?: readonly JudgedSection[] | undefined
+  /** The section in which it failed, outermost or not. */
+  readonly failedIn?: string | undefined
+  readonly tests?: FailedTests | undefined
+}
+
+interface JudgedSection {
+  readonly name: string
+  readonly start: Millis
+  readonly end: Millis
+}
+
+/** Undefined while it has not ended, and for a job that never ran. Its time begins when it waits for a runner, if that is known. */
+export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
+  const {
+    status,
+    startedAt,
+    finishedAt,
+    queuedDuration = 0,
+    failureReason,
+    usual,
+    sections = [],
+    failedIn,
+    tests,
+  } = job
+  if (!isFinished(status) || startedAt === undefined || finishedAt === undefined) return undefined
+  const start = Math.round(startedAt)
+  const end = Math.max(start, Math.round(finishedAt))
+  const queued = Math.max(0, Math.round(queuedDuration * 1_000))
+  const runner: VerdictPart = { kind: 'runner', times: 1, ms: queued }
+  const failures = hasFailed(status) ? [{ reason: failureReason, section: failedIn, tests }] : []
+  if (usual?.ms === undefined) {
+    return judged(status, queued + end - start, [runner, ...inSections(sections, start, end)], failures)
+  }
+  // Where the usual wait is not known, the whole wait is left out.
+  const waits = usual.queueMs === undefined ? [] : [runner]
+  const spent = end - start + waits.reduce((sum, { ms }) => sum + ms, 0)
+  const known = { ms: usual.ms + (usual.queueMs ?? 0), of: () => usual }
+  return judged(status, spent, [...waits, { kind: 'ran', times: 1, ms: end - start }], failures, known)
+}
+
+interface UsualTimes {
+  readonly ms: Millis
+  readonly of: (name: string) => UsualJob | undefined
+}
+
+/** A run that did not pass ended early, so it is not compared with the usual. */
+function judged(
+  status: string,
+  spent: Millis,
+  parts: readonly VerdictPart[],
+  failures: readonly Failure[],
+  usual?: UsualTimes,
+): Verdict {
+  const took = { ms: spent, parts: shown(parts), failures }
+  if (hasFailed(status)) return { outcome: 'failed', ...took }
+  if (wasCanceled(status)) return { outcome: 'canceled', ...took }
+  if (usual === undefined) return { outcome: 'took', ...took }
+  const ms = spent - Math.round(usual.ms)
+  return { outcome: outcomeOf(spent, usual.ms), ms, parts: explained(parts, ms, usual.of), failures }
+}
+
+function outcomeOf(spent: Millis, usual: Millis): 'slower' | 'faster' | 'usual' {
+  if (Math.abs(spent - usual) < leastDifference) return 'usual'
+  if (spent > usual * slack) return 'slower'
+  return spent * slack < usual ? 'faster' : 'usual'
+}
+
+/** It made the pipeline fail. */
+function isDecisive({ status, allowFailure, retried }: JudgedJob): boolean {
+  return hasFailed(status) && allowFailure !== true && !retried
+}
+
+/** The sections in turn, and what the job did outside of them; they add up to its duration. */
+function inSections(sections: readonly JudgedSection[], start: Millis, end: Millis): VerdictPart[] {
+  const parts: VerdictPart[] = []
+  let at = start
+  let outside = 0
+  for (const section of sections.toSorted((a, b) => a.start - b.start)) {
+    const began = Math.min(Math.max(at, Math.round(section.start)), end)
+    const ended = Math.min(Math.max(began, Math.round(section.end)), end)
+    parts.push({ kind: 'section', name: section.name, times: 1, ms: ended - began })
+    outside += began - at
+    at = ended
+  }
+  return [...parts, { kind: 'ran', times: 1, ms: outside + end - at }]
+}

@@ -1,0 +1,255 @@
+// The verdict about a finished pipeline or job: its parts, and its sentence.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { jobVerdict, pipelineVerdict, type JudgedRun } from '../../src/model/verdict.ts'
+import { maxSentence, verdictSentence } from '../../src/model/verdict-sentence.ts'
+import type { JudgedJob, UsualJob } from '../../src/model/verdict-parts.ts'
+
+interface Times {
+  readonly from: number
+  readonly to: number
+  readonly queued?: number
+}
+
+/** Times in seconds. */
+function job(id: number, name: string, { from, to, queued }: Times, more: Partial<JudgedJob> = {}): JudgedJob {
+  return {
+    ...{ id, name, status: 'success', retried: false, startedAt: from * 1_000, finishedAt: to * 1_000 },
+    ...{ queuedDuration: queued, ...more },
+  }
+}
+
+function run(took: number, jobs: readonly JudgedJob[], more: Partial<JudgedRun> = {}): JudgedRun {
+  return { status: 'success', start: 0, end: took * 1_000, jobs, ...more }
+}
+
+const usualOf = (seconds: number, jobs: Readonly<Record<string, UsualJob>>): JudgedRun['usual'] => ({
+  ms: seconds * 1_000,
+  jobs: new Map(Object.entries(jobs)),
+})
+
+function sentence(of: JudgedRun): string | undefined {
+  const verdict = pipelineVerdict(of)
+  return verdict && verdictSentence(verdict)
+}
+
+const failedBefore = { status: 'failed', retried: true } as const
+
+describe('the verdict about a pipeline', () => {
+  const usual = usualOf(150, { build: { ms: 70_000, queueMs: 5_000 }, test: { ms: 60_000, queueMs: 5_000 } })
+
+  it('names the wait for a retry and the failed attempt', () => {
+    const jobs = [
+      job(1, 'build', { from: 5, to: 100, queued: 5 }),
+      job(2, 'test', { from: 105, to: 140, queued: 5 }, failedBefore),
+      job(3, 'test', { from: 197, to: 262, queued: 2 }),
+    ]
+    const verdict = pipelineVerdict(run(267, jobs, { usual }))
+    expect(verdict).toMatchObject({ outcome: 'slower', ms: 117_000 })
+    expect(verdict?.parts.slice(0, 3)).toEqual([
+      { kind: 'retry', name: 'test', times: 1, ms: 57_000 },
+      { kind: 'failed_attempt', name: 'test', times: 1, ms: 35_000 },
+      { kind: 'ran', name: 'build', times: 1, ms: 25_000 },
+    ])
+    expect(sentence(run(267, jobs, { usual }))).toBe(
+      '1 m 57 s slower than usual: 57 s waiting for a retry of test, 35 s in its failed attempt, 25 s more in build',
+    )
+  })
+
+  it('says where the time went if nothing is known of the usual', () => {
+    const jobs = [job(1, 'build', { from: 40, to: 170, queued: 40 }), job(2, 'test', { from: 172, to: 250, queued: 2 })]
+    expect(sentence(run(252, jobs))).toBe('4 m 12 s: 2 m 10 s in build, 1 m 18 s in test, 42 s waiting for a runner')
+  })
+
+  it('says that a run within the precision of the usual is as usual', () => {
+    const jobs = [job(1, 'build', { from: 10, to: 160 })]
+    expect(sentence(run(160, jobs, { usual }))).toBe('as usual')
+    expect(sentence(run(140, jobs, { usual }))).toBe('as usual')
+  })
+
+  it('says what was quicker', () => {
+    const jobs = [job(1, 'build', { from: 5, to: 25, queued: 5 }), job(2, 'test', { from: 30, to: 85, queued: 5 })]
+    expect(sentence(run(86, jobs, { usual }))).toBe(
+      '1 m 04 s faster than usual: 50 s less in build, 9.0 s less elsewhere',
+    )
+  })
+
+  it('names no lesser part if what explains most is not known', () => {
+    const jobs = [job(1, 'build', { from: 5, to: 65, queued: 5 })]
+    expect(sentence(run(65, jobs, { usual }))).toBe('1 m 25 s faster than usual')
+  })
+
+  it('names a wait for a person only as far as nothing else explains the difference', () => {
+    const jobs = [job(1, 'build', { from: 5, to: 75, queued: 5 }), job(2, 'test', { from: 680, to: 740, queued: 5 })]
+    expect(sentence(run(740, jobs, { usual }))).toBe('9 m 50 s slower than usual: 9 m 50 s waiting until test began')
+    const alwaysWaits = usualOf(735, { build: { ms: 70_000, queueMs: 5_000 }, test: { ms: 60_000, queueMs: 5_000 } })
+    expect(sentence(run(740, jobs, { usual: alwaysWaits }))).toBe('as usual')
+  })
+
+  it('counts a job whose usual is not known as unusual, as far as the rest leaves', () => {
+    const jobs = [job(1, 'build', { from: 5, to: 75, queued: 5 }), job(2, 'scan', { from: 75, to: 275 })]
+    expect(sentence(run(275, jobs, { usual }))).toBe('2 m 05 s slower than usual: 2 m 05 s more in scan')
+  })
+
+  it('sums the attempts of one job', () => {
+    const jobs = [
+      job(1, 'test', { from: 0, to: 10 }, failedBefore),
+      job(2, 'test', { from: 20, to: 40 }, failedBefore),
+      job(3, 'test', { from: 60, to: 120 }),
+    ]
+    expect(sentence(run(120, jobs))).toBe(
+      '2 m 00 s: 1 m 00 s in test, 30 s in its 2 failed attempts, 30 s waiting for 2 retries of it',
+    )
+  })
+
+  it('says where it failed, and whether the tests were flaky before', () => {
+    const failed = (id: number, name: string, failureReason = 'script_failure'): JudgedJob =>
+      job(id, name, { from: 0, to: 9 }, { status: 'failed', failureReason })
+    const tests = (total: number, count: number, flaky?: number) => ({
+      tests: new Map([[1, { total, failed: count, flaky }]]),
+    })
+    const of = (more: Partial<JudgedRun>, ...jobs: JudgedJob[]) =>
+      sentence(run(252, jobs, { status: 'failed', ...more }))
+    const unit = failed(1, 'unit tests')
+    expect(of(tests(812, 2, 2), unit)).toBe('failed in unit tests: 2 of 812 tests, both flaky before')
+    expect(of(tests(1_812, 3, 3), unit)).toBe('failed in unit tests: 3 of 1,812 tests, all flaky before')
+    expect(of(tests(812, 3, 1), unit)).toBe('failed in unit tests: 3 of 812 tests, 1 of them flaky before')
+    expect(of(tests(812, 1, 1), unit)).toBe('failed in unit tests: 1 of 812 tests, flaky before')
+    expect(of(tests(812, 1), unit)).toBe('failed in unit tests: 1 of 812 tests')
+    expect(of({}, unit)).toBe('failed in unit tests after 4 m 12 s')
+    expect(of({}, failed(1, 'build', 'runner_system_failure'))).toBe('failed in build: runner system failure')
+    expect(of({})).toBe('failed after 4 m 12 s')
+    expect(of(tests(812, 2, 2), unit, failed(2, 'lint'))).toBe(
+      'failed in unit tests (2 of 812 tests, both flaky before) and lint',
+    )
+    const many = ['a', 'b', 'c', 'd', 'e'].map((name, at) => failed(at, name))
+    expect(of({}, ...many)).toBe('failed in a, b, c and 2 more jobs')
+  })
+
+  it('leaves out failures that did not make it fail', () => {
+    const jobs = [
+      job(1, 'a', { from: 0, to: 9 }, failedBefore),
+      job(2, 'b', { from: 0, to: 9 }, { status: 'failed', allowFailure: true }),
+      job(3, 'a', { from: 9, to: 99 }, { status: 'failed' }),
+    ]
+    expect(pipelineVerdict(run(99, jobs, { status: 'failed' }))?.failures).toMatchObject([{ job: 'a' }])
+  })
+
+  it('says when it was canceled', () => {
+    expect(sentence(run(20, [job(1, 'build', { from: 0, to: 20 })], { status: 'canceled' }))).toBe(
+      'canceled after 20 s: 20 s in build',
+    )
+  })
+
+  it.each(['running', 'manual', 'skipped', 'created'])('is none while it is %s', status => {
+    expect(pipelineVerdict(run(20, [], { status }))).toBeUndefined()
+  })
+
+  it('has parts that add up to the whole exactly', () => {
+    const jobs = fc
+      .array(
+        fc.record({
+          name: fc.constantFrom('build', 'test', 'lint', undefined),
+          status: fc.constantFrom('success', 'failed', 'canceled', 'running'),
+          retried: fc.boolean(),
+          startedAt: fc.option(fc.double({ min: 0, max: 90_000, noNaN: true }), { nil: undefined }),
+          finishedAt: fc.option(fc.double({ min: 0, max: 120_000, noNaN: true }), { nil: undefined }),
+          queuedDuration: fc.option(fc.double({ min: -1, max: 90, noNaN: true }), { nil: undefined }),
+        }),
+        { maxLength: 12 },
+      )
+      .map(all => all.map((one, id) => ({ id, ...one })))
+    const time = fc.option(fc.double({ min: 0, max: 200_000, noNaN: true }), { nil: undefined })
+    const usualJob = fc.record({ ms: time, queueMs: time })
+    const usual = fc.option(
+      fc.record({
+        ms: fc.double({ min: 0, max: 200_000, noNaN: true }),
+        jobs: fc.dictionary(fc.constantFrom('build', 'test', 'lint'), usualJob).map(of => new Map(Object.entries(of))),
+      }),
+      { nil: undefined },
+    )
+    const status = fc.constantFrom('success', 'failed', 'canceled')
+    const start = fc.double({ min: 0, max: 60_000, noNaN: true })
+    const end = fc.double({ min: 0, max: 100_000, noNaN: true })
+    fc.assert(
+      fc.property(fc.record({ status, start, end, jobs, usual }), given => {
+        const verdict = pipelineVerdict(given)!
+        const from = Math.round(given.start)
+        const spent = Math.max(0, Math.round(given.end) - from)
+        const isCompared = given.usual !== undefined && given.status === 'success'
+        expect(verdict.ms).toBe(isCompared ? spent - Math.round(given.usual?.ms ?? 0) : spent)
+        expect(verdict.parts.reduce((sum, { ms }) => sum + ms, 0)).toBe(verdict.ms)
+        if (!isCompared) expect(verdict.parts.every(({ ms }) => ms > 0)).toBe(true)
+        expect(verdictSentence(verdict)).not.toMatch(/undefined|NaN/)
+      }),
+    )
+  })
+})
+
+describe('the sentence', () => {
+  it('is cut at a word after 500 characters', () => {
+    const jobs = [1, 2, 3].map(id =>
+      job(id, `${id} ${'word '.repeat(60).trim()}`, { from: 0, to: 9 }, { status: 'failed' }),
+    )
+    const text = sentence(run(9, jobs, { status: 'failed' })) ?? ''
+    expect(text.length).toBeGreaterThan(maxSentence - 10)
+    expect(text.length).toBeLessThanOrEqual(maxSentence)
+    expect(text).toMatch(/ word…$/)
+  })
+})
+
+describe('the verdict about a job', () => {
+  const ended = { status: 'success', startedAt: 40_000, finishedAt: 160_000, queuedDuration: 40 }
+  const said = (of: Parameters<typeof jobVerdict>[0]): string | undefined => {
+    const verdict = jobVerdict(of)
+    return verdict && verdictSentence(verdict)
+  }
+
+  it('has its wait for a runner and its sections', () => {
+    const section = (name: string, from: number, to: number) => ({ name, start: from * 1_000, end: to * 1_000 })
+    expect(said(ended)).toBe('2 m 40 s: 2 m 00 s running, 40 s waiting for a runner')
+    const sections = [section('npm ci', 50, 90), section('npm test', 90, 158)]
+    expect(said({ ...ended, sections })).toBe(
+      '2 m 40 s: 1 m 08 s in section npm test, 40 s waiting for a runner, 40 s in section npm ci',
+    )
+  })
+
+  it('compares with the usual duration and wait', () => {
+    expect(said({ ...ended, usual: { ms: 60_000, queueMs: 5_000 } })).toBe(
+      '1 m 35 s slower than usual: 1 m 00 s more running, 35 s more waiting for a runner',
+    )
+    expect(said({ ...ended, usual: { ms: 60_000 } })).toBe('1 m 00 s slower than usual: 1 m 00 s more running')
+    expect(said({ ...ended, usual: { ms: 120_000, queueMs: 38_000 } })).toBe('as usual')
+  })
+
+  it('says why it failed', () => {
+    const failed = { ...ended, status: 'failed', failureReason: 'script_failure' }
+    expect(said({ ...failed, failedIn: 'npm test', tests: { total: 812, failed: 2, flaky: 2 } })).toBe(
+      'failed: 2 of 812 tests, both flaky before',
+    )
+    expect(said({ ...failed, failedIn: 'npm test' })).toBe('failed in section npm test after 2 m 40 s')
+    expect(said({ ...failed, failureReason: 'job_execution_timeout' })).toBe('failed: job execution timeout')
+  })
+
+  it('is none for a job that never ran, or still runs', () => {
+    expect(jobVerdict({ status: 'canceled' })).toBeUndefined()
+    expect(jobVerdict({ ...ended, status: 'running' })).toBeUndefined()
+  })
+
+  it('has parts that add up to the whole exactly', () => {
+    const time = fc.double({ min: 0, max: 100_000, noNaN: true })
+    const maybe = fc.option(time, { nil: undefined })
+    const given = fc.record({
+      status: fc.constantFrom('success', 'failed', 'canceled'),
+      ...{ startedAt: time, finishedAt: time, queuedDuration: maybe },
+      usual: fc.option(fc.record({ ms: maybe, queueMs: maybe }), { nil: undefined }),
+      sections: fc.array(fc.record({ name: fc.string(), start: time, end: time }), { maxLength: 6 }),
+    })
+    fc.assert(
+      fc.property(given, of => {
+        const verdict = jobVerdict(of)!
+        expect(verdict.parts.reduce((sum, { ms }) => sum + ms, 0)).toBe(verdict.ms)
+      }),
+    )
+  })
+})
