@@ -30,12 +30,14 @@ export interface MapOptions {
   readonly event?: string | undefined
   /** OTLP/JSON instead of a tree. */
   readonly json: boolean
+  /** Prints the verdict, too: where it failed, or where the time went. */
+  readonly explain: boolean
 }
 
 /** Maps the payload as it is, even where the daemon would wait for more of the pipeline. */
 export async function mapFile(
   terminal: Terminal,
-  { file, event, json }: MapOptions,
+  { file, event, json, explain }: MapOptions,
   config: Config<ProfileName>,
   telemetry: TelemetrySettings,
 ): Promise<number> {
@@ -78,6 +80,7 @@ export async function mapFile(
   const chunk = snapshot(run, config)
   if (json) {
     print(terminal, tracesAsJson([chunk], telemetry))
+    if (explain) complain(terminal, explanationOf(chunk))
     if (parsed.dropped > 0) complain(terminal, leftOut(parsed.dropped))
     return exitCode.done
   }
@@ -85,6 +88,7 @@ export async function mapFile(
   const width = terminal.stdout.columns ?? 100
   print(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
   const { status } = chunk.pipeline.facts
+  if (explain) print(terminal, `\n${explanationOf(chunk)}`)
   if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon waits for the pipeline to end.`)
   if (parsed.dropped > 0) print(terminal, `\n${leftOut(parsed.dropped)}`)
   return exitCode.done
@@ -98,6 +102,12 @@ function nothing(terminal: Terminal, json: boolean, said: string): number {
     complain(terminal, said)
   }
   return exitCode.done
+}
+
+function explanationOf({ pipeline }: Chunk): string {
+  const { verdict, facts } = pipeline
+  if (verdict === undefined) return `No verdict: a pipeline with status ${facts.status} has not ended or never ran.`
+  return `Verdict: ${verdict}.`
 }
 
 function leftOut(jobs: number): string {

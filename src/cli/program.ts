@@ -119,8 +119,9 @@ See what a webhook becomes:
       .argument('<file>', "a file with one webhook's JSON body; - reads the standard input")
       .option('--event <kind>', 'the event header it was sent with, such as "Pipeline Hook"')
       .option('--json', 'print OTLP/JSON instead of a tree', false)
+      .option('--explain', 'also print the verdict: where the pipeline failed, or where its time went', false)
       .action(
-        answer(async (path: string, options: { event?: string; json: boolean }) => {
+        answer(async (path: string, options: { event?: string; json: boolean; explain: boolean }) => {
           const { config } = requireConfig(terminal, file())
           const { telemetryOf } = await import('../app/export.ts')
           return (await import('./map.ts')).mapFile(terminal, { file: path, ...options }, config, telemetryOf(config))

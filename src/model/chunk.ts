@@ -60,6 +60,8 @@ export interface PipelineSnapshot {
   readonly mergeRequestEvent?: string | undefined
   /** It was canceled when a newer pipeline of its ref existed already. */
   readonly superseded?: true | undefined
+  /** The verdict about this attempt as a sentence, once it ended. Only in the chunk that carries the pipeline. */
+  readonly verdict?: string | undefined
   /** Of the jobs of all chunks. Only in the first of several chunks: a single one contains all jobs itself. */
   readonly durations?: readonly StageDurations[] | undefined
 }

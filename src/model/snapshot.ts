@@ -9,6 +9,8 @@ import { isTerminal, hasFailed } from './status.ts'
 import { priceOf, type RateOf } from './price.ts'
 import { earliest, type Millis } from './instant.ts'
 import { lastAttempt, type Attempt, type Run, type TraceContext } from './run.ts'
+import { pipelineVerdict } from './verdict.ts'
+import { verdictSentence } from './verdict-sentence.ts'
 import { viewJob, type Job, type JobView } from './job.ts'
 
 export interface Snapshot {
@@ -54,7 +56,11 @@ export function snapshotAttempt(
     ...(options.rateOf === undefined ? {} : { cost: taken.reduce((sum, { cost = 0 }) => sum + cost, 0) }),
   }
   const groups = splitIntoChunks(taken, options)
-  const first = groups.length > 1 ? { ...pipelineSnapshot, durations: durationsByStage(views) } : pipelineSnapshot
+  const first: PipelineSnapshot = {
+    ...pipelineSnapshot,
+    ...(groups.length > 1 ? { durations: durationsByStage(views) } : {}),
+    ...verdictOf(pipelineSnapshot, taken),
+  }
   const chunks = groups.map((group, index) =>
     chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? first : pipelineSnapshot, group),
   )
@@ -125,6 +131,12 @@ function pipelineBase(
     ...(superseded === true ? { superseded } : {}),
     ...(lacksDetails === true ? { lacksDetails } : {}),
   }
+}
+
+/** By what the snapshot itself knows: neither what is usual nor the tests. */
+function verdictOf({ facts, start, end }: PipelineSnapshot, jobs: readonly JobSnapshot[]): { verdict?: string } {
+  const verdict = pipelineVerdict({ status: facts.status, start, end, jobs })
+  return verdict === undefined ? {} : { verdict: verdictSentence(verdict) }
 }
 
 function decisiveFailures(run: Run): string[] {

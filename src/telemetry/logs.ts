@@ -50,7 +50,7 @@ function pipelineRecord(chunk: Chunk, end: Millis, traceId: string, settings: Te
     severity,
     body: `Pipeline ${status}: ${notBlank(name) ?? notBlank(ref) ?? key.pipelineId}`,
     attributes: [
-      ...attributesOf(logAttributes, { source: 'pipeline', level: severity.text }, style),
+      ...attributesOf(logAttributes, { source: 'pipeline', level: severity.text, verdict: pipeline.verdict }, style),
       ...attributesOf(pipelineAttributes, chunk, style),
     ],
     traceId,

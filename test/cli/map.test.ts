@@ -79,3 +79,12 @@ it('reports faults of the standard input', async () => {
       'The standard input: The body is not JSON. Look for what cuts or rewrites it on its way from the platform.\n',
   })
 })
+
+it('explains the payload with its verdict', async () => {
+  const { code, out } = await map(payload, Readable.from([]), '--explain')
+  expect(code).toBe(0)
+  expect(out).toMatch(/\nVerdict: failed in unit after 4 m 27 s\.\n$/)
+  const json = await map(payload, Readable.from([]), '--explain', '--json')
+  expect(Object.keys(JSON.parse(json.out) as object)).toEqual(['resourceSpans'])
+  expect(json.complaint).toContain('Verdict: failed in unit')
+})

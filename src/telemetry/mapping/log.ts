@@ -8,11 +8,20 @@ export interface LogSubject {
   readonly source: 'pipeline' | 'job'
   /** The severity's text. */
   readonly level: string
+  /** Of a pipeline. */
+  readonly verdict?: string | undefined
 }
 
 export const logAttributes: readonly AttributeRow<LogSubject>[] = [
   { keys: ['log.level'], type: 'string', when: 'always', note: "the severity's text", value: ({ level }) => level },
   { keys: ['log.source'], type: 'string', when: 'always', note: '`pipeline` or `job`', value: ({ source }) => source },
+  {
+    keys: ['platform.cicd.pipeline.run.verdict'],
+    type: 'string',
+    when: 'source `pipeline`, once it ended',
+    note: 'one sentence: where it failed, or where its time went along the critical path; at most 500 characters. Usual durations and test reports are not known at that time: the verdict of the pages has them',
+    value: ({ verdict }) => verdict,
+  },
 ]
 
 interface LogLineSubject extends RanOnSubject {
