@@ -1,8 +1,10 @@
 // Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { failedTestsOfJob } from '../../src/pages/pipelines/failed-tests.ts'
 import { openHouse, type House } from './house.ts'
 import { reportOf } from '../../src/pages/jobs/job-tests.ts'
 import { withTests } from './read-insides.ts'
+import type { JobCard } from '../../src/pages/pipelines/run-card.ts'
 import type { JobInside } from '../../src/model/inside.ts'
 
 let house: House
@@ -62,6 +64,48 @@ describe('the tests of a job', () => {
         left: 4,
       },
     })
+  })
+
+  it('are counted in the verdicts about it and its pipeline', async () => {
+    const sentence = 'failed: 2 of 12 tests'
+    expect(await ask(job)).toMatchObject({ verdict: { outcome: 'failed', sentence } })
+    expect(await read(job)).toContain('<p class="verdict">Failed: 2 of 12 tests.</p>')
+  })
+
+  it('count as flaky before if they were flaky before the job ended', async () => {
+    const { tests } = house.daemon.store
+    const [flaky] = await tests.figures('flaky', { project, since: 0, limit: 1 })
+    const { job: name = '', instance = '', projectId = 0 } = flaky ?? {}
+    const report = {
+      totals: { total: 12, passed: 10, failed: 2, errored: 0, skipped: 0, flaky: 0, seconds: 1 },
+      ...{ fault: undefined, left: 0, flaky: [] },
+      failures: [
+        { suite: 'shop.CartTest', name: 'adds <b>up</b>', result: 'fail' },
+        { suite: 'shop.CartTest', name: 'takes away', result: 'fail' },
+      ],
+    } as const
+    const count = async (owner: Partial<JobCard>, project_ = project) =>
+      failedTestsOfJob(
+        { tests },
+        { instance, projectId, project: project_ },
+        {
+          ...{
+            id: 1,
+            kind: 'job',
+            name: `${name} 2/5`,
+            stage: '',
+            status: 'failed',
+            allowFailure: false,
+            retried: false,
+          },
+          ...{ finishedAt: Date.now() + 1, ...owner },
+        },
+        report,
+      )
+    expect(await count({})).toEqual({ total: 12, failed: 2, flaky: 1 })
+    expect(await count({ finishedAt: flaky?.lastAt })).toEqual({ total: 12, failed: 2, flaky: 0 })
+    expect(await count({ name: 'another' })).toEqual({ total: 12, failed: 2, flaky: 0 })
+    expect(await count({ status: 'success' })).toBeUndefined()
   })
 
   it('are those of the last report', () => {

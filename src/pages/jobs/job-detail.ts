@@ -6,13 +6,16 @@ import { jobCardShape, runCard, runCardShape } from '../pipelines/run-card.ts'
 import { jobSectionsShape, sectionsOf } from './job-sections.ts'
 import { jobReportShape, reportOf } from './job-tests.ts'
 import { exportedSpanShape } from '../pipelines/exported-span.ts'
+import { failedTestsOfJob } from '../pipelines/failed-tests.ts'
 import { usualShape } from '../pipelines/usual.ts'
+import { verdictOfJob, verdictShape } from '../pipelines/verdict.ts'
 import type { Shaped } from '../layout/shape.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 
 export const jobDetailShape = z.object({
   pipeline: runCardShape.omit({ jobs: true, failures: true }),
   job: jobCardShape,
+  verdict: verdictShape.optional(),
   about: aboutShape,
   sections: jobSectionsShape.optional(),
   tests: jobReportShape.optional(),
@@ -55,17 +58,19 @@ export async function jobDetail(
     historyOf(parts, card, job),
   ])
   const itsOwn = chunks.filter(({ jobs }) => jobs.some(({ id }) => id === jobId))
+  const usual = usuals.get(job.name)
+  const sections = sectionsOf(insides, jobId)
+  const tests = reportOf(reports)
+  const failed = await failedTestsOfJob(parts, card, job, tests)
   const { jobs: _, failures: __, ...pipeline } = card
   return {
-    ...{ pipeline, job, history },
-    usual: usuals.get(job.name),
+    ...{ pipeline, job, history, usual, sections, tests },
+    verdict: verdictOfJob(job, usual, sections, failed),
     about: aboutOf(
       { known, snapshots: itsOwn.flatMap(({ jobs }) => jobs.filter(({ id }) => id === jobId)) },
       parts,
       settings,
     ),
-    sections: sectionsOf(insides, jobId),
-    tests: reportOf(reports),
     spans: parts.exported(itsOwn).filter(span => span.jobId === jobId),
   }
 }

@@ -26,7 +26,7 @@ export const jobSectionsShape = z.object({
   sections: z.array(sectionShape),
   left: z.number().describe('At least this many more sections were left out.'),
 })
-type JobSections = Shaped<typeof jobSectionsShape>
+export type JobSections = Shaped<typeof jobSectionsShape>
 
 /** Of the job's last run, because a manual job that is played again keeps its id. Undefined if nothing was read. */
 export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSections | undefined {
@@ -67,7 +67,7 @@ export function sectionRows(
 }
 
 /** Names for sections of the runner, titles for those of scripts. */
-function labelOf({ kind, name, title }: Section): string {
+export function labelOf({ kind, name, title }: Section): string {
   return kind === 'runner' ? name : (title ?? name)
 }
 

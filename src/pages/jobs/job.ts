@@ -14,6 +14,7 @@ import { logAddress, pipelineLink, projectCrumbs } from '../pipelines/run-rows.t
 import { platformNow, statusOf } from '../pipelines/run-card.ts'
 import { testsCard } from './job-tests.ts'
 import { sectionsContent } from './job-waterfall.ts'
+import { verdictLine } from '../pipelines/verdict.ts'
 import type { FailureDomain, PagesSettings, PagesSources } from '../ports.ts'
 import type { JobDetail } from './job-detail.ts'
 
@@ -79,7 +80,7 @@ const domains: Readonly<Record<FailureDomain, string>> = {
 }
 
 function heading(
-  { job, about, pipeline, usual }: JobDetail,
+  { job, about, pipeline, usual, verdict }: JobDetail,
   tookMs: number | undefined,
   showsLog: boolean,
   context: RequestContext,
@@ -98,6 +99,7 @@ function heading(
         ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
       </span>
     </div>
+    ${verdictLine(verdict)}
     ${facts([
       ['Job', `#${job.id}`],
       ['Stage', job.stage],

@@ -5,13 +5,16 @@ import { familyMemberShape, familyOf } from './family.ts'
 import { runCard, runCardShape } from './run-card.ts'
 import { jobSectionsShape, sectionsOf } from '../jobs/job-sections.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
+import { failedTestsOf } from './failed-tests.ts'
 import { usualShape } from './usual.ts'
+import { verdictOfRun, verdictShape } from './verdict.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
 import type { ExportState } from '../../store/ports/views.ts'
 import type { Signal } from '../../store/ports/runs.ts'
 
 export const pipelineDetailShape = z.object({
   pipeline: runCardShape,
+  verdict: verdictShape.optional(),
   family: familyMemberShape,
   usual: usualShape.optional(),
   jobUsuals: z.record(z.string(), usualShape).describe('Usual durations of its jobs, by job name.'),
@@ -54,20 +57,24 @@ export async function pipelineDetail(
   const { key, attempts } = stored.run
   const pipeline = runCard(stored)
   const names = [...new Set(pipeline.jobs.map(job => job.name))].slice(0, maxUsuals)
-  const [family, chunks, insides, exports, usuals] = await Promise.all([
+  const [family, chunks, insides, exports, usuals, tests] = await Promise.all([
     familyOf(parts, stored),
     parts.views.chunks(key),
     parts.views.sections(key, maxReadings),
     parts.views.outboxOf(key),
     parts.usuals.of(pipeline, ['', ...names]),
+    failedTestsOf(parts, key, pipeline),
   ])
   const spans = parts.exported(chunks)
   const traceId = spans[0]?.traceId
+  const usual = usuals.get('')
+  const jobUsuals = Object.fromEntries([...usuals].filter(([name]) => name !== ''))
   return {
     pipeline,
+    verdict: verdictOfRun(pipeline, { usual, jobUsuals, tests }, parts.now()),
     family,
-    usual: usuals.get(''),
-    jobUsuals: Object.fromEntries([...usuals].filter(([name]) => name !== '')),
+    usual,
+    jobUsuals,
     firstSeenBy: Object.entries(stored.firstSeenBy)
       .map(([source, at]) => ({ source, at }))
       .sort((a, b) => a.at - b.at),

@@ -11,6 +11,7 @@ import { jobsTable } from './jobs-table.ts'
 import { attributeCard, valueOf } from '../layout/attributes.ts'
 import { spentMs, type JobCard, type RunCard } from './run-card.ts'
 import { sectionRows } from '../jobs/job-sections.ts'
+import { verdictLine } from './verdict.ts'
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
 import { waterfallDrawing } from '../waterfall/waterfall-drawing.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
@@ -73,7 +74,7 @@ export function pipelinePage(
   }
 }
 
-function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, context: RequestContext): Html {
+function heading({ pipeline, verdict, usual, traceId, traceUrl }: PipelineDetail, context: RequestContext): Html {
   const { now } = context
   const url = safeUrl(pipeline.url)
   const link = safeUrl(traceUrl)
@@ -86,7 +87,7 @@ function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, context
         ${link !== undefined && html`<a class="button" href="${link}" rel="noreferrer">Open the trace</a>`}
       </span>
     </div>
-    ${compareChoice(pipeline, undefined, context)}
+    ${verdictLine(verdict)} ${compareChoice(pipeline, undefined, context)}
     ${facts([
       [
         'Pipeline',

@@ -124,12 +124,17 @@ export function platformNow(card: Pick<RunCard, 'createdAt' | 'jobs' | 'changedA
 
 /** The duration from the first known time to the end, or to now while it runs; undefined if no time is known. */
 export function spentMs(card: RunCard, now: Millis): number | undefined {
-  const start = earliest([card.createdAt, ...card.jobs.map(job => job.startedAt)])
+  const start = startOf(card)
   if (start === undefined) return undefined
   const ended = isFinished(card.status) ? latest(card.jobs.map(job => job.finishedAt)) : undefined
   const end = card.finishedAt ?? ended
   if (end === undefined && isTerminal(card.status)) return undefined
   return Math.max(0, (end ?? platformNow(card, now)) - start)
+}
+
+/** The first known time; undefined if none is known. */
+export function startOf({ createdAt, jobs }: Pick<RunCard, 'createdAt' | 'jobs'>): Millis | undefined {
+  return earliest([createdAt, ...jobs.map(job => job.startedAt)])
 }
 
 /** Stages in the order of their jobs, each with its jobs that are not retried. */

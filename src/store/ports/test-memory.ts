@@ -44,10 +44,15 @@ export interface TestMemory {
    * deleted to make room.
    */
   record(report: RememberedReport): Promise<{ readonly flaky: readonly FlakyTest[]; readonly forgotten: number }>
-  /** The most expensive tests, among the newest results. `project`: full path; undefined: all. */
+  /** The most expensive tests, among the newest results from `since` until before `until`. `project`: full path; undefined: all. */
   figures(
     question: TestQuestion,
-    of: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },
+    of: {
+      readonly project?: string | undefined
+      readonly since: Millis
+      readonly until?: Millis | undefined
+      readonly limit: number
+    },
   ): Promise<readonly TestFigures[]>
   /** Deletes rows older than `before`; returns how many, at most twice `limit`. */
   prune(before: Millis, limit: number): Promise<number>

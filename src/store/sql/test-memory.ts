@@ -174,8 +174,8 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
         yield* lockNames([`tests ${report.instance} ${report.projectId}`], within)
         return yield* recordReport(report, maxBytes, within)
       }),
-    figures: async (question, { project, since, limit }) => {
-      const values = [since, limit, ...(project === undefined ? [] : [project])]
+    figures: async (question, { project, since, until = Number.MAX_SAFE_INTEGER, limit }) => {
+      const values = [since, limit, until, ...(project === undefined ? [] : [project])]
       return (await sql.all(figuresSql(question, project !== undefined), values)).map(figuresRow)
     },
     prune: async (before, limit) => {
@@ -194,21 +194,21 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
   }
 }
 
-/** Values: since when, the limit, and for one project its path. */
+/** Values: since when, the limit, until when, and for one project its path. */
 function figuresSql(question: TestQuestion, isOfOne: boolean): string {
-  const of = isOfOne ? 'AND project = ?3' : ''
+  const of = isOfOne ? 'AND project = ?4' : ''
   const grouped = (rows: string, cost: string) => `
     SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
            max(job_id) AS job_id, max(pipeline_id) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
     FROM (${rows}) AS found GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
   if (question === 'flaky') {
     const rows = `SELECT instance, project_id, project, job, test, suite, name, job_id, pipeline_id, found_at AS at, lost_ms AS ms
-      FROM flaky_tests WHERE found_at >= ?1 ${of} ORDER BY found_at DESC LIMIT ${lookedAt}`
+      FROM flaky_tests WHERE found_at >= ?1 AND found_at < ?3 ${of} ORDER BY found_at DESC LIMIT ${lookedAt}`
     return grouped(rows, 'sum(ms)')
   }
   const rows = `SELECT r.instance, r.project_id, r.project, r.job, c.test, c.suite, c.name, r.job_id, r.pipeline_id, r.reported_at AS at,
       ${question === 'slow' ? 'c.ms' : 'r.lost_ms AS ms'}
-    FROM test_reports r JOIN test_cases c ON c.report_id = r.id AND c.kind = '${question}' WHERE r.reported_at >= ?1 ${of}
+    FROM test_reports r JOIN test_cases c ON c.report_id = r.id AND c.kind = '${question}' WHERE r.reported_at >= ?1 AND r.reported_at < ?3 ${of}
     ORDER BY r.reported_at DESC LIMIT ${lookedAt}`
   return grouped(rows, 'sum(ms)')
 }

@@ -1,0 +1,99 @@
+// The verdicts about finished pipelines and jobs: at the top of their pages, and in the JSON API.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openHouse, until, type House } from './house.ts'
+import { minRuns } from '../../src/pages/pipelines/usual.ts'
+
+interface Job {
+  readonly name: string
+  readonly status?: string
+  /** Seconds from the beginning of its pipeline. */
+  readonly from: number
+  readonly to: number
+}
+
+const begun = Date.now() - 6 * 3_600_000
+const build = { name: 'build', from: 5, to: 65 }
+const asUsual: readonly Job[] = [build, { name: 'unit tests', from: 70, to: 130 }]
+const retried: readonly Job[] = [
+  build,
+  { name: 'unit tests', status: 'failed', from: 70, to: 105 },
+  { name: 'unit tests', from: 162, to: 222 },
+]
+
+function webhook(id: number, status: string, jobs: readonly Job[]): string {
+  const at = (seconds: number): string => new Date(begun + id * 300_000 + seconds * 1_000).toISOString()
+  const took = Math.max(...jobs.map(({ to }) => to))
+  const web = 'https://git.example.com/acme/shop'
+  const hasEnded = status !== 'running'
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: {
+      ...{ id, ref: 'main', status, source: 'push', sha: 'a'.repeat(40), created_at: at(0) },
+      ...(hasEnded && { finished_at: at(took) }),
+    },
+    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: web, default_branch: 'main' },
+    builds: jobs.map((job, index) => ({
+      ...{ id: id * 100 + index, name: job.name, stage: 'test', status: job.status ?? 'success' },
+      ...{ created_at: at(0), started_at: at(job.from), finished_at: at(job.to), queued_duration: 5 },
+    })),
+  })
+}
+
+let house: House
+const last = minRuns + 5
+beforeAll(async () => {
+  house = await openHouse()
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-event': 'Pipeline Hook',
+    'x-service-token': 'a-webhook-token',
+  }
+  const runs = [
+    ...Array.from({ length: last - 1 }, (_, at) => webhook(at + 1, 'success', asUsual)),
+    webhook(last, 'success', retried),
+    webhook(last + 1, 'failed', retried.slice(0, 2)),
+    webhook(last + 2, 'running', [build]),
+  ]
+  for (const body of runs) {
+    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+  }
+  await until(async () => {
+    const { open, runs: all } = await house.daemon.store.runs.count()
+    return all === runs.length && open === 1
+  }, 20_000)
+  while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
+})
+afterAll(async () => house.close())
+
+interface Detail {
+  readonly verdict?: { sentence: string; ms: number; parts: readonly { kind: string; ms: number }[] }
+}
+const detail = async (path: string): Promise<Detail> =>
+  (await (await fetch(`${house.url}/api/pipelines/3/${path}`)).json()) as Detail
+const page = async (path: string): Promise<string> => (await fetch(`${house.url}/pipelines/3/${path}`)).text()
+
+it('explains what made a pipeline slower than usual, in parts that add up', async () => {
+  const { verdict } = await detail(String(last))
+  expect(verdict?.sentence).toMatch(
+    /^1 m \d\d s slower than usual: 57 s waiting for a retry of unit tests, 35 s in its failed attempt$/,
+  )
+  expect(verdict?.parts.reduce((sum, { ms }) => sum + ms, 0)).toBe(verdict?.ms)
+  expect(await page(String(last))).toContain(
+    'slower than usual: 57 s waiting for a retry of unit tests, 35 s in its failed attempt.</p>',
+  )
+})
+
+it('says that a pipeline and its jobs took as long as usual', async () => {
+  expect((await detail('3')).verdict).toMatchObject({ sentence: 'as usual', outcome: 'usual' })
+  expect((await detail('3/jobs/300')).verdict).toMatchObject({ sentence: 'as usual' })
+  expect(await page('3/jobs/300')).toContain('<p class="verdict">As usual.</p>')
+})
+
+it('says in which job a pipeline failed', async () => {
+  expect((await detail(String(last + 1))).verdict?.sentence).toBe('failed in unit tests after 1 m 45 s')
+})
+
+it('has no verdict about a pipeline that runs', async () => {
+  expect((await detail(String(last + 2))).verdict).toBeUndefined()
+  expect(await page(String(last + 2))).not.toContain('class="verdict"')
+})
