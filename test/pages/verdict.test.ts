@@ -91,6 +91,8 @@ it('says that a pipeline and its jobs took as long as usual', async () => {
 
 it('says in which job a pipeline failed', async () => {
   expect((await detail(String(last + 1))).verdict?.sentence).toBe('failed in unit tests after 1 m 45 s')
+  const address = `/pipelines/3/${last + 1}/jobs/${(last + 1) * 100 + 1}`
+  expect(await page(String(last + 1))).toContain(`<a href="${address}"><strong>unit tests</strong></a> failed in`)
 })
 
 it('has no verdict about a pipeline that runs', async () => {

@@ -9,7 +9,7 @@ import { membersOf } from './family.ts'
 import { jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
 import { jobsTable } from './jobs-table.ts'
 import { attributeCard, valueOf } from '../layout/attributes.ts'
-import { spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { spentMs, type RunCard } from './run-card.ts'
 import { sectionRows } from '../jobs/job-sections.ts'
 import { verdictLine } from './verdict.ts'
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
@@ -34,7 +34,7 @@ export function pipelinePage(
     content: html`
       ${crumbs(...projectCrumbs(pipeline, context))}
       <section id="head" data-region>${heading(detail, context)}</section>
-      <section id="failures" data-region>${whatFailed(pipeline.failures)}</section>
+      <section id="failures" data-region>${whatFailed(pipeline, context)}</section>
       <section id="waterfall" data-region>
         ${card(
           members.length > 1 ? 'Pipeline and its children' : 'Where the time went',
@@ -104,16 +104,16 @@ function heading({ pipeline, verdict, usual, traceId, traceUrl }: PipelineDetail
     ])}`
 }
 
-function whatFailed(failures: readonly JobCard[]): Content {
+function whatFailed({ failures, ...ids }: RunCard, context: RequestContext): Content {
   if (failures.length === 0) return ''
   return html`<ul class="notices" aria-label="What failed">
     ${failures.slice(0, 8).map(job => {
       const url = safeUrl(job.url)
       return html`<li class="notice problem">
         <p>
-          <strong>${job.name}</strong> failed in
+          <a href="${jobAddress(context.base, ids, job.id, context)}"><strong>${job.name}</strong></a> failed in
           ${job.stage || 'its stage'}${job.failureReason !== undefined && html`: ${wordOf(job.failureReason)}`}.
-          ${url !== undefined && html`<a href="${url}" rel="noreferrer">See its log</a>`}
+          ${url !== undefined && html`<a href="${url}" rel="noreferrer">Open on the platform</a>`}
         </p>
       </li>`
     })}
