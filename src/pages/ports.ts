@@ -1,6 +1,7 @@
 // What the pages need from the rest of the daemon. `app/` passes it in.
 import type { ExportedSpan } from './pipelines/exported-span.ts'
 import type { ExportQueueStatus } from './exports/queue-shape.ts'
+import type { FixFirst } from './overview/fix-first-shape.ts'
 import type { Flow } from './overview/flow.ts'
 import type { LastHour } from './overview/last-hour.ts'
 import type { RunnersView } from './runners/runner-figures.ts'
@@ -140,6 +141,7 @@ export interface PagesParts extends PagesSources {
   readonly usuals: Usuals
   readonly hour: { readonly read: () => Promise<LastHour> }
   readonly runners: () => Promise<RunnersView>
+  readonly fixFirst: () => Promise<FixFirst>
 }
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'

@@ -7,6 +7,7 @@ import { addressOf, formOf, show } from './layout/answers.ts'
 import { admissionOf, guard, type RouteReader } from './access/guard.ts'
 import { apiRoutes } from './api/api.ts'
 import { createAccess, isOurs, type Access } from './access/access.ts'
+import { createFixFirst } from './overview/fix-first-view.ts'
 import { createHourWatch } from './overview/last-hour.ts'
 import { createLive, type Live } from './live.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
@@ -35,11 +36,13 @@ const forPeople: RouteReader = { forPeople: true }
 export function createPages({ parts: all, settings, guarded = [] }: PagesOptions): FastifyPluginAsync {
   const shown = settings.isHidden === undefined ? all : withoutHidden(all, settings.isHidden)
   const hour = createHourWatch(all)
+  const runners = createRunnersView(shown)
   const parts: PagesParts = {
     ...shown,
     hour,
     usuals: createUsuals(() => shown.views.trends, all.now),
-    runners: createRunnersView(shown),
+    runners,
+    fixFirst: createFixFirst({ ...shown, runners }, settings),
   }
   const access = createAccess({
     token: settings.adminToken,

@@ -88,8 +88,11 @@ describe('a regression', () => {
     expect(regressions[0]?.cause).toBe(
       'Since then it runs on small runners; before mostly on large runners. It began with commit 10441044 by alice.',
     )
-    const overview = await api<{ regressions: Listed[]; regressionCount: number }>('/overview')
+    const overview = await api<{ regressions: Listed[]; regressionCount: number; fixFirst: { fixes: unknown } }>(
+      '/overview',
+    )
     expect([overview.regressions, overview.regressionCount]).toEqual([regressions, 1])
+    expect(overview.fixFirst.fixes).toMatchObject([{ kind: 'regression', subject: 'e2e', project: 'acme/shop' }])
     expect((await api<{ regressions: Listed[] }>('/trends?project=3&span=30d')).regressions).toEqual(regressions)
     expect((await api<{ regressions: Listed[] }>('/trends?project=3&job=compile&span=30d')).regressions).toEqual([])
     for (const path of ['/', '/trends?project=3&span=30d', '/trends/regressions']) {

@@ -1,5 +1,6 @@
 // The shape of the overview: what its page shows, the JSON API answers, and `pipespan top` reads.
 import { z } from 'zod'
+import { fixFirstShape } from './fix-first-shape.ts'
 import { flowShape } from './flow.ts'
 import { lastHourShape } from './last-hour.ts'
 import { listedRunShape } from '../pipelines/usual.ts'
@@ -31,6 +32,7 @@ export const overviewShape = z.object({
   silentCount: z.number(),
   regressions: z.array(regressionShape).describe('Unresolved ones, newest first.'),
   regressionCount: z.number(),
+  fixFirst: fixFirstShape,
   lastHour: lastHourShape,
   finished: z.array(listedRunShape),
 })

@@ -3,6 +3,7 @@ import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
+import { fixFirstCard } from './fix-first-card.ts'
 import { hooksOff } from '../sources/api-clients.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
@@ -25,7 +26,7 @@ const silentAfter = 3_600_000
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
   const silentSince = now - silentAfter
-  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse] = await Promise.all([
+  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst] = await Promise.all([
     parts.inbox.state(),
     parts.queues(),
     parts.views.inStatus(activeStatuses, shown.running + shown.silent),
@@ -35,6 +36,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
     parts.repositories.hooks.all(),
     parts.hour.read(),
     regressionsOf(parts, { since: Infinity }),
+    parts.fixFirst(),
   ])
   const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, shown.running)
   const hasRuns = newest.length + finished.length > 0
@@ -47,7 +49,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
     withUsual(parts, finished.map(runCard)),
   ])
   return {
-    ...{ ...health, notices, lastHour, running: runningNow, finished: lastFinished },
+    ...{ ...health, notices, lastHour, fixFirst, running: runningNow, finished: lastFinished },
     active: Math.max(0, active - silent.count),
     ...{ silent: silentNow, silentCount: silent.count },
     ...{ regressions: worse.slice(0, shown.regressions), regressionCount: worse.length },
@@ -80,6 +82,7 @@ export function overviewPage(overview: Overview, timeline: Timeline, context: Re
                 { aside: activeWords(silent.length, silentCount, 'longest without events') },
               ),
           )}
+          ${region('fix-first', fixFirstCard(overview.fixFirst, context))}
           ${region('regressions', worseCard(overview, context))}
           ${region(
             'finished',

@@ -24,6 +24,9 @@ const tagSetShape = z.object({
   maxBusy: z.number().describe('Maximum number of jobs that ran at the same time.'),
   waitP50Ms: ms.optional(),
   waitP95Ms: ms.optional(),
+  longWaits: z
+    .object({ jobs: z.number(), ms })
+    .describe('Jobs that waited longer than a minute, and how long they waited beyond it in all.'),
   longest: z
     .object({ ...placeShape, waitMs: ms })
     .optional()
@@ -88,6 +91,8 @@ export interface Period {
   readonly step: Millis
 }
 
+/** A wait that is longer than this, ms, is a long one. */
+export const longWait = 60_000
 /** Maximum number of waiting jobs that are listed. */
 const maxWaiting = 100
 
@@ -111,6 +116,7 @@ export function tagSetFigures(
         ...busyOf(own, period),
         waitP50Ms: quantile(waits, 0.5),
         waitP95Ms: quantile(waits, 0.95),
+        longWaits: longWaitsOf(waits),
         longest: longestOf(started),
         running: own.filter(job => !job.isPending && job.startedAt !== undefined && job.finishedAt === undefined)
           .length,
@@ -166,6 +172,11 @@ function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pic
   // A job that ends when another one starts does not run beside it.
   for (const [, by] of changes.sort((a, b) => a[0] - b[0] || a[1] - b[1])) maxBusy = Math.max(maxBusy, (running += by))
   return { busy: total.map(time => time / step), maxBusy }
+}
+
+function longWaitsOf(waits: readonly number[]): TagSetFigures['longWaits'] {
+  const long = waits.filter(wait => wait > longWait)
+  return { jobs: long.length, ms: sum(long) - long.length * longWait }
 }
 
 function longestOf(jobs: readonly RunnerJob[]): TagSetFigures['longest'] {

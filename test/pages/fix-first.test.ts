@@ -1,0 +1,117 @@
+// What the overview says to fix first: what costs most per week, and why.
+import { describe, expect, it } from 'vitest'
+import { createFixFirst } from '../../src/pages/overview/fix-first-view.ts'
+import { fixesOf, type FixSources } from '../../src/pages/overview/fix-first.ts'
+import { tagSetFigures } from '../../src/pages/runners/runner-figures.ts'
+import type { CostLine } from '../../src/store/ports/costs.ts'
+import type { PagesParts } from '../../src/pages/ports.ts'
+import type { ShownRegression } from '../../src/pages/trends/regression-figures.ts'
+import type { TrendTotal } from '../../src/store/ports/trends.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+const of = { instance: 'i', projectId: 3, project: 'acme/shop' }
+const none = { totalMs: 0, cost: 0 }
+
+const job = (name: string, runs: number, failed: number, totalMs: number): TrendTotal => ({
+  ...{ ...of, job: name, runs, failed, totalMs, flaky: 0, durations: {}, queues: {} },
+})
+const waited = (waitMs: number, jobId: number) => ({
+  ...{ ...of, pipelineId: 7, jobId, name: 'a', runnerTags: ['gpu'], startedAt: 1, finishedAt: 2, waitMs },
+  isPending: false,
+})
+const line = (superseded: number): CostLine => ({
+  ...{ ...of, name: '', runs: 9, ...none },
+  lost: { retried: none, failed: none, flaky: none, superseded: { totalMs: superseded, cost: 2.5 } },
+})
+const flaky = (name: string, costMs: number) => ({
+  ...{ ...of, suite: 'Cart', name, job: 'unit', times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },
+})
+const slower = { ...of, kind: 'slower', branch: 'default', job: 'e2e', before: 5 * minute, after: 8 * minute }
+
+function sources(more: Partial<FixSources>): FixSources {
+  const runners = { tagSets: [], since: 0, until: day }
+  return { ...{ jobs: [], flaky: [], regressions: [], projects: [], runners, rateOf: undefined }, ...more }
+}
+
+describe('what to fix first', () => {
+  it('has the most expensive first, each with a reason and a link', () => {
+    const tagSets = tagSetFigures(
+      [1, 11, 21].map(waited).map((one, at) => ({ ...one, waitMs: at * 11 * minute })),
+      [],
+      {
+        ...{ since: 0, until: day, step: day },
+      },
+    )
+    const fixes = fixesOf(
+      sources({
+        jobs: [job('lint', 20, 20, 40 * minute), job('unit', 100, 60, 900 * minute), job('new', 2, 2, 90 * minute)],
+        flaky: [flaky('takes away', 20 * minute), flaky('adds up', 30 * minute)],
+        regressions: [{ one: slower as unknown as ShownRegression, runs: 50, totalMs: 400 * minute }],
+        runners: { tagSets, since: 0, until: day },
+        projects: [line(20 * minute)],
+        rateOf: () => 0.001,
+      }),
+      8,
+    )
+    expect(fixes.map(({ kind, subject, weekMs, path }) => [kind, subject, weekMs / minute, path])).toEqual([
+      ['wait', 'Runners with tags gpu', 217, '/runners'],
+      ['regression', 'e2e', 150, '/trends?project=3&job=e2e&branch=default'],
+      ['failing', 'lint', 40, '/trends?project=3&job=lint'],
+      ['flaky_test', 'adds up', 30, '/pipelines/3/7/jobs/11'],
+      ['superseded', 'Superseded pipelines', 20, '/cost?project=3'],
+    ])
+    expect(fixes.map(({ why }) => why)).toEqual([
+      '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is what they waited beyond it.',
+      'Takes 8 m 00 s, before 5 m 00 s; 50 runs this week.',
+      'Failed in all 20 runs.',
+      'Flaky on 3 revisions; the time is that of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
+      'Jobs ran for pipelines that were canceled because their branch had a newer one.',
+    ])
+    expect(fixes.map(({ cost }) => cost)).toEqual([undefined, 9_000, 2_400, 1_800, 2.5])
+  })
+
+  it('leaves out what costs less than a minute, and has no money without a price table', () => {
+    expect(fixesOf(sources({ jobs: [job('quick', 9, 9, minute - 1)] }), 8)).toEqual([])
+    const [fix] = fixesOf(sources({ jobs: [job('lint', 20, 19, 40 * minute)] }), 8)
+    expect([fix?.why, fix?.cost]).toEqual(['Failed in 19 of 20 runs.', undefined])
+  })
+
+  it('is read once a minute, and shows what it read before while it reads', async () => {
+    let now = 10 * day
+    let reads = 0
+    let release = (): void => undefined
+    let gate = Promise.resolve()
+    const lines = async (): Promise<readonly CostLine[]> => []
+    const parts = {
+      now: () => now,
+      runners: async () => ({ tagSets: [], since: 0, until: 1 }),
+      tests: { figures: async () => [] },
+      repositories: { regressions: { all: async () => [] } },
+      views: {
+        costs: { lines },
+        trends: {
+          jobs: async () => {
+            reads += 1
+            await gate
+            return [job(`job ${reads}`, 20, 20, 40 * minute)]
+          },
+        },
+      },
+    } as unknown as PagesParts
+    const fixFirst = createFixFirst(parts, {})
+    const subject = async (): Promise<string | undefined> => (await fixFirst()).fixes[0]?.subject
+    expect(await Promise.all([subject(), subject()])).toEqual(['job 1', 'job 1'])
+    now += minute - 1
+    expect(await subject()).toBe('job 1')
+    gate = new Promise(resolve => (release = resolve))
+    now += 1
+    expect([await subject(), await subject(), reads]).toEqual(['job 1', 'job 1', 2])
+    release()
+    await gate
+    await new Promise(setImmediate)
+    expect(await subject()).toBe('job 2')
+    now += day
+    expect(await subject()).toBe('job 3')
+  })
+})
