@@ -149,7 +149,9 @@ const strictIntroduction = `In a few places the contract above keeps the platfor
 span is a setting of its own, \`PIPESPAN_TRACES_SPAN_NAME=conventions\`. Dashboards and alerts of this repository expect \`contract\`.`
 
 const ownAttributes = `Your own attributes (\`OTEL_RESOURCE_ATTRIBUTES\`, or the configuration file) are added after these. They may set \`service.name\` (unless \`OTEL_SERVICE_NAME\` does), \`service.namespace\`, and
-\`deployment.environment\` or \`deployment.environment.name\`. They cannot override \`vcs.*\`, the vendor's names and \`service.version\`.`
+\`deployment.environment\` or \`deployment.environment.name\`. They cannot override \`vcs.*\`, the vendor's names and \`service.version\`.
+
+The rules of \`attributes.rules\` set [attributes of your own](own-attributes.md) on resources, spans, log records, events and metrics.`
 
 const pipelineSpan = `Span name: \`pipeline: {name or ref}\`. Kind: SERVER. Status: OK for \`success\`; ERROR for \`failed\` and \`canceled\`; otherwise UNSET. The message of a failed pipeline is the failure reason of the job that decided, if
 there is one; if the configuration was refused, it is what was wrong in it.`

@@ -132,6 +132,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     profiles,
     serviceName: config.service.name,
     resourceAttributes: config.resource.attributes,
+    attributeRules: config.attributes.rules,
     spanNames: config.traces.spanName,
     conventions: config.conventions,
     drop: config.attributes.drop ?? [],

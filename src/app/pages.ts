@@ -9,7 +9,7 @@ import { hasSpan, isDerivedTraceId, jobSpanId } from '../telemetry/otlp/ids.ts'
 import { refusals } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
-import { resourceAttributesOf } from '../telemetry/resource.ts'
+import { signalResourceOf } from '../telemetry/resource.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/overview/flow.ts'
@@ -126,7 +126,7 @@ function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
 /** The spans as they are sent: made anew from the same chunk, by the same code. */
 function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
   const jobs = new Map(chunk.jobs.map(job => [jobSpanId(chunk, job), job.id]))
-  const resource = plainAttributes(resourceAttributesOf(chunk, settings))
+  const resource = plainAttributes(signalResourceOf(chunk, settings))
   return shownSpans(chunk, settings).map(({ traceId, spanId, name, kind, start, end, attributes }) => ({
     ...{ attempt: chunk.attempt, name, kind, traceId, spanId, start, end, attributes },
     jobId: jobs.get(spanId),

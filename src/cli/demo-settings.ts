@@ -23,8 +23,17 @@ const queries = `queries:
     every: 1m
 `
 
+/** Who owns what. */
+const teams = `attributes:
+  rules:
+    - { projects: { include: [${company}/shop/*] }, set: { team: shop }, metrics: true }
+    - { projects: { include: [${company}/mobile/*] }, set: { team: mobile }, metrics: true }
+    - { projects: { include: ['${company}/{platform,data}/*'] }, set: { team: platform }, metrics: true }
+    - { jobs: { include: ['deploy*'] }, set: { tier: '1' } }
+`
+
 /** The content of its configuration file: the settings that have no environment variable. */
-export const demoConfiguration = `${prices}${queries}`
+export const demoConfiguration = `${prices}${queries}${teams}`
 
 interface DemoPlaces {
   /** The store's folder. */

@@ -10,7 +10,7 @@ import { observedRun, type Run } from '../model/run.ts'
 import { eventChunk, type EventChunk } from '../model/event.ts'
 import { isTerminal } from '../model/status.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
-import { resourceAttributesOf } from '../telemetry/resource.ts'
+import { signalResourceOf } from '../telemetry/resource.ts'
 import { toEventRecord } from '../telemetry/events.ts'
 import { parsePayload } from './platform.ts'
 import type { ProfileName } from '../app/profile.ts'
@@ -87,6 +87,8 @@ export async function mapFile(
   const color = isColored(terminal)
   const width = terminal.stdout.columns ?? 100
   print(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
+  const custom = shownCustom(chunk, telemetry)
+  if (custom.length > 0) print(terminal, `\n${custom.join('\n')}`)
   const { status } = chunk.pipeline.facts
   if (explain) print(terminal, `\n${explanationOf(chunk)}`)
   if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon waits for the pipeline to end.`)
@@ -125,11 +127,27 @@ function snapshot(run: Run, { traceIds, platform, costs }: Config<ProfileName>):
   return chunk
 }
 
+/** What the configured rules set: on everything of the pipeline, then on single jobs. */
+function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
+  if (custom === undefined) return []
+  const { own, points, ofJob } = custom(chunk)
+  const ofPipeline = plainAttributes(own)
+  const lines = Object.entries(ofPipeline).map(
+    ([name, value]) => `  ${name} = ${String(value)}${Object.hasOwn(points ?? {}, name) ? ' (also on metrics)' : ''}`,
+  )
+  const ofJobs = chunk.jobs.flatMap(({ id, name }) =>
+    Object.entries(plainAttributes(ofJob(name)))
+      .filter(([key, value]) => ofPipeline[key] !== value)
+      .map(([key, value]) => `  ${name ?? id}: ${key} = ${String(value)}`),
+  )
+  return ['attributes.rules', ...(lines.length + ofJobs.length === 0 ? ['  nothing'] : [...lines, ...ofJobs])]
+}
+
 /** Its name and body, when it happened, and its attributes, those of the resource last. */
 function shownEvent(chunk: EventChunk, telemetry: TelemetrySettings): string {
   const { eventName, body, timeUnixNano, attributes } = toEventRecord(chunk, telemetry)
   const own = plainAttributes(attributes)
-  const resource = plainAttributes(resourceAttributesOf(chunk, telemetry))
+  const resource = plainAttributes(signalResourceOf(chunk, telemetry))
   const line = ([name, value]: [string, unknown]): string => `  ${name} = ${String(value)}`
   return [
     `${eventName ?? ''}  ${String(body)}`,

@@ -1,6 +1,7 @@
 // Checks across settings. A check runs only if the settings that it needs could be read.
 import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
+import { idleAttributeRules, wrongAttributeRules } from './attribute-rule-checks.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
@@ -175,10 +176,16 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     const wrong = applies ? find(config) : undefined
     return wrong === undefined ? [] : [{ ...placeOf(of, sources), ...wrong }]
   })
-  const warnings = [...noSecret(checked), ...unusedToken(config, sources), ...exceeding(config.self.sdk)]
+  const warnings = [
+    ...noSecret(checked),
+    ...unusedToken(config, sources),
+    ...exceeding(config.self.sdk),
+    ...idleAttributeRules(config, sources),
+  ]
   const ofLists = [
     ...repeatedNames(config, sources),
     ...unreachableRules(config, sources, faulty),
+    ...wrongAttributeRules(config, sources, checked.profile),
     ...wrongQueries(config, sources, checked.profile),
   ]
   return { faults: [...faults, ...ofLists], warnings }

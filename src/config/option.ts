@@ -5,6 +5,8 @@ import type { LiveSecret } from './live-secret.ts'
 /** What depends on the platform's profile: the names of two variables, the events, the inventory, how a query is sent. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
+  /** Prefix of the vendor's attributes, with its dot. */
+  readonly namespace: string
   /** The values of PIPESPAN_EVENTS. */
   readonly events: readonly string[]
   /** The keys of `inventory`, and their descriptions. */

@@ -2,6 +2,7 @@
 import { integer } from './plain-kinds.ts'
 import { patterns } from './list-kinds.ts'
 import { setting } from './option.ts'
+import { attributeRules } from './attribute-rule-options.ts'
 
 export const selectionOptions = {
   projects: {
@@ -52,5 +53,6 @@ export const selectionOptions = {
       description:
         'Maximum length of an attribute text in every signal, in UTF-16 code units; longer texts are truncated.',
     }),
+    rules: attributeRules,
   },
 }

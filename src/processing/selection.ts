@@ -1,5 +1,5 @@
 // What is exported, by the configured patterns for projects, refs and pipeline sources.
-import picomatch from 'picomatch'
+import { chooser } from '../lib/chooser.ts'
 import type { PipelineFacts } from '../model/observation.ts'
 
 export interface SelectionOptions {
@@ -24,13 +24,4 @@ export function createSelection(options: SelectionOptions): Selection {
   const ref = chooser(options.refsInclude, options.refsExclude)
   const source = chooser([], options.sourcesExclude)
   return { project, pipeline: facts => ref(facts.ref) && source(facts.source) }
-}
-
-/** Chooses texts by globs. Without any to include, all are included. An unknown text is chosen. */
-export function chooser(include: readonly string[], exclude: readonly string[]): (text: string | undefined) => boolean {
-  // `dot`: `*` matches a leading dot too, because paths and refs have no hidden parts.
-  const matches = (patterns: readonly string[]) => picomatch([...patterns], { dot: true })
-  const included = include.length === 0 ? () => true : matches(include)
-  const excluded = exclude.length === 0 ? () => false : matches(exclude)
-  return text => text === undefined || (included(text) && !excluded(text))
 }

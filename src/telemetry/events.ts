@@ -3,8 +3,9 @@ import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
 import { eventScope } from './otlp/scope.ts'
 import { contextOfJob, contextOfPipeline } from './otlp/ids.ts'
-import { resourceAttributesOf, resourceWith } from './resource.ts'
+import { resourceWith, signalResourceOf } from './resource.ts'
 import { ATTR_DEPLOYMENT_NAME, schemaUrl } from './mapping/semconv.ts'
+import { withCustom } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { AttributeSet } from './otlp/attribute.ts'
 import type { AttributeRow } from './mapping/row.ts'
@@ -15,7 +16,7 @@ const severities = { info: SeverityNumber.INFO, warn: SeverityNumber.WARN, error
 
 /** The event's record with the resource of its project. */
 export function toEventLogs(chunk: EventChunk, settings: TelemetrySettings): ResourceLogs {
-  const resource = resourceWith(resourceAttributesOf(chunk, settings))
+  const resource = resourceWith(signalResourceOf(chunk, settings))
   return {
     resource,
     scopeLogs: [{ scope: eventScope, logRecords: [toEventRecord(chunk, settings)], schemaUrl }],
@@ -38,9 +39,10 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
     severityNumber: (severities as Readonly<Record<string, SeverityNumber>>)[event.severity] ?? SeverityNumber.INFO,
     severityText: '',
     body: event.body.toWellFormed(),
-    attributes: settings.eventNameAttribute
-      ? [...attributes, ...attributeOf('event.name', eventName, style)]
-      : attributes,
+    attributes: withCustom(
+      settings.eventNameAttribute ? [...attributes, ...attributeOf('event.name', eventName, style)] : attributes,
+      settings.custom?.(chunk).own,
+    ),
     droppedAttributesCount: 0,
     flags: TraceFlags.NONE,
     eventName,

@@ -5,6 +5,7 @@ import { contextOf, jobSpanId, sectionSpanId, traceIdOf } from './otlp/ids.ts'
 import { isInstant } from './span-time.ts'
 import { logLineAttributes } from './mapping/log.ts'
 import { sectionAttributes, sectionSpanName } from './mapping/section.ts'
+import { withCustom } from './custom-attributes.ts'
 import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
 import { ownSpansOf } from './own-spans.ts'
 import { reportRecords } from './reports.ts'
@@ -21,6 +22,7 @@ export function insideSpans(chunk: Chunk, inside: JobInside, settings: Telemetry
   if (ownSpans !== undefined) return ownSpansOf(chunk, job, ownSpans, settings)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+  const custom = settings.custom?.(chunk).ofJob(job.name)
   const spanOf = (section: Section): Span => {
     const parent = contextOf(traceId, spanIdWithin(chunk, job, section.parent))
     return {
@@ -31,7 +33,7 @@ export function insideSpans(chunk: Chunk, inside: JobInside, settings: Telemetry
       kind: spanKinds.job,
       startTimeUnixNano: section.start,
       endTimeUnixNano: Math.max(section.start, section.end),
-      attributes: attributesOf(sectionAttributes, { job, ranOn, section }, style),
+      attributes: withCustom(attributesOf(sectionAttributes, { job, ranOn, section }, style), custom),
       droppedAttributesCount: 0,
       events: [],
       droppedEventsCount: 0,
@@ -51,6 +53,7 @@ export function insideRecords(chunk: Chunk, inside: JobInside, settings: Telemet
   if (report !== undefined) return reportRecords(chunk, job, report, settings)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+  const custom = settings.custom?.(chunk).ofJob(job.name)
   const recordOf = (line: LogLine): LogRecord => ({
     timeUnixNano: line.at,
     // Not the time of sending: repeated exports must be identical.
@@ -58,7 +61,7 @@ export function insideRecords(chunk: Chunk, inside: JobInside, settings: Telemet
     severityNumber: line.isError === true ? SeverityNumber.ERROR : SeverityNumber.UNSPECIFIED,
     severityText: line.isError === true ? 'ERROR' : '',
     body: line.text.toWellFormed(),
-    attributes: attributesOf(logLineAttributes, { job, ranOn, line }, style),
+    attributes: withCustom(attributesOf(logLineAttributes, { job, ranOn, line }, style), custom),
     droppedAttributesCount: 0,
     flags: TraceFlags.SAMPLED,
     traceId,

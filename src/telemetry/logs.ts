@@ -8,10 +8,11 @@ import { jobSpanId, pipelineSpanId, traceIdOf } from './otlp/ids.ts'
 import { logAttributes } from './mapping/log.ts'
 import { notBlank } from './mapping/row.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
-import { resourceAttributesOf, resourceWith } from './resource.ts'
+import { resourceWith, signalResourceOf } from './resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
 import { insideRecords } from './inside.ts'
 import { scopeOf } from './otlp/scope.ts'
+import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 import type { Millis } from '../model/instant.ts'
@@ -21,7 +22,7 @@ import type { Status } from '../model/status.ts'
 export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs | undefined {
   const logRecords = toRecords(chunk, settings)
   if (logRecords.length === 0) return undefined
-  const resource = resourceWith(resourceAttributesOf(chunk, settings))
+  const resource = resourceWith(signalResourceOf(chunk, settings))
   return { resource, scopeLogs: [{ scope: scopeOf(chunk), logRecords, schemaUrl }], schemaUrl }
 }
 
@@ -34,11 +35,19 @@ export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
   const subjectOf = jobSubjects(chunk)
-  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobRecord(subjectOf(job), own.end, traceId, settings))
-  return times === undefined ? jobs : [pipelineRecord(chunk, times.end, traceId, settings), ...jobs]
+  const custom = settings.custom?.(chunk)
+  const context = { traceId, settings, custom }
+  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobRecord(subjectOf(job), own.end, context))
+  return times === undefined ? jobs : [pipelineRecord(chunk, times.end, context), ...jobs]
 }
 
-function pipelineRecord(chunk: Chunk, end: Millis, traceId: string, settings: TelemetrySettings): LogRecord {
+interface RecordContext {
+  readonly traceId: string
+  readonly settings: TelemetrySettings
+  readonly custom: CustomAttributes | undefined
+}
+
+function pipelineRecord(chunk: Chunk, end: Millis, { traceId, settings, custom }: RecordContext): LogRecord {
   const { key, pipeline, attempt } = chunk
   const { status, name, ref } = pipeline.facts
   const severity = severityOf(status)
@@ -49,16 +58,19 @@ function pipelineRecord(chunk: Chunk, end: Millis, traceId: string, settings: Te
     at: firstInstant([pipeline.finishedAt, began], end),
     severity,
     body: `Pipeline ${status}: ${notBlank(name) ?? notBlank(ref) ?? key.pipelineId}`,
-    attributes: [
-      ...attributesOf(logAttributes, { source: 'pipeline', level: severity.text, verdict: pipeline.verdict }, style),
-      ...attributesOf(pipelineAttributes, chunk, style),
-    ],
+    attributes: withCustom(
+      [
+        ...attributesOf(logAttributes, { source: 'pipeline', level: severity.text, verdict: pipeline.verdict }, style),
+        ...attributesOf(pipelineAttributes, chunk, style),
+      ],
+      custom?.own,
+    ),
     traceId,
     spanId: pipelineSpanId(chunk),
   })
 }
 
-function jobRecord(subject: JobSubject, end: Millis, traceId: string, settings: TelemetrySettings): LogRecord {
+function jobRecord(subject: JobSubject, end: Millis, { traceId, settings, custom }: RecordContext): LogRecord {
   const { chunk, job } = subject
   const stage = notBlank(job.stage)
   const severity = severityOf(job.status, job.allowFailure)
@@ -67,10 +79,13 @@ function jobRecord(subject: JobSubject, end: Millis, traceId: string, settings: 
     at: firstInstant([job.finishedAt, job.startedAt, job.createdAt], end),
     severity,
     body: `Job ${job.status}: ${notBlank(job.name) ?? job.id}${stage === undefined ? '' : ` (${stage})`}`,
-    attributes: [
-      ...attributesOf(logAttributes, { source: 'job', level: severity.text }, style),
-      ...attributesOf(jobAttributes, subject, style),
-    ],
+    attributes: withCustom(
+      [
+        ...attributesOf(logAttributes, { source: 'job', level: severity.text }, style),
+        ...attributesOf(jobAttributes, subject, style),
+      ],
+      custom?.ofJob(job.name),
+    ),
     traceId,
     spanId: jobSpanId(chunk, job),
   })

@@ -5,6 +5,7 @@ import { dotenvAttributes, dotenvEvent } from './mapping/report.ts'
 import { eventAttributesOf } from './event-name.ts'
 import { isInstant } from './span-time.ts'
 import { jobSpanId, traceIdOf } from './otlp/ids.ts'
+import { withCustom } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { InsideJob } from '../model/inside.ts'
@@ -30,11 +31,14 @@ export function reportRecords(
       severityNumber: SeverityNumber.INFO,
       severityText: '',
       body: `${job.name ?? job.id} reports ${keys.length} ${keys.length === 1 ? 'value' : 'values'}`.toWellFormed(),
-      attributes: [
-        ...attributesOf(dotenvAttributes, job, style),
-        ...namedAttributes(Object.fromEntries(keys.map(([key, value]) => [`${name}.${key}`, value])), style),
-        ...eventAttributesOf(name, style, settings),
-      ],
+      attributes: withCustom(
+        [
+          ...attributesOf(dotenvAttributes, job, style),
+          ...namedAttributes(Object.fromEntries(keys.map(([key, value]) => [`${name}.${key}`, value])), style),
+          ...eventAttributesOf(name, style, settings),
+        ],
+        settings.custom?.(chunk).ofJob(job.name),
+      ),
       droppedAttributesCount: 0,
       flags: TraceFlags.SAMPLED,
       traceId: traceIdOf(chunk.trace, chunk.key.instance),

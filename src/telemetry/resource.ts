@@ -4,6 +4,7 @@ import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import { attributesFrom, type AttributeSet } from './otlp/attribute.ts'
+import type { AnyChunk } from '../model/event.ts'
 import type { Resource } from './otlp/messages.ts'
 
 /** Names that configured attributes must not use, in addition to those of the table and the vendor. */
@@ -14,14 +15,30 @@ export function resourceWith(attributes: readonly AttributeSet[]): Resource {
   return { attributes, droppedAttributesCount: 0, schemaUrl }
 }
 
-/** All attributes of a project's resource, the configured ones last. */
-export function resourceAttributesOf(chunk: ResourceOwner, settings: TelemetrySettings): AttributeSet[] {
-  const style = styleOf(chunk, settings)
-  return [...attributesOf(resourceAttributes, { chunk, settings }, style), ...ownAttributes(settings, style)]
+/**
+ * The resource of a chunk's spans and records. It also has what the operator's rules set, which override the configured attributes. Metrics do
+ * without, so that all series of a project have the same resource.
+ */
+export function signalResourceOf(chunk: AnyChunk, settings: TelemetrySettings): AttributeSet[] {
+  return resourceAttributesOf(chunk, settings, settings.custom?.(chunk).values)
 }
 
-function ownAttributes(settings: TelemetrySettings, { namespace, policy }: AttributeStyle): AttributeSet[] {
-  return Object.entries(settings.resourceAttributes).flatMap(([key, value]) => {
+/** All attributes of a project's resource, the configured ones last. */
+export function resourceAttributesOf(
+  chunk: ResourceOwner,
+  settings: TelemetrySettings,
+  custom?: Readonly<Record<string, string>>,
+): AttributeSet[] {
+  const style = styleOf(chunk, settings)
+  const configured = custom === undefined ? settings.resourceAttributes : { ...settings.resourceAttributes, ...custom }
+  return [...attributesOf(resourceAttributes, { chunk, settings }, style), ...ownAttributes(configured, style)]
+}
+
+function ownAttributes(
+  configured: TelemetrySettings['resourceAttributes'],
+  { namespace, policy }: AttributeStyle,
+): AttributeSet[] {
+  return Object.entries(configured).flatMap(([key, value]) => {
     if (tableNames.has(key) || contractNames.test(key) || key.startsWith(namespace)) return []
     const rule = policy(key)
     return rule === undefined ? [] : attributesFrom({ [key]: rule(value) })

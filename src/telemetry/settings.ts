@@ -1,5 +1,6 @@
 // The settings of telemetry, prepared once from the configuration and used for all pipelines.
 import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
+import { customAttributes, type AttributeSetter, type CustomAttributesOf } from './custom-attributes.ts'
 import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
@@ -25,6 +26,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly serviceName?: string | undefined
   /** The configured resource attributes, except for reserved names. */
   readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
+  /** The rules by which the operator sets attributes; the last one wins. */
+  readonly attributeRules?: readonly AttributeSetter[] | undefined
   /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as in the conventions. */
   readonly spanNames?: 'legacy' | 'conventions' | undefined
   /** `contract` by default. */
@@ -54,6 +57,8 @@ export interface TelemetrySettings {
   readonly spanNames: 'legacy' | 'conventions'
   readonly conventions: Conventions
   readonly policy: AttributePolicy
+  /** Undefined without rules. */
+  readonly custom?: CustomAttributesOf | undefined
   /** The rows of the tables that only some settings have. */
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
@@ -76,13 +81,15 @@ function variantsOf({ spanNames, conventions = 'contract' }: TelemetryOptions): 
 const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
 
 export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySettings {
+  const policy = attributePolicy(options)
   return {
     profiles: options.profiles ?? {},
     serviceName: options.serviceName,
     resourceAttributes: options.resourceAttributes ?? {},
     spanNames: options.spanNames ?? 'legacy',
     conventions: options.conventions ?? 'contract',
-    policy: attributePolicy(options),
+    policy,
+    custom: customAttributes(options.attributeRules ?? [], policy),
     variants: variantsOf(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),
     jobMetrics: options.jobMetrics ?? 'default-branch',

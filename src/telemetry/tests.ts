@@ -6,6 +6,7 @@ import { eventAttributesOf } from './event-name.ts'
 import { contextOf, jobSpanId, testSpanId, traceIdOf } from './otlp/ids.ts'
 import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
 import { isInstant } from './span-time.ts'
+import { withCustom } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import {
   flakyTestAttributes,
@@ -27,6 +28,7 @@ export function testRecords(chunk: Chunk, job: InsideJob, tests: JobTests, setti
   if (!isInstant(job.end)) return []
   const { summary, failures = [], flaky = [] } = tests
   const style = styleOf(chunk, settings)
+  const custom = settings.custom?.(chunk).ofJob(job.name)
   const record = (event: keyof typeof testEvents, body: string, attributes: AttributeSet[]): LogRecord => {
     const name = keyUnder(style.namespace, testEvents[event])
     return {
@@ -36,7 +38,7 @@ export function testRecords(chunk: Chunk, job: InsideJob, tests: JobTests, setti
       severityNumber: event === 'failure' ? SeverityNumber.ERROR : SeverityNumber.INFO,
       severityText: '',
       body: body.toWellFormed(),
-      attributes: [...attributes, ...eventAttributesOf(name, style, settings)],
+      attributes: withCustom([...attributes, ...eventAttributesOf(name, style, settings)], custom),
       droppedAttributesCount: 0,
       flags: TraceFlags.SAMPLED,
       traceId: traceIdOf(chunk.trace, chunk.key.instance),
@@ -65,6 +67,7 @@ export function testSpansOf(
   settings: TelemetrySettings,
 ): Span[] {
   const style = styleOf(chunk, settings)
+  const custom = settings.custom?.(chunk).ofJob(job.name)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const spanOf = (span: TestSpan): Span => {
     const parent = contextOf(
@@ -79,7 +82,7 @@ export function testSpansOf(
       kind: spanKinds.job,
       startTimeUnixNano: span.start,
       endTimeUnixNano: span.end,
-      attributes: attributesOf(testSpanAttributes, { job, span }, style),
+      attributes: withCustom(attributesOf(testSpanAttributes, { job, span }, style), custom),
       droppedAttributesCount: 0,
       events: [],
       droppedEventsCount: 0,

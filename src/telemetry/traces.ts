@@ -19,11 +19,12 @@ import { notBlank } from './mapping/row.ts'
 import { pipelineAttributes, pipelineOutcome } from './mapping/pipeline.ts'
 import type { Outcome } from './mapping/statuses.ts'
 import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
-import { resourceAttributesOf, resourceWith } from './resource.ts'
+import { resourceWith, signalResourceOf } from './resource.ts'
 import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN, schemaUrl } from './mapping/semconv.ts'
 import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
 import { insideSpans } from './inside.ts'
 import { scopeOf } from './otlp/scope.ts'
+import { withCustom, type CustomAttributes } from './custom-attributes.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Link, ResourceSpans, Span, SpanStatus } from './otlp/messages.ts'
 import type { Status } from '../model/status.ts'
@@ -32,7 +33,7 @@ import type { Status } from '../model/status.ts'
 export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpans | undefined {
   const spans = toSpans(chunk, settings)
   if (spans.length === 0) return undefined
-  const resource = resourceWith(resourceAttributesOf(chunk, settings))
+  const resource = resourceWith(signalResourceOf(chunk, settings))
   return { resource, scopeSpans: [{ scope: scopeOf(chunk), spans, schemaUrl }], schemaUrl }
 }
 
@@ -42,13 +43,15 @@ export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpa
  */
 export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
   if (chunk.inside !== undefined) return insideSpans(chunk, chunk.inside, settings)
+  const custom = settings.custom?.(chunk)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const pipeline = contextOf(traceId, pipelineSpanId(chunk))
   const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
   const subjectOf = jobSubjects(chunk)
-  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobSpan(subjectOf(job), own, pipeline, style, settings))
-  return times === undefined ? jobs : [pipelineSpan(chunk, times, pipeline, style, settings), ...jobs]
+  const looks = { style, settings, custom }
+  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobSpan(subjectOf(job), own, pipeline, looks))
+  return times === undefined ? jobs : [pipelineSpan(chunk, times, pipeline, looks), ...jobs]
 }
 
 /** `pipeline: {name or ref}`, or as in the conventions `RUN {name}`, and `RUN` for a pipeline without a name. */
@@ -59,12 +62,17 @@ function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['sp
   return name === undefined ? action : `${action} ${name}`.toWellFormed()
 }
 
+interface SpanLooks {
+  readonly style: AttributeStyle
+  readonly settings: TelemetrySettings
+  readonly custom: CustomAttributes | undefined
+}
+
 function pipelineSpan(
   chunk: Chunk,
   times: SpanTimes,
   { traceId, spanId }: SpanContext,
-  style: AttributeStyle,
-  settings: TelemetrySettings,
+  { style, settings, custom }: SpanLooks,
 ): Span {
   const parent = parentOfPipeline(chunk)
   return {
@@ -75,7 +83,7 @@ function pipelineSpan(
     kind: spanKinds.pipeline,
     startTimeUnixNano: times.start,
     endTimeUnixNano: times.end,
-    attributes: attributesOf(pipelineAttributes, chunk, style),
+    attributes: withCustom(attributesOf(pipelineAttributes, chunk, style), custom?.own),
     droppedAttributesCount: 0,
     events: [],
     droppedEventsCount: 0,
@@ -94,8 +102,7 @@ function jobSpan(
   subject: JobSubject,
   times: SpanTimes,
   pipeline: SpanContext,
-  style: AttributeStyle,
-  settings: TelemetrySettings,
+  { style, settings, custom }: SpanLooks,
 ): Span {
   const { chunk, job, outcome } = subject
   return {
@@ -106,7 +113,7 @@ function jobSpan(
     kind: spanKinds.job,
     startTimeUnixNano: times.start,
     endTimeUnixNano: times.end,
-    attributes: attributesOf(jobAttributes, subject, style),
+    attributes: withCustom(attributesOf(jobAttributes, subject, style), custom?.ofJob(job.name)),
     droppedAttributesCount: 0,
     events: none,
     droppedEventsCount: 0,

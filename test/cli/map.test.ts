@@ -5,6 +5,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { eventFile } from '../fixtures/event-files.ts'
+import { fileWith } from '../config/given.ts'
 import { runProgram } from '../../src/cli/program.ts'
 
 const payload = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', 'pipeline-failed.json')
@@ -87,4 +88,22 @@ it('explains the payload with its verdict', async () => {
   const json = await map(payload, Readable.from([]), '--explain', '--json')
   expect(Object.keys(JSON.parse(json.out) as object)).toEqual(['resourceSpans'])
   expect(json.complaint).toContain('Verdict: failed in unit')
+})
+
+it('shows what the configured rules set, on the pipeline and on single jobs', async () => {
+  const config = fileWith(
+    [
+      'attributes:',
+      '  rules:',
+      '    - { set: { team: payments }, metrics: true }',
+      '    - { branches: [tag], set: { team: release } }',
+      '    - { jobs: { include: [comp*] }, set: { tier: 1 } }',
+    ].join('\n'),
+  )
+  const { out } = await map(payload, Readable.from([]), '--config', config)
+  expect(out).toContain('\nattributes.rules\n  team = payments (also on metrics)\n  compile: tier = 1\n')
+  const event = path.join(import.meta.dirname, '..', 'fixtures', 'events', 'deployment.json')
+  const shown = await map(event, Readable.from([]), '--config', config)
+  expect(shown.out.match(/ {2}team = payments\n/g)).toHaveLength(2)
+  expect(shown.out.endsWith('  team = payments\n')).toBe(true)
 })

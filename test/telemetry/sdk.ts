@@ -8,7 +8,7 @@ import { schemaUrl } from '../../src/telemetry/mapping/semconv.ts'
 import { scope } from '../../src/telemetry/otlp/scope.ts'
 import { toRecords } from '../../src/telemetry/logs.ts'
 import { toSpans } from '../../src/telemetry/traces.ts'
-import { resourceAttributesOf } from '../../src/telemetry/resource.ts'
+import { signalResourceOf } from '../../src/telemetry/resource.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { LogRecord, ResourceMetrics, Span } from '../../src/telemetry/otlp/messages.ts'
 import type { InstrumentationScope } from '@opentelemetry/core'
@@ -33,7 +33,7 @@ export function readableRecords(chunk: Chunk, settings: TelemetrySettings): Read
 }
 
 export function sdkResource(chunk: Chunk, settings: TelemetrySettings): Resource {
-  return resourceFromAttributes(plainAttributes(resourceAttributesOf(chunk, settings)), { schemaUrl })
+  return resourceFromAttributes(plainAttributes(signalResourceOf(chunk, settings)), { schemaUrl })
 }
 
 export function readableSpan(span: Span, resource: Resource): ReadableSpan {

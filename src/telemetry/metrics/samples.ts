@@ -71,6 +71,7 @@ export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples
   const rows = chunk.kind === 'job' ? insideMetrics : carriesPipeline(chunk) ? ownMetrics : jobMetrics
   const style = styleOf(chunk, settings)
   const ref = settings.foldRef(chunk)
+  const custom = settings.custom?.(chunk).points
   const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
   const samples = rowsIn(rows, style.variants).flatMap(row => {
     if (row.name === taskRunMetric && !measuresJobs(chunk, settings)) return []
@@ -81,7 +82,9 @@ export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples
       return {
         row,
         metric: keyUnder(style.namespace, row.name.replace(ownName, name)),
-        ...(labels === undefined ? own : named({ ...labelsOf(labels, style), ...own.attributes })),
+        ...(labels === undefined && custom === undefined
+          ? own
+          : named({ ...custom, ...(labels && labelsOf(labels, style)), ...own.attributes })),
         values,
         folded,
         order: row.order?.(chunk),
@@ -109,7 +112,9 @@ const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_
 function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
   const { deployment, change, incident, at } = chunk
   const style = styleOf(chunk, settings)
-  const sampleOf = (row: MeasuredRow, attributes: PointAttributes, values: readonly number[]): Sample => {
+  const custom = settings.custom?.(chunk).points
+  const sampleOf = (row: MeasuredRow, own: PointAttributes, values: readonly number[]): Sample => {
+    const attributes = custom === undefined ? own : { ...custom, ...own }
     const metric = keyUnder(style.namespace, row.name)
     return { row, metric, attributes, series: sorted(attributes), values, folded: false }
   }

@@ -1,0 +1,162 @@
+// Checks across the rules that set attributes: what is wrong in them, and which of them can never match.
+import picomatch from 'picomatch'
+import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
+import { reservedName } from './attribute-name.ts'
+import { maxCustomAttributes } from './attribute-rule-options.ts'
+import type { Config } from './options.ts'
+import type { ProfileVariables } from './option.ts'
+
+type Rule = Config['attributes']['rules'][number]
+
+interface Choice {
+  readonly include?: readonly string[] | undefined
+  readonly exclude?: readonly string[] | undefined
+}
+
+type Sources = ReadonlyMap<string, Source>
+
+export function wrongAttributeRules(
+  { attributes: { rules } }: Config,
+  sources: Sources,
+  { namespace }: Pick<ProfileVariables, 'namespace'>,
+): ConfigFault[] {
+  const vendor = labelOf(namespace)
+  // As a Prometheus label, so that no two names are one label.
+  const names = new Map<string, string>()
+  return rules.flatMap((rule, index) => {
+    const fault = (key: string, wrong: Wrong): ConfigFault => ({ ...placeOf(index, key, sources), ...wrong })
+    const before = names.size
+    const twins = namesOf(rule).filter(name => {
+      const label = labelOf(name)
+      const known = names.get(label) ?? name
+      names.set(label, known)
+      return known !== name
+    })
+    const isTooMany = before <= maxCustomAttributes && names.size > maxCustomAttributes
+    return [
+      ...(rule.metrics && isOfJobs(rule) ? [fault('metrics', metricsOfJobs)] : []),
+      ...namesOf(rule)
+        .filter(name => labelOf(name).startsWith(vendor))
+        .map(name => fault('set', reservedName(name, namespace))),
+      ...twins.map(name => fault('set', twinOf(name, names.get(labelOf(name)) ?? ''))),
+      ...(isTooMany ? [fault('set', tooMany)] : []),
+    ]
+  })
+}
+
+function labelOf(name: string): string {
+  return name.replaceAll('.', '_')
+}
+
+const metricsOfJobs: Wrong = {
+  what: 'A rule for jobs cannot set attributes of metrics, whose points are about whole pipelines.',
+  remedy: 'Remove metrics, or remove jobs.',
+}
+
+const tooMany: Wrong = {
+  what: `The rules set more than ${maxCustomAttributes} different attributes.`,
+  remedy: 'Remove those that nobody asks for.',
+}
+
+function twinOf(name: string, other: string): Wrong {
+  return { what: `${name} and ${other} are the same label in Prometheus.`, remedy: 'Use one of the two everywhere.' }
+}
+
+/** Warnings about rules that can never match, or whose attributes are always overridden. */
+export function idleAttributeRules(config: Config, sources: Sources): string[] {
+  const { attributes, projects, sources: selected } = config
+  return attributes.rules.flatMap((rule, index) => {
+    const { setting, source } = placeOf(index, 'set', sources)
+    const why =
+      whyNever('project', rule.projects, projects) ??
+      whyNever('source', rule.sources, { exclude: selected.exclude }) ??
+      whyNever('job', rule.jobs, {}) ??
+      whyOverridden(rule, index, attributes.rules)
+    return why === undefined ? [] : [`${describeSource(source)}: ${setting.replace(/\.set$/, '')}: ${why}`]
+  })
+}
+
+function whyNever(what: 'project' | 'source' | 'job', own: Choice, selected: Choice): string | undefined {
+  const remedy = 'Correct its patterns, or remove the rule.'
+  const { include = [], exclude = [] } = own
+  const wanted = include.length === 0 && exclude.length > 0 ? ['**'] : include
+  if (wanted.length === 0) return undefined
+  if (wanted.every(pattern => isCovered(pattern, exclude))) {
+    return `The rule can never match: its own ${what}s.exclude excludes every ${what} that it includes. ${remedy}`
+  }
+  const { include: others = [], exclude: refused = [] } = selected
+  if (wanted.every(pattern => isCovered(pattern, [...exclude, ...refused]))) {
+    return `The rule can never match: ${what}s.exclude excludes every ${what} that it includes. ${remedy}`
+  }
+  if (others.length === 0 || wanted.some(pattern => others.some(other => !areDisjoint(pattern, other))))
+    return undefined
+  return `The rule can never match: ${what}s.include contains no ${what} that it includes. ${remedy}`
+}
+
+/** A rule after it that matches everything sets the same names. */
+function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): string | undefined {
+  const names = namesOf(rule)
+  const later = rules.findIndex(
+    (other, at) =>
+      at > index &&
+      isForAll(other) &&
+      (other.metrics || !rule.metrics) &&
+      names.every(name => namesOf(other).includes(name)),
+  )
+  if (later === -1 || names.length === 0) return undefined
+  return `The rule has no effect: attributes.rules[${later}] after it sets the same attributes of every pipeline. Move it after that rule, or remove it.`
+}
+
+/** A value that could not be read is undefined. It has its own fault. */
+function namesOf({ set }: { readonly set?: Rule['set'] }): string[] {
+  return Object.keys(set ?? {})
+}
+
+function isForAll({ projects, branches, sources, jobs }: Rule): boolean {
+  return branches === undefined && [projects, sources, jobs].every(choice => !isChosen(choice))
+}
+
+function isOfJobs({ jobs }: Rule): boolean {
+  return isChosen(jobs)
+}
+
+function isChosen({ include = [], exclude = [] }: Choice): boolean {
+  return include.length + exclude.length > 0
+}
+
+function placeOf(index: number, key: string, sources: Sources): { setting: string; source: Source } {
+  const setting = `attributes.rules[${index}].${key}`
+  return { setting, source: sources.get(setting) ?? { from: 'default' } }
+}
+
+/** Characters that make a glob more than `*` and `**`. */
+const complex = /[?[\]{}()!+@\\|]/
+
+/** Texts that a pattern matches, with words that no other pattern has by chance. A complex pattern has none. */
+function witnesses(pattern: string): string[] {
+  if (complex.test(pattern)) return []
+  return ['q7', 'zz-x-zz', 'k0.wv'].map((word, depth) =>
+    pattern.replaceAll('**', `${word}/`.repeat(depth) + word).replaceAll('*', word),
+  )
+}
+
+/** Whether these patterns match everything that this one matches, as far as that can be told. */
+function isCovered(pattern: string, by: readonly string[]): boolean {
+  if (by.length === 0) return false
+  const matches = picomatch([...by], { dot: true })
+  const texts = witnesses(pattern)
+  return texts.length > 0 ? texts.every(text => matches(text)) : by.includes(pattern)
+}
+
+/** Whether no text matches both: they begin differently, or one is a text that the other does not match. */
+function areDisjoint(one: string, other: string): boolean {
+  const [a, b] = [literalStart(one), literalStart(other)]
+  const length = Math.min(a.length, b.length)
+  if (a.slice(0, length) !== b.slice(0, length)) return true
+  if (a === one) return !picomatch(other, { dot: true })(one)
+  return b === other && !picomatch(one, { dot: true })(other)
+}
+
+function literalStart(pattern: string): string {
+  return /^[^*?[\]{}()!+@\\|]*/.exec(pattern)?.[0] ?? ''
+}

@@ -1,0 +1,77 @@
+// The options of the operator's attributes: a list of rules, each with what it matches and what it sets.
+import { boolean } from './plain-kinds.ts'
+import { Each, setting } from './option.ts'
+import { patterns, someOf } from './list-kinds.ts'
+import { attributeNamePattern, wrongAttributeName } from './attribute-name.ts'
+import type { Kind } from './kind.ts'
+
+/** Maximum number of names in all rules together. */
+export const maxCustomAttributes = 16
+
+/** Maximum length of a value, UTF-16 units. */
+const maxValueLength = 256
+
+const setRemedy = 'Write names and values, such as {team: payments}.'
+
+/** Values by attribute name. */
+const attributeValues: Kind<Readonly<Record<string, string>>> = {
+  noun: 'a mapping of attribute names to values',
+  secret: false,
+  schema: {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: maxCustomAttributes,
+    propertyNames: { pattern: attributeNamePattern },
+    additionalProperties: { type: ['string', 'number', 'boolean'], maxLength: maxValueLength },
+  },
+  parse: raw => {
+    if (!(raw instanceof Map)) return { wrong: { what: 'This is not a mapping.', remedy: setRemedy } }
+    if (raw.size === 0) return { wrong: { what: 'The rule sets nothing.', remedy: setRemedy } }
+    const values = raw as ReadonlyMap<string, string>
+    for (const [name, value] of values) {
+      const wrong = wrongAttributeName(name) ?? wrongValue(name, value)
+      if (wrong !== undefined) return { wrong }
+    }
+    return { value: Object.fromEntries(values) }
+  },
+  show: values =>
+    Object.entries(values)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(','),
+}
+
+function wrongValue(name: string, value: string): { what: string; remedy: string } | undefined {
+  if (value.trim() === '') return { what: `${name} has no value.`, remedy: 'Write one, or remove the name.' }
+  if (value.length <= maxValueLength && !/\p{Cc}/u.test(value)) return undefined
+  const remedy = `Write at most ${maxValueLength} characters on one line.`
+  return { what: `The value of ${name} is too long, or has control characters.`, remedy }
+}
+
+/** Patterns of what a rule is for. */
+function choiceOf(what: string) {
+  return {
+    include: setting(patterns, { unset: 'all', description: `Patterns of ${what}.` }),
+    exclude: setting(patterns, { description: `Patterns of ${what} to exclude; overrides \`include\`.` }),
+  }
+}
+
+export const attributeRules = new Each(
+  {
+    projects: choiceOf('full project paths'),
+    branches: setting(someOf(['default', 'merge_request', 'tag', 'other']), {
+      unset: 'all',
+      description: 'What the pipeline ran for.',
+    }),
+    sources: choiceOf('pipeline sources'),
+    jobs: choiceOf('job names; the rule then only applies to the spans and log records of these jobs'),
+    set: setting(attributeValues, {
+      required: true,
+      description: `The attributes: strings of up to ${maxValueLength} characters, at most ${maxCustomAttributes} names in all rules.`,
+    }),
+    metrics: setting(boolean, {
+      default: 'false',
+      description: 'Also set them on the points of metrics; not with `jobs`.',
+    }),
+  },
+  'Attributes of your own: see docs/own-attributes.md. All rules that match apply; of several that set a name, the last one wins.',
+)
