@@ -13,6 +13,7 @@ import { profiles } from './profile.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { version } from '../lib/version.ts'
+import { wantedFactsOf } from './wanted-facts.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
@@ -119,6 +120,7 @@ export function startIntake(
     traceparent: config.traceparent,
     events: selectEvents(config.events),
     redactText: createTextRedaction(config.redact ?? []),
+    wanted: wantedFactsOf(config),
   }
   const intake = createIntake({
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },

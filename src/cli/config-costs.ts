@@ -1,6 +1,7 @@
 // How many requests to the platform's API the configured features cost, in sentences for people.
 import type { Config } from '../config/options.ts'
 import { ingestThings, inventoryOf } from '../app/inventory.ts'
+import { wantedLabels } from '../app/wanted-facts.ts'
 import { requestsAnHour } from '../model/inventory.ts'
 
 const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
@@ -15,7 +16,19 @@ export function costsOf(config: Config): string[] {
     ...hookCosts(config),
     ...inventoryCosts(config),
     ...ingestCosts(config),
+    ...labelCosts(config),
   ]
+}
+
+function labelCosts(config: Config): string[] {
+  const { platform } = config
+  if (wantedLabels(config).length === 0) return []
+  if (platform.url === undefined || platform.token.current() === undefined) {
+    return [
+      'Labels (attributes.rules): only those in webhooks are read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
+    ]
+  }
+  return ['Labels (attributes.rules): at most 2 requests for each pipeline of a merge request.']
 }
 
 /** Only with deployment events: without them no deployment is known. */

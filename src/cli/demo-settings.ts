@@ -29,6 +29,7 @@ const teams = `attributes:
     - { projects: { include: [${company}/shop/*] }, set: { team: shop }, metrics: true }
     - { projects: { include: [${company}/mobile/*] }, set: { team: mobile }, metrics: true }
     - { projects: { include: ['${company}/{platform,data}/*'] }, set: { team: platform }, metrics: true }
+    - { branches: [merge_request], set: { change_kind: { label: 'kind::' } } }
     - { jobs: { include: ['deploy*'] }, set: { tier: '1' } }
 `
 

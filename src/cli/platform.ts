@@ -17,6 +17,7 @@ import { querySpecOf } from '../app/inventory.ts'
 import { segmentOf } from '../platform/rest/query.ts'
 import { silentLog } from '../lib/log.ts'
 import { systemClock } from '../lib/clock.ts'
+import { wantedFactsOf } from '../app/wanted-facts.ts'
 import { version } from '../lib/version.ts'
 import { wireId, wireText } from '../platform/rest/wire-field.ts'
 import type { Collected } from '../model/inventory.ts'
@@ -69,11 +70,12 @@ export function hookEventsOf(words: readonly string[]): HookEvents {
 /** What the daemon would make of a payload, whatever events are selected. */
 export function parsePayload(
   delivery: Delivery,
-  { platform, traceparent, redact = [] }: Pick<Config<ProfileName>, 'platform' | 'traceparent' | 'redact'>,
+  config: Pick<Config<ProfileName>, 'attributes' | 'platform' | 'traceparent' | 'redact'>,
 ): Parsed {
+  const { platform, traceparent, redact = [] } = config
   return parseDelivery(delivery, {
     ...{ profile: profiles[platform.profile], platformUrl: platform.url, traceparent },
-    ...{ events: everyEvent, redactText: createTextRedaction(redact) },
+    ...{ events: everyEvent, redactText: createTextRedaction(redact), wanted: wantedFactsOf(config) },
   })
 }
 

@@ -93,7 +93,7 @@ function whyNever(what: 'project' | 'source' | 'job', own: Choice, selected: Cho
   return `The rule can never match: ${what}s.include contains no ${what} that it includes. ${remedy}`
 }
 
-/** A rule after it that matches everything sets the same names. */
+/** A rule after it that matches everything sets the same names to literals; a label may be missing. */
 function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): string | undefined {
   const names = namesOf(rule)
   const later = rules.findIndex(
@@ -101,7 +101,7 @@ function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): strin
       at > index &&
       isForAll(other) &&
       (other.metrics || !rule.metrics) &&
-      names.every(name => namesOf(other).includes(name)),
+      names.every(name => typeof (other.set as Rule['set'] | undefined)?.[name] === 'string'),
   )
   if (later === -1 || names.length === 0) return undefined
   return `The rule has no effect: attributes.rules[${later}] after it sets the same attributes of every pipeline. Move it after that rule, or remove it.`

@@ -13,31 +13,58 @@ const maxValueLength = 256
 
 const setRemedy = 'Write names and values, such as {team: payments}.'
 
+/** A literal, or the rest of the merge request's label that begins with this prefix. */
+export type AttributeSource = string | { readonly label: string }
+
+const sourceSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['label'],
+  properties: { label: { type: 'string', minLength: 1 } },
+}
+
 /** Values by attribute name. */
-const attributeValues: Kind<Readonly<Record<string, string>>> = {
+const attributeValues: Kind<Readonly<Record<string, AttributeSource>>> = {
   noun: 'a mapping of attribute names to values',
   secret: false,
+  nests: true,
   schema: {
     type: 'object',
     minProperties: 1,
     maxProperties: maxCustomAttributes,
     propertyNames: { pattern: attributeNamePattern },
-    additionalProperties: { type: ['string', 'number', 'boolean'], maxLength: maxValueLength },
+    additionalProperties: {
+      anyOf: [{ type: ['string', 'number', 'boolean'], maxLength: maxValueLength }, sourceSchema],
+    },
   },
   parse: raw => {
     if (!(raw instanceof Map)) return { wrong: { what: 'This is not a mapping.', remedy: setRemedy } }
     if (raw.size === 0) return { wrong: { what: 'The rule sets nothing.', remedy: setRemedy } }
-    const values = raw as ReadonlyMap<string, string>
-    for (const [name, value] of values) {
-      const wrong = wrongAttributeName(name) ?? wrongValue(name, value)
+    const values: [string, AttributeSource][] = []
+    for (const [name, given] of raw as ReadonlyMap<string, string | ReadonlyMap<string, string>>) {
+      const source = sourceOf(given)
+      const wrong = wrongAttributeName(name) ?? wrongSource(name, source)
       if (wrong !== undefined) return { wrong }
+      if (source !== undefined) values.push([name, source])
     }
     return { value: Object.fromEntries(values) }
   },
   show: values =>
     Object.entries(values)
-      .map(([name, value]) => `${name}=${value}`)
+      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : `{label: ${value.label}}`}`)
       .join(','),
+}
+
+function sourceOf(given: string | ReadonlyMap<string, string>): AttributeSource | undefined {
+  if (typeof given === 'string') return given
+  const label = given.get('label')
+  return label !== undefined && given.size === 1 ? { label } : undefined
+}
+
+function wrongSource(name: string, source: AttributeSource | undefined): { what: string; remedy: string } | undefined {
+  if (typeof source === 'string') return wrongValue(name, source)
+  if (source !== undefined && source.label.trim() !== '') return undefined
+  return { what: `${name} has no value.`, remedy: 'Write a string, or where it comes from: {label: "team::"}.' }
 }
 
 function wrongValue(name: string, value: string): { what: string; remedy: string } | undefined {
@@ -66,7 +93,7 @@ export const attributeRules = new Each(
     jobs: choiceOf('job names; the rule then only applies to the spans and log records of these jobs'),
     set: setting(attributeValues, {
       required: true,
-      description: `The attributes: strings of up to ${maxValueLength} characters, at most ${maxCustomAttributes} names in all rules.`,
+      description: `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix; at most ${maxCustomAttributes} names in all rules.`,
     }),
     metrics: setting(boolean, {
       default: 'false',

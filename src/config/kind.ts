@@ -1,8 +1,8 @@
 // A kind of setting, such as a duration: one parser for the variable's text and for the YAML value, and how values are shown.
 import { quoted, type Wrong } from './config-fault.ts'
 
-/** A value as the operator wrote it: a text, a YAML list or a YAML mapping of texts. It is never blank. */
-export type Raw = string | readonly string[] | ReadonlyMap<string, string>
+/** A value as the operator wrote it: a text, a YAML list or a YAML mapping of texts; of a kind that nests also of mappings. It is never blank. */
+export type Raw = string | readonly string[] | ReadonlyMap<string, string | ReadonlyMap<string, string>>
 
 export type Parsed<T> = { readonly value: T } | { readonly wrong: Wrong }
 
@@ -14,6 +14,8 @@ export interface Kind<T> {
   readonly noun: string
   /** A secret is never shown, and may also be given as a file. */
   readonly secret: boolean
+  /** A mapping may have mappings as its values. */
+  readonly nests?: true
   /** The schema of the YAML value, for editors. */
   readonly schema: JsonSchema
   parse(raw: Raw): Parsed<T>

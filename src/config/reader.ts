@@ -154,7 +154,7 @@ export class Reader {
     const key = path.slice(path.lastIndexOf('.') + 1)
     const inline = map?.entries.get(key)?.value
     const filed = option.kind.secret ? map?.entries.get(`${key}_file`)?.value : undefined
-    const raw = inline === undefined ? undefined : this.#rawOf(inline, path)
+    const raw = inline === undefined ? undefined : this.#rawOf(inline, path, option.kind.nests)
     const file = filed === undefined ? undefined : this.#rawOf(filed, `${path}_file`)
     if (inline !== undefined && filed !== undefined && raw !== undefined && file !== undefined) {
       this.#fault(path, inline.source, bothGiven(path, `${path}_file`))
@@ -168,24 +168,36 @@ export class Reader {
   }
 
   /** Undefined for a blank value, and for one that is nested too deeply. */
-  #rawOf(value: FileValue, path: string): Raw | undefined {
+  #rawOf(value: FileValue, path: string, nests?: true): Raw | undefined {
     if (value.is === 'blank') return undefined
     if (value.is === 'text') return value.text
     const parts = value.is === 'list' ? value.items : [...value.entries.values()].map(entry => entry.value)
-    const nested = parts.find(part => part.is === 'list' || part.is === 'map')
+    const nested = parts.find(
+      part => part.is === 'list' || (part.is === 'map' && (nests === undefined || isDeep(part))),
+    )
     if (nested !== undefined) {
       const remedy = 'Write plain values here, quoted if they contain special characters such as [ or {.'
       this.#fault(path, nested.source, { what: 'This value contains a list or a mapping.', remedy })
       return undefined
     }
     if (value.is === 'list') return value.items.map(textOf).filter(text => text !== '')
-    return new Map([...value.entries].map(([key, entry]) => [key, textOf(entry.value)]))
+    return new Map(
+      [...value.entries].map(([key, { value: one }]) => [key, one.is === 'map' ? textsOf(one) : textOf(one)]),
+    )
   }
 
   #fault(path: string, source: Source, { what, remedy }: Wrong): void {
     this.faulty.add(path)
     this.faults.push({ source, setting: path, what, remedy })
   }
+}
+
+function isDeep(map: FileMap): boolean {
+  return [...map.entries.values()].some(({ value }) => value.is === 'list' || value.is === 'map')
+}
+
+function textsOf(map: FileMap): ReadonlyMap<string, string> {
+  return new Map([...map.entries].map(([key, { value }]) => [key, textOf(value)]))
 }
 
 function textOf(value: FileValue): string {

@@ -38,6 +38,8 @@ export interface EnricherOptions {
   /** The store's clock, which also says when a run was first seen. */
   readonly storeNow: () => Promise<Millis>
   readonly traceparent: boolean
+  /** Whether rules for attributes want labels of merge requests. */
+  readonly labels: boolean
   readonly errors: ErrorThrottle
   /** Called with the projects whose pipelines a run has triggered. */
   readonly onTriggered: (projectId: number) => void

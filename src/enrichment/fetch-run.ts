@@ -14,7 +14,7 @@ import { isFromRest } from '../model/pipeline.ts'
 import { versionOfField } from '../model/versioned.ts'
 import type { DetailLevel } from '../store/ports/enrichment-queue.ts'
 import type { Capabilities } from './capability.ts'
-import type { Observation } from '../model/observation.ts'
+import type { MergeRequest, Observation } from '../model/observation.ts'
 
 export interface FetchOptions {
   readonly client: Pick<PlatformClient, 'about'>
@@ -22,6 +22,8 @@ export interface FetchOptions {
   readonly errors: Pick<ErrorThrottle, 'failed' | 'answered'>
   /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
   readonly traceparent: boolean
+  /** Ask for the labels of a merge request too, where no webhook has shown them. */
+  readonly labels: boolean
   /** Called with a pipeline that has ended before its details are fetched, so that its export waits for them no longer than the deadline. */
   readonly onEnd: (state: Observation) => Promise<void>
 }
@@ -55,7 +57,10 @@ export async function fetchRun(
   let missing = await askDetails(known, answers, call, options, isEndKnown && bridgesAreListed(run))
   if (isEndKnown && missing === undefined && mayBeMisconfigured(run, answers)) await answers.ask('pipeline', call)
   if ((missing === undefined || missing === 'cut') && options.traceparent && mayHaveTraceparent(run))
-    missing = (await askTraceparent(answers, call)) ?? missing
+    missing = (await askOptional(answers, call, async () => answers.ask('traceparent', call))) ?? missing
+  const change = options.labels ? unlabelledChange(known) : undefined
+  if ((missing === undefined || missing === 'cut') && change !== undefined)
+    missing = (await askOptional(answers, call, async () => answers.askLabels(change, call))) ?? missing
   return { observation: answers.observation(), missing }
 }
 
@@ -63,12 +68,22 @@ function mayHaveTraceparent({ attempts, pipeline }: Run): boolean {
   return attempts.length === 0 && (pipeline === undefined || isFromRest(pipeline.record.version))
 }
 
-/** A token without access to variables is fine: the traceparent is optional. An error if it may be answered later. */
-async function askTraceparent(answers: PipelineAnswers, call: CallOptions): Promise<PlatformError | undefined> {
+/** The merge request whose labels are not known yet. */
+function unlabelledChange({ pipeline }: Run): MergeRequest | undefined {
+  const { mergeRequest, labels } = pipeline?.record.facts ?? {}
+  return labels === undefined ? mergeRequest : undefined
+}
+
+/** A token that may not read it is fine: variables and labels are optional. An error if it may be answered later. */
+async function askOptional(
+  answers: PipelineAnswers,
+  call: CallOptions,
+  ask: () => Promise<unknown>,
+): Promise<PlatformError | undefined> {
   try {
-    // It belongs to the pipeline, so that this is asked, too, if the variables failed before.
+    // They belong to the pipeline, so that this is asked, too, if they failed before.
     if (answers.observation().pipeline === undefined) await answers.ask('pipeline', call)
-    await answers.ask('traceparent', call)
+    await ask()
     return undefined
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error

@@ -34,6 +34,8 @@ export interface PlatformEvent {
   readonly body: string
   /** In the order of docs/EVENTS.md. */
   readonly attributes: Readonly<Record<string, EventValue>>
+  /** Not exported: labels of the merge request that rules for attributes want. */
+  readonly labels?: readonly string[] | undefined
   readonly project?: ProjectFacts | undefined
   /** Path of the group, for an event of no project. */
   readonly group?: string | undefined
@@ -56,7 +58,7 @@ export interface EventChunk {
   readonly group?: string | undefined
   /** The profile under which it was received. */
   readonly trace: { readonly profile: string }
-  readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes'>
+  readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes' | 'labels'>
   /** The job whose span it belongs to, if that was known in time. */
   readonly job?: JobSpan | undefined
   /** The pipeline whose span it belongs to. */
@@ -78,7 +80,7 @@ export function idOf({ attributes }: PlatformEvent, attribute: string): number |
 }
 
 export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: string): EventChunk {
-  const { instance, kind, name, severity, body, attributes, project, group, span } = event
+  const { instance, kind, name, severity, body, attributes, labels, project, group, span } = event
   return {
     version: eventVersion,
     kind: 'event',
@@ -86,7 +88,7 @@ export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: st
     ...(project !== undefined && { project }),
     ...(group !== undefined && { group }),
     trace: { profile },
-    event: { kind, name, severity, body, attributes },
+    event: { kind, name, severity, body, attributes, ...(labels !== undefined && { labels }) },
     ...(span !== undefined && ('jobId' in span ? { job: span } : { pipeline: span })),
     at: event.at ?? receivedAt,
     observedAt: receivedAt,

@@ -125,6 +125,8 @@ export interface PipelineFacts {
   /** When the commit was committed. */
   readonly committedAt?: Millis | undefined
   readonly mergeRequest?: MergeRequest | undefined
+  /** Labels of its merge request, only those that rules for attributes want. */
+  readonly labels?: readonly string[] | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
   /** This source lists the pipeline's bridges, so REST need not be asked for them. */

@@ -166,6 +166,8 @@ export interface PipelineAnswers {
    * Resolves to false if there are more jobs than are read. For `jobs` and `bridges`, a PlatformError says which scope or role the token lacks.
    */
   ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent', options: CallOptions): Promise<boolean>
+  /** Asks for the labels of the pipeline's merge request that rules for attributes want. They belong to the pipeline, so `pipeline` must be asked, too. */
+  askLabels(of: MergeRequest, options: CallOptions): Promise<void>
   /** Everything that the platform has answered so far. */
   observation(): Observation
 }

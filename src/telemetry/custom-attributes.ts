@@ -4,6 +4,7 @@ import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } fro
 import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
 import { chooser } from '../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
+import { notBlank } from './mapping/row.ts'
 import { remember } from '../lib/bounded-map.ts'
 import type { AttributePolicy } from './attribute-policy.ts'
 
@@ -13,6 +14,9 @@ export interface RuleChoice {
   readonly exclude?: readonly string[] | undefined
 }
 
+/** A literal, or the rest of the merge request's label that begins with this prefix. */
+export type AttributeSource = string | { readonly label: string }
+
 /** Matches if all its conditions do. A condition without patterns always matches. */
 export interface AttributeSetter {
   readonly projects: RuleChoice
@@ -20,7 +24,7 @@ export interface AttributeSetter {
   readonly sources: RuleChoice
   /** With patterns here the rule is for these jobs only. */
   readonly jobs: RuleChoice
-  readonly set: Readonly<Record<string, string>>
+  readonly set: Readonly<Record<string, AttributeSource>>
   /** Also on the points of metrics. */
   readonly metrics: boolean
 }
@@ -57,18 +61,16 @@ export function customAttributes(
 ): CustomAttributesOf | undefined {
   if (rules.length === 0) return undefined
   const ready = rules.map(readyRule)
-  const known = new Map<string, CustomAttributes>()
+  const known = new Map<string, CustomAttributesOf>()
   return chunk => {
     const place = placeOf(chunk)
     const key = [place.branch, place.source, place.path].join('\n')
     const found = known.get(key)
-    if (found !== undefined) return found
-    const made = attributesAt(
-      ready.filter(({ isFor }) => isFor(place)),
-      policy,
-    )
+    if (found !== undefined) return found(chunk)
+    const matching = ready.filter(({ isFor }) => isFor(place))
+    const made = attributesBy(matching, policy)
     remember(known, key, made, maxPlaces)
-    return made
+    return made(chunk)
   }
 }
 
@@ -111,39 +113,86 @@ function placeOf(chunk: AnyChunk): Place {
   return { path, branch: branchClassOf(facts, chunk.project), source: facts.source }
 }
 
-function attributesAt(rules: readonly ReadyRule[], policy: AttributePolicy): CustomAttributes {
+/** What matching rules set: the same object for all chunks if they only set literals. */
+function attributesBy(rules: readonly ReadyRule[], policy: AttributePolicy): CustomAttributesOf {
   const ofPipeline = rules.filter(({ isForJob }) => isForJob === undefined)
-  const measured = ofPipeline.filter(({ rule }) => rule.metrics)
-  const values = valuesOf(ofPipeline)
-  const own = setsOf(values, policy)
-  const jobs = new Map<string, readonly AttributeSet[]>()
+  const own = layerOf(ofPipeline, policy)
+  const points = layerOf(
+    ofPipeline.filter(({ rule }) => rule.metrics),
+    policy,
+  )
+  const jobs = new Map<string, Layer>()
+  const layerOfJob = (name: string): Layer => {
+    const known = jobs.get(name)
+    if (known !== undefined) return known
+    const made = layerOf(
+      rules.filter(({ isForJob }) => isForJob?.(name) ?? true),
+      policy,
+    )
+    remember(jobs, name, made, maxJobs)
+    return made
+  }
+  const madeOf: CustomAttributesOf = chunk => {
+    const values = own.valuesOf(chunk)
+    const sets = own.setsOf(values)
+    return {
+      values: Object.fromEntries(own.names.flatMap((name, n) => (values[n] === undefined ? [] : [[name, values[n]]]))),
+      own: sets,
+      points:
+        points.names.length === 0
+          ? undefined
+          : (plainAttributes(points.setsOf(points.valuesOf(chunk))) as Record<string, string>),
+      ofJob: name => {
+        if (name === undefined || ofPipeline.length === rules.length) return sets
+        const layer = layerOfJob(name)
+        return layer.setsOf(layer.valuesOf(chunk))
+      },
+    }
+  }
+  if (rules.some(({ rule }) => Object.values(rule.set).some(source => typeof source !== 'string'))) return madeOf
+  let made: CustomAttributes | undefined
+  return chunk => (made ??= madeOf(chunk))
+}
+
+/** The names that some rules set, and where their values come from. */
+interface Layer {
+  readonly names: readonly string[]
+  valuesOf(chunk: AnyChunk): (string | undefined)[]
+  setsOf(values: (string | undefined)[]): readonly AttributeSet[]
+}
+
+const none: readonly AttributeSet[] = []
+
+function layerOf(rules: readonly ReadyRule[], policy: AttributePolicy): Layer {
+  const sources = new Map<string, AttributeSource[]>()
+  for (const { rule } of rules) {
+    for (const [name, source] of Object.entries(rule.set)) sources.set(name, [...(sources.get(name) ?? []), source])
+  }
+  const names = [...sources.keys()]
+  // The last one that has a value wins.
+  const newestFirst = [...sources.values()].map(all => all.toReversed())
+  const table = new AttributeTable(names.map(key => rowOf(key, policy)))
   return {
-    values,
-    own,
-    points:
-      measured.length === 0
-        ? undefined
-        : (plainAttributes(setsOf(valuesOf(measured), policy)) as Record<string, string>),
-    ofJob: name => {
-      if (name === undefined || ofPipeline.length === rules.length) return own
-      const known = jobs.get(name)
-      if (known !== undefined) return known
-      const made = setsOf(valuesOf(rules.filter(({ isForJob }) => isForJob?.(name) ?? true)), policy)
-      remember(jobs, name, made, maxJobs)
-      return made
-    },
+    names,
+    valuesOf: chunk => newestFirst.map(all => firstKnown(all, chunk)),
+    setsOf: values => (names.length === 0 ? none : [{ table, values }]),
   }
 }
 
-/** Later rules win. */
-function valuesOf(rules: readonly ReadyRule[]): Readonly<Record<string, string>> {
-  return Object.assign({}, ...rules.map(({ rule }) => rule.set)) as Readonly<Record<string, string>>
+function rowOf(key: string, policy: AttributePolicy): NamedRow {
+  const rule = policy(key)
+  return { names: rule === undefined ? [] : [{ key, rule }], recurs: 'custom' }
 }
 
-function setsOf(values: Readonly<Record<string, string>>, policy: AttributePolicy): readonly AttributeSet[] {
-  const rows = Object.keys(values).flatMap((key): (NamedRow & { readonly value: string })[] => {
-    const rule = policy(key)
-    return rule === undefined ? [] : [{ names: [{ key, rule }], recurs: 'custom', value: values[key] ?? '' }]
-  })
-  return rows.length === 0 ? [] : [{ table: new AttributeTable(rows), values: rows.map(({ value }) => value) }]
+function firstKnown(sources: readonly AttributeSource[], chunk: AnyChunk): string | undefined {
+  for (const source of sources) {
+    const value = typeof source === 'string' ? source : restOfLabel(source.label, chunk)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+function restOfLabel(prefix: string, chunk: AnyChunk): string | undefined {
+  const { labels } = isEvent(chunk) ? chunk.event : chunk.pipeline.facts
+  return notBlank(labels?.find(label => label.startsWith(prefix))?.slice(prefix.length))
 }

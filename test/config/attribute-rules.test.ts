@@ -1,6 +1,7 @@
 // The rules that set attributes: names that are not allowed, and rules that can never match.
 import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
+import { costsOf } from '../../src/cli/config-costs.ts'
 import { faults, good } from './given.ts'
 import { wrongAttributeName } from '../../src/config/attribute-name.ts'
 import { projectLabels } from '../../src/telemetry/metrics/families.ts'
@@ -54,6 +55,37 @@ it("are none of the configured vendor's", () => {
     expect.stringContaining('The name gitlab.team is reserved: names that begin with "gitlab."'),
     expect.stringContaining('The name gitlab_tier is reserved'),
   ])
+})
+
+describe('a value', () => {
+  it('is a literal, or comes from a label with a prefix', () => {
+    const { config } = good({}, 'attributes: { rules: [{ set: { team: { label: "team::" }, tier: 1 } }] }')
+    expect(config.attributes.rules[0]?.set).toEqual({ team: { label: 'team::' }, tier: '1' })
+    for (const source of ['{ label: "" }', '{}', '{ lable: x }', '{ label: x, more: y }']) {
+      expect(faults({}, `attributes: { rules: [{ set: { team: ${source} } }] }`)).toEqual([
+        expect.stringContaining('team has no value. Write a string, or where it comes from'),
+      ])
+    }
+    for (const source of ['[a]', '{ label: [a] }', '{ label: { a: b } }']) {
+      expect(faults({}, `attributes: { rules: [{ set: { team: ${source} } }] }`)).toEqual([
+        expect.stringContaining('This value contains a list or a mapping.'),
+      ])
+    }
+  })
+})
+
+it('costs requests if a value comes from a label', () => {
+  const rules = 'attributes: { rules: [{ set: { team: { label: "team::" } } }] }'
+  expect(costsOf(good({}, 'attributes: { rules: [{ set: { team: shop } }] }').config)).not.toContainEqual(
+    expect.stringContaining('Labels'),
+  )
+  expect(costsOf(good({}, rules).config)).toContainEqual(
+    expect.stringMatching(/^Labels \(attributes\.rules\): only those in webhooks/),
+  )
+  const env = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'pat-1' }
+  expect(costsOf(good(env, rules).config)).toContain(
+    'Labels (attributes.rules): at most 2 requests for each pipeline of a merge request.',
+  )
 })
 
 describe('a rule that can never match', () => {

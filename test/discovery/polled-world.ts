@@ -21,6 +21,7 @@ import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
 import { chunkOfRun } from '../support/of-run.ts'
+import type { WantedFacts } from '../../src/platform/wanted-facts.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { SimProject } from '../../src/demo/platform/world.ts'
@@ -48,6 +49,8 @@ export interface WorldOptions {
   /** What is to be read about the inside of jobs; by default nothing. */
   readonly reads?: JobReadRules
   readonly traceparent?: boolean
+  /** What rules for attributes want. */
+  readonly wanted?: WantedFacts | undefined
   readonly me?: number
 }
 
@@ -111,6 +114,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     budget,
     concurrency: 4,
     userAgent: 'Pipespan/test',
+    wanted: options.wanted,
     retry: { tries: 2, refusals: 5, first: 1_000, max: 30_000 },
     clock,
     log,
@@ -171,6 +175,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       budget,
       queue: store.enrichment,
       storeNow: async () => store.now(),
+      labels: options.wanted !== undefined,
       traceparent: options.traceparent ?? false,
       errors: errors,
       trends: store.views.trends,

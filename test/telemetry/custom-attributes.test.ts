@@ -21,7 +21,7 @@ const deployment: PlatformEvent = {
   project: chunk!.project,
 }
 
-function rule(set: Record<string, string>, conditions: Partial<AttributeSetter> = {}): AttributeSetter {
+function rule(set: AttributeSetter['set'], conditions: Partial<AttributeSetter> = {}): AttributeSetter {
   return { projects: {}, sources: {}, jobs: {}, metrics: false, ...conditions, set }
 }
 
@@ -116,6 +116,37 @@ describe('several rules', () => {
       expect([attributes.team, attributes.tier, attributes.note]).toEqual(['pay', undefined, 'abc'])
     }
     expect(settings.custom!(chunk!).points).toEqual({ team: 'pay', note: 'abc' })
+  })
+})
+
+describe('a value from a label', () => {
+  const rules = [
+    rule({ team: 'nobody' }, { metrics: true }),
+    rule({ team: { label: 'team::' }, kind: { label: 'kind::' } }, { metrics: true }),
+  ]
+  const labelled = (labels: readonly string[] | undefined) => ({
+    ...chunk!,
+    pipeline: { ...chunk!.pipeline, facts: { ...chunk!.pipeline.facts, labels } },
+  })
+
+  it('is the rest of the label with this prefix; without one, what an earlier rule sets', () => {
+    const settings = settingsOf(rules)
+    const [span] = readableSpans(labelled(['kind::fix', 'team::payments']), settings)
+    for (const attributes of [span!.attributes, span!.resource.attributes]) {
+      expect([attributes.team, attributes.kind]).toEqual(['payments', 'fix'])
+    }
+    for (const labels of [['team:: ', 'team'], [], undefined]) {
+      const { values, points } = settings.custom!(labelled(labels))
+      expect([values, points]).toEqual([{ team: 'nobody' }, { team: 'nobody' }])
+    }
+    // Each pipeline has its own.
+    expect(settings.custom!(labelled(['team::search'])).points).toEqual({ team: 'search' })
+  })
+
+  it('is on events of the merge request', () => {
+    const event = eventChunk({ ...deployment, labels: ['team::payments'] }, 5, 'generic')
+    const [record] = decodeLogs(encodeLogs([event], settingsOf(rules)))
+    expect([record!.attributes.team, record!.resource.attributes.team]).toEqual(['payments', 'payments'])
   })
 })
 

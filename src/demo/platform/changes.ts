@@ -66,6 +66,12 @@ export interface SimChange {
   state: 'opened' | 'closed' | 'merged'
 }
 
+/** The titles of its labels: the kind of change, as its branch is named. */
+export function labelsOf(sourceBranch: string): string[] {
+  const [kind = '', name] = sourceBranch.split('/')
+  return [`kind::${name !== undefined && ['feature', 'fix', 'chore'].includes(kind) ? kind : 'other'}`]
+}
+
 export function changePayload(
   { id, iid, project, title, sourceBranch, targetBranch, createdAt, state }: SimChange,
   { action, at, user }: { readonly action: ChangeAction; readonly at: number; readonly user: SimUser },
@@ -89,7 +95,7 @@ export function changePayload(
       work_in_progress: title.startsWith('Draft:'),
       url: `${instance}/${project.path}/-/merge_requests/${iid}`,
     },
-    labels: [],
+    labels: labelsOf(sourceBranch).map(title => ({ title, type: 'ProjectLabel' })),
     changes: {},
   }
 }

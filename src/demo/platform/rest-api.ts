@@ -8,6 +8,7 @@ import { RestInventory } from './rest-inventory.ts'
 import { HookRecords, restHook } from './rest-hooks.ts'
 import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
 import { ownSpansOf, ownSpansPath } from './own-spans.ts'
+import { labelsOf } from './changes.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
 import type { PlatformState } from './state.ts'
@@ -132,6 +133,7 @@ export class RestApi {
       return commits === undefined ? restRefusals.notFound('Tree') : pageReply(offsetPage(commits, url))
     }
     if (what === 'jobs') return this.#ofJob(project, Number(which), part, more, url)
+    if (what === 'merge_requests' && part === undefined) return this.#mergeRequest(project, Number(which))
     if (what !== 'pipelines') return restRefusals.notFound('Not Found')
     if (which === undefined) return pageReply(offsetPage(this.#pipelines(project, url), url))
     const pipeline = state.pipelines.get(Number(which))
@@ -142,6 +144,14 @@ export class RestApi {
     const tasks = pipeline.jobs.filter(job => job.kind === part.replace(/s$/, '') && (withRetried || !job.retried))
     const show = part === 'jobs' ? restJob : restBridge
     return pageReply(offsetPage(tasks.map(job => show(job, pipeline, instance)).reverse(), url))
+  }
+
+  #mergeRequest({ id }: SimProject, iid: number): RestReply {
+    const pipelines = [...this.#options.state.pipelines.values()]
+    const found = pipelines.find(({ project, mergeRequest }) => project.id === id && mergeRequest?.iid === iid)
+    if (found?.mergeRequest === undefined) return restRefusals.notFound()
+    const { title, sourceBranch } = found.mergeRequest
+    return json({ iid, title, source_branch: sourceBranch, labels: labelsOf(sourceBranch) })
   }
 
   /** The log, the reports and the artifacts of a job. */

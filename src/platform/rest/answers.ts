@@ -1,5 +1,6 @@
 // Requests the parts of one pipeline one by one, and makes one observation of the answers.
 import { allOf } from './pages.ts'
+import { known } from '../known.ts'
 import { errorOfDetails } from './error-messages.ts'
 import { normalizeRest, type RestParts } from './normalize.ts'
 import {
@@ -20,6 +21,8 @@ export interface PipelineCalls {
   /** The jobs of all attempts, also retried ones, without bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
+  /** The labels of a merge request that rules for attributes want. */
+  changeLabels(project: ResourceId, iid: number, options: CallOptions): Promise<readonly string[] | undefined>
   /** The W3C traceparent among the pipeline's variables, if it is valid. No other variable is read. */
   pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
 }
@@ -33,6 +36,7 @@ export function answersAbout(
   const parts: { -readonly [Part in keyof RestParts]: RestParts[Part] } = { instance }
   let pipeline: RestPipeline | undefined
   let traceparent: string | undefined
+  let labels: readonly string[] | undefined
   return {
     ask: async (part, call) => {
       switch (part) {
@@ -54,12 +58,15 @@ export function answersAbout(
         }
       }
     },
+    askLabels: async (of, call) => {
+      labels = await client.changeLabels(of.targetProjectId ?? id, of.iid, call)
+    },
     observation: () =>
       pipeline === undefined
         ? normalizeRest({ ...parts, pipelineId, project })
         : normalizeRest({
             ...{ ...parts, pipeline, project },
-            extra: { ...(mergeRequest && { mergeRequest }), ...(traceparent !== undefined && { traceparent }) },
+            extra: known({ mergeRequest, labels, traceparent }),
           }),
   }
 }

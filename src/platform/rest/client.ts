@@ -1,4 +1,5 @@
 // Offers the platform's REST API as typed calls. The rules of all requests are in `request.ts`, the shapes of answers in `schemas.ts` and `lists.ts`.
+import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { answersAbout, type PipelineCalls } from './answers.ts'
@@ -21,6 +22,7 @@ import { auditPath, auditQuery, defaultAuditWords, restAuditEvent, type AuditWor
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
 import { restIncident } from './issues.ts'
 import { restCommit } from './commits.ts'
+import type { WantedFacts } from '../wanted-facts.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -53,6 +55,8 @@ export interface PlatformClientOptions {
   readonly onLeftOut?: OnLeftOut | undefined
   /** How audit events are read. By default known secrets are redacted and addresses of clients omitted. */
   readonly auditWords?: AuditWords | undefined
+  /** What the operator's rules for attributes want; nothing by default. */
+  readonly wanted?: WantedFacts | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -80,6 +84,9 @@ export interface RestClient extends PlatformClient, PipelineCalls {
   /** Requests to any path of the API, for the inventory. */
   asking(options: CallOptions): Asking
 }
+
+/** A merge request: only its labels are read. */
+const labelled = z.object({ labels: z.unknown() })
 
 /** The platform's number for the role Maintainer, the lowest role that may edit a project's hooks. */
 const maintainer = 40
@@ -143,6 +150,10 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     pipelineJobs: (project, id, call) =>
       pages(`${pipelinePath(project, id)}/jobs`, restJob, call, { include_retried: true }),
     pipelineBridges: (project, id, call) => pages(`${pipelinePath(project, id)}/bridges`, restBridge, call),
+    changeLabels: async (project, iid, call) =>
+      options.wanted?.labels(
+        (await one(`/projects/${segmentOf(project)}/merge_requests/${iid}`, labelled, call)).labels,
+      ),
     pipelineTraceparent: async (project, id, call) =>
       readVariables(await one(`${pipelinePath(project, id)}/variables`, wireList, call))?.traceparent,
     project: (project, call) => one(`/projects/${segmentOf(project)}`, restProject, call),

@@ -16,7 +16,10 @@ import type {
 const maxArtifacts = 100
 
 /** Facts about the pipeline that come from other answers. */
-export type ExtraFacts = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
+export type ExtraFacts = Pick<
+  PipelineFacts,
+  'mergeRequest' | 'labels' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'
+>
 
 export interface RestParts {
   /** Normalised base URL of the platform. */

@@ -7,6 +7,7 @@ import { createTextRedaction, type RedactText } from '../text-redaction.ts'
 import { pickJson } from './json-pick.ts'
 import { ReportFault } from '../reports/report-fault.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
+import type { WantedFacts } from '../wanted-facts.ts'
 import type { Parsed } from '../port/webhook.ts'
 import type { Vendor } from '../vendor.ts'
 
@@ -24,6 +25,8 @@ export interface ParseOptions {
   readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
   /** Honour a `TRACEPARENT` pipeline variable. */
   readonly traceparent: boolean
+  /** What the operator's rules for attributes want of pipelines and merge requests; nothing by default. */
+  readonly wanted?: WantedFacts | undefined
   /** Other events to accept than those of pipelines and jobs; none by default. */
   readonly events?: EventSelection | undefined
   /** Redacts texts of events; by default known forms of secrets, and e-mail addresses. */
@@ -81,7 +84,8 @@ function isEvent(kind: EventKind | undefined): boolean {
 
 function read(json: unknown, kind: EventKind, { instance }: Delivery, options: ParseOptions): Parsed {
   const { events = noEvent, platformUrl, profile, redactText = redactKnownShapes, traceparent } = options
-  const context: HookContext = { instance, instanceHeader: `${profile.headerPrefix}Instance`, platformUrl, traceparent }
+  const instanceHeader = `${profile.headerPrefix}Instance`
+  const context: HookContext = { instance, instanceHeader, platformUrl, traceparent, wanted: options.wanted }
   if (kind === 'pipeline') return { outcome: 'observation', ...readPipelineHook(json, context) }
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)

@@ -21,6 +21,7 @@ import {
 } from '../wire-read.ts'
 import { anyOf, fieldsOf } from './wire-record.ts'
 import { objectShape, shapeOf } from './wire-shape.ts'
+import { labelsShape, type WantedFacts } from '../wanted-facts.ts'
 import { readMergeRequest } from './merge-request.ts'
 import { mergeRequestEventOfRef } from '../../model/pipeline.ts'
 import type {
@@ -41,6 +42,8 @@ export interface HookContext {
   readonly platformUrl?: string | undefined
   /** Whether the pipeline's traceparent variable is to be used. */
   readonly traceparent: boolean
+  /** What is read for the operator's attributes; undefined: nothing. */
+  readonly wanted?: WantedFacts | undefined
 }
 
 export interface ReadHook {
@@ -103,7 +106,7 @@ export const hookShape = objectShape(
     bridges: { items: listedJobShape, begin: beginBridges },
     user: shapeOf(readPerson),
     commit: objectShape({ timestamp: 'scalar' }, readCommit),
-    merge_request: shapeOf(readMergeRequest),
+    merge_request: objectShape({ labels: labelsShape }, readMergeRequest),
     source_pipeline: objectShape({
       pipeline_id: 'scalar',
       bridge_id: 'scalar',
@@ -150,6 +153,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const committedAt = readTime(readObject(hook.commit)?.timestamp)
   const mergeRequest = readMergeRequest(hook.merge_request)
   const mergeRequestEvent = readText(attributes.merge_request_event_type) ?? mergeRequestEventOfRef(facts.ref)
+  const labels = context.wanted?.labels(readObject(hook.merge_request)?.labels)
   const isNew = bridges !== undefined || facts.rootPipelineId !== undefined
   const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
   const variables = readVariables(attributes.variables)
@@ -163,6 +167,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
     ...(commit && { commit }),
     ...(committedAt !== undefined && { committedAt }),
     ...(mergeRequest && { mergeRequest }),
+    ...(labels !== undefined && { labels }),
     ...(sourcePipeline && { sourcePipeline }),
     ...(bridges !== undefined && { bridgesAreListed: true }),
     ...(variables?.isDebugTraced === true && { isDebugTraced: true }),

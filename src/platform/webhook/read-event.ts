@@ -9,6 +9,7 @@ import { Items } from './wire-items.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
 import { redactedTo, type RedactText } from '../text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
+import { labelsShape } from '../wanted-facts.ts'
 import { maxText, readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
 import { redact } from '../../lib/redaction.ts'
 import { eventTable, type EventRow } from './event-table.ts'
@@ -59,7 +60,7 @@ export function readEvent(
     instance,
     kind: row.word,
     name: row.name,
-    ...known({ at, times: timesOf(row, json), project, group }),
+    ...known({ at, times: timesOf(row, json), project, group, labels: labelsOf(row, json, context) }),
     severity: row.severity?.(attributes) ?? 'info',
     body: oneLine(row.body(key => String(attributes[key] ?? ''))),
     attributes,
@@ -67,6 +68,11 @@ export function readEvent(
     ...(isDistinct && { key: digest([...identity, seconds, ...version]) }),
     content: digest(json),
   }
+}
+
+/** Of a merge request only. */
+function labelsOf({ word }: EventRow, { labels }: WireObject, { wanted }: HookContext): PlatformEvent['labels'] {
+  return word === 'change' ? wanted?.labels(labels) : undefined
 }
 
 function timesOf({ times }: EventRow, json: WireObject): EventTimes | undefined {
@@ -111,14 +117,16 @@ function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefin
   }
 }
 
-/** All fields that are read of events. */
-export const eventShape: ObjectShape = shapeOfPaths([
+const ofPaths: ObjectShape = shapeOfPaths([
   ...['object_kind', 'event_name', 'event_type', groupPath, withinProject, ...Object.values(projectPaths), 'name'],
   ...eventTable.flatMap(({ object, time, times, version, attributes }) => [
     ...[...object, ...(version ?? []), ...(time === undefined ? [] : [time]), ...Object.values(times ?? {})],
     ...attributes.flatMap(({ from }: EventAttribute) => from ?? []),
   ]),
 ])
+
+/** All fields that are read of events. */
+export const eventShape: ObjectShape = { fields: new Map([...ofPaths.fields, ['labels', labelsShape]]) }
 
 function shapeOfPaths(paths: readonly Path[]): ObjectShape {
   const within = new Map<string, string[]>()

@@ -1,7 +1,16 @@
 // Deliveries in, observations out: every payload file of test/fixtures/webhooks to the observation that stands beside this test.
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
+import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
+import { eventFile } from '../../fixtures/event-files.ts'
+import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
+import {
+  parseDelivery,
+  parseInTurns,
+  type Delivery,
+  type ParseOptions,
+} from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/app/profile.ts'
 
 const folder = new URL('../../fixtures/webhooks/', import.meta.url)
@@ -346,5 +355,52 @@ describe('pipeline variables', () => {
     const observation = observe(body, {}, { ...plain, traceparent: true })
     expect(observation.pipeline?.facts.traceparent).toBe(traceparent)
     expect(JSON.stringify(observation)).not.toContain('planted')
+  })
+})
+
+describe('labels of a merge request', () => {
+  const mine = 'team::payments'
+  const secret = `team::glpat-${'a1B2'.repeat(5)}`
+  const labels = [
+    { title: 'workflow::review' },
+    { title: mine },
+    'team::basket',
+    { name: 'team' },
+    7,
+    null,
+    { title: 3 },
+  ]
+  const wanted = createWantedFacts({ labels: ['team::'] }, createTextRedaction([]))
+  const event = (labelled: unknown): object => {
+    const body = jsonOf('pipeline-merge-request') as Record<string, object>
+    return { ...body, merge_request: { ...body.merge_request, labels: labelled } }
+  }
+  const labelsOf = (labelled: unknown, options: ParseOptions = { ...plain, wanted }): unknown =>
+    observe(event(labelled), {}, options).pipeline?.facts.labels
+
+  it('are in an observation only if they begin with a wanted prefix', () => {
+    expect(labelsOf(labels)).toEqual(['team::basket', mine])
+    expect(labelsOf([])).toEqual([])
+    for (const none of [undefined, null, 'team::basket', {}]) expect(labelsOf(none)).toBeUndefined()
+    expect(labelsOf(labels, plain)).toBeUndefined()
+  })
+
+  it('are redacted, cut, and not more than sixteen', () => {
+    expect(JSON.stringify(labelsOf([secret]))).toContain('REDACTED')
+    expect(labelsOf([`team::${'x'.repeat(300)}`])).toEqual([`team::${'x'.repeat(250)}`])
+    expect(labelsOf(Array.from({ length: 50 }, (_, n) => `team::${n}`))).toHaveLength(16)
+  })
+
+  it('are the same in a large body', async () => {
+    const body = Buffer.from(JSON.stringify(event(labels)))
+    const parsed = await parseInTurns({ event: 'Pipeline Hook', body }, { ...plain, wanted, large: 0 })
+    expect(parsed).toEqual(parse(event(labels), {}, { ...plain, wanted }))
+  })
+
+  it('are taken from the event of a merge request, too', () => {
+    const change = { ...(JSON.parse(eventFile('change').text) as object), labels }
+    const parsed = parse(change, {}, { ...plain, wanted, events: everyEvent })
+    expect(parsed).toMatchObject({ outcome: 'event', event: { labels: ['team::basket', mine] } })
+    expect(parse(change, {}, { ...plain, events: everyEvent })).not.toHaveProperty('event.labels')
   })
 })
