@@ -17,7 +17,7 @@ import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { profiles, type ProfileName } from './profile.ts'
 import { proxiedDispatcher } from '../platform/rest/connection.ts'
-import { wantedFactsOf, wantedLabels } from './wanted-facts.ts'
+import { wantedFactsOf, wishesOf } from './wanted-facts.ts'
 import { version } from '../lib/version.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import { proxiesOf } from '../config/destinations.ts'
@@ -118,7 +118,7 @@ export function startPlatformParts(
         })
   const enricher = createEnricher({
     ...shared,
-    ...{ budget, traceparent, labels: wantedLabels(config).length > 0, queue: enrichment, trends: views.trends },
+    ...{ budget, traceparent, wants: wishesOf(config), queue: enrichment, trends: views.trends },
     storeNow: async () => store.now(),
     onTriggered: projectId => poller?.hint(projectId),
     onMissed: projectId => poller?.hint(projectId),

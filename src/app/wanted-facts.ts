@@ -1,16 +1,26 @@
 // What the configured rules for attributes want of pipelines and merge requests.
 import { createTextRedaction } from '../platform/text-redaction.ts'
-import { createWantedFacts, type WantedFacts } from '../platform/wanted-facts.ts'
+import { createWantedFacts, type WantedFacts, type WantedNames } from '../platform/wanted-facts.ts'
 import type { Config } from '../config/options.ts'
 
 /** Undefined if the rules only set literal values. */
-export function wantedFactsOf({ attributes, redact }: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
-  return createWantedFacts({ labels: wantedLabels({ attributes }) }, createTextRedaction(redact ?? []))
+export function wantedFactsOf(config: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
+  return createWantedFacts(wantedNames(config), createTextRedaction(config.redact ?? []))
 }
 
-/** The prefixes of labels. */
-export function wantedLabels({ attributes }: Pick<Config, 'attributes'>): string[] {
-  return attributes.rules.flatMap(({ set }) =>
-    Object.values(set).flatMap(value => (typeof value === 'object' ? [value.label] : [])),
-  )
+function wantedNames({ attributes }: Pick<Config, 'attributes'>): WantedNames {
+  const sources = attributes.rules.flatMap(({ set }) => Object.values(set))
+  return {
+    labels: sources.flatMap(source => (typeof source === 'object' && 'label' in source ? [source.label] : [])),
+    variables: sources.flatMap(source => (typeof source === 'object' && 'variable' in source ? [source.variable] : [])),
+  }
+}
+
+/** Whether any labels or variables are wanted. */
+export function wishesOf(config: Pick<Config, 'attributes'>): {
+  readonly labels: boolean
+  readonly variables: boolean
+} {
+  const { labels, variables } = wantedNames(config)
+  return { labels: labels.length > 0, variables: variables.length > 0 }
 }

@@ -1,7 +1,7 @@
 // How many requests to the platform's API the configured features cost, in sentences for people.
 import type { Config } from '../config/options.ts'
 import { ingestThings, inventoryOf } from '../app/inventory.ts'
-import { wantedLabels } from '../app/wanted-facts.ts'
+import { wishesOf } from '../app/wanted-facts.ts'
 import { requestsAnHour } from '../model/inventory.ts'
 
 const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
@@ -16,19 +16,20 @@ export function costsOf(config: Config): string[] {
     ...hookCosts(config),
     ...inventoryCosts(config),
     ...ingestCosts(config),
-    ...labelCosts(config),
+    ...attributeCosts(config),
   ]
 }
 
-function labelCosts(config: Config): string[] {
+function attributeCosts(config: Config): string[] {
   const { platform } = config
-  if (wantedLabels(config).length === 0) return []
-  if (platform.url === undefined || platform.token.current() === undefined) {
-    return [
-      'Labels (attributes.rules): only those in webhooks are read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
-    ]
-  }
-  return ['Labels (attributes.rules): at most 2 requests for each pipeline of a merge request.']
+  const { labels, variables } = wishesOf(config)
+  const hasPlatform = platform.url !== undefined && platform.token.current() !== undefined
+  const without = 'only those in webhooks are read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
+  const costs = [
+    ...(labels ? [['Labels', 'at most 2 requests for each pipeline of a merge request.']] : []),
+    ...(variables ? [['Variables', '1 request for each pipeline that no webhook reported.']] : []),
+  ]
+  return costs.map(([what = '', cost = '']) => `${what} (attributes.rules): ${hasPlatform ? cost : without}`)
 }
 
 /** Only with deployment events: without them no deployment is known. */

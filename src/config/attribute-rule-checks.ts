@@ -2,7 +2,7 @@
 import picomatch from 'picomatch'
 import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 import { reservedName } from './attribute-name.ts'
-import { maxCustomAttributes } from './attribute-rule-options.ts'
+import { maxCustomAttributes, maxVariables } from './attribute-rule-options.ts'
 import type { Config } from './options.ts'
 import type { ProfileVariables } from './option.ts'
 
@@ -23,23 +23,25 @@ export function wrongAttributeRules(
   const vendor = labelOf(namespace)
   // As a Prometheus label, so that no two names are one label.
   const names = new Map<string, string>()
+  const variables = new Set<string>()
   return rules.flatMap((rule, index) => {
     const fault = (key: string, wrong: Wrong): ConfigFault => ({ ...placeOf(index, key, sources), ...wrong })
-    const before = names.size
+    const [hadNames, hadVariables] = [names.size, variables.size]
+    for (const variable of variablesOf(rule)) variables.add(variable)
     const twins = namesOf(rule).filter(name => {
       const label = labelOf(name)
       const known = names.get(label) ?? name
       names.set(label, known)
       return known !== name
     })
-    const isTooMany = before <= maxCustomAttributes && names.size > maxCustomAttributes
     return [
       ...(rule.metrics && isOfJobs(rule) ? [fault('metrics', metricsOfJobs)] : []),
       ...namesOf(rule)
         .filter(name => labelOf(name).startsWith(vendor))
         .map(name => fault('set', reservedName(name, namespace))),
       ...twins.map(name => fault('set', twinOf(name, names.get(labelOf(name)) ?? ''))),
-      ...(isTooMany ? [fault('set', tooMany)] : []),
+      ...(hadNames <= maxCustomAttributes && names.size > maxCustomAttributes ? [fault('set', tooMany)] : []),
+      ...(hadVariables <= maxVariables && variables.size > maxVariables ? [fault('set', tooManyVariables)] : []),
     ]
   })
 }
@@ -55,6 +57,11 @@ const metricsOfJobs: Wrong = {
 
 const tooMany: Wrong = {
   what: `The rules set more than ${maxCustomAttributes} different attributes.`,
+  remedy: 'Remove those that nobody asks for.',
+}
+
+const tooManyVariables: Wrong = {
+  what: `The rules read more than ${maxVariables} different variables.`,
   remedy: 'Remove those that nobody asks for.',
 }
 
@@ -110,6 +117,12 @@ function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): strin
 /** A value that could not be read is undefined. It has its own fault. */
 function namesOf({ set }: { readonly set?: Rule['set'] }): string[] {
   return Object.keys(set ?? {})
+}
+
+function variablesOf({ set }: { readonly set?: Rule['set'] }): string[] {
+  return Object.values(set ?? {}).flatMap(source =>
+    typeof source === 'object' && 'variable' in source ? [source.variable] : [],
+  )
 }
 
 function isForAll({ projects, branches, sources, jobs }: Rule): boolean {

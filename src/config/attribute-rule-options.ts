@@ -8,19 +8,25 @@ import type { Kind } from './kind.ts'
 /** Maximum number of names in all rules together. */
 export const maxCustomAttributes = 16
 
+/** Maximum number of variables in all rules together. */
+export const maxVariables = 16
+
 /** Maximum length of a value, UTF-16 units. */
 const maxValueLength = 256
 
 const setRemedy = 'Write names and values, such as {team: payments}.'
 
-/** A literal, or the rest of the merge request's label that begins with this prefix. */
-export type AttributeSource = string | { readonly label: string }
+/** A literal, the rest of the merge request's label that begins with this prefix, or the value of the pipeline's variable. */
+export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/
 
 const sourceSchema = {
   type: 'object',
   additionalProperties: false,
-  required: ['label'],
-  properties: { label: { type: 'string', minLength: 1 } },
+  minProperties: 1,
+  maxProperties: 1,
+  properties: { label: { type: 'string', minLength: 1 }, variable: { type: 'string', pattern: variableName.source } },
 }
 
 /** Values by attribute name. */
@@ -51,20 +57,29 @@ const attributeValues: Kind<Readonly<Record<string, AttributeSource>>> = {
   },
   show: values =>
     Object.entries(values)
-      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : `{label: ${value.label}}`}`)
+      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
       .join(','),
 }
 
 function sourceOf(given: string | ReadonlyMap<string, string>): AttributeSource | undefined {
   if (typeof given === 'string') return given
-  const label = given.get('label')
-  return label !== undefined && given.size === 1 ? { label } : undefined
+  const [[from, text] = ['', '']] = given
+  if (given.size !== 1 || text.trim() === '') return undefined
+  if (from === 'label') return { label: text }
+  return from === 'variable' ? { variable: text } : undefined
 }
 
 function wrongSource(name: string, source: AttributeSource | undefined): { what: string; remedy: string } | undefined {
   if (typeof source === 'string') return wrongValue(name, source)
-  if (source !== undefined && source.label.trim() !== '') return undefined
-  return { what: `${name} has no value.`, remedy: 'Write a string, or where it comes from: {label: "team::"}.' }
+  if (source === undefined) {
+    const remedy = 'Write a string, or where it comes from: {label: "team::"} or {variable: TEAM}.'
+    return { what: `${name} has no value.`, remedy }
+  }
+  if ('label' in source || variableName.test(source.variable)) return undefined
+  return {
+    what: `The variable of ${name} is not an exact name.`,
+    remedy: 'Write one name, no pattern: {variable: TEAM}.',
+  }
 }
 
 function wrongValue(name: string, value: string): { what: string; remedy: string } | undefined {
@@ -93,7 +108,7 @@ export const attributeRules = new Each(
     jobs: choiceOf('job names; the rule then only applies to the spans and log records of these jobs'),
     set: setting(attributeValues, {
       required: true,
-      description: `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix; at most ${maxCustomAttributes} names in all rules.`,
+      description: `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix, or \`{variable: TEAM}\` for the pipeline's variable of this name; at most ${maxCustomAttributes} names in all rules.`,
     }),
     metrics: setting(boolean, {
       default: 'false',

@@ -1,7 +1,7 @@
 // Adds what webhooks leave out: requests the runs that are due in the enrichment queue, those that webhooks reported or that have just
 // ended before history. No run waits longer than its deadline. Runs that are silent for too long are looked up, too (`silence.ts`), because
 // the webhook of their end may be lost. Only the deadlines of history and of silent runs are extended while the API budget is used up.
-import { fetchRun } from './fetch-run.ts'
+import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
 import { createParents, type Found } from './parents.ts'
@@ -38,8 +38,8 @@ export interface EnricherOptions {
   /** The store's clock, which also says when a run was first seen. */
   readonly storeNow: () => Promise<Millis>
   readonly traceparent: boolean
-  /** Whether rules for attributes want labels of merge requests. */
-  readonly labels: boolean
+  /** What rules for attributes want. */
+  readonly wants: FetchOptions['wants']
   readonly errors: ErrorThrottle
   /** Called with the projects whose pipelines a run has triggered. */
   readonly onTriggered: (projectId: number) => void

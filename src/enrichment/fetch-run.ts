@@ -22,8 +22,8 @@ export interface FetchOptions {
   readonly errors: Pick<ErrorThrottle, 'failed' | 'answered'>
   /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
   readonly traceparent: boolean
-  /** Ask for the labels of a merge request too, where no webhook has shown them. */
-  readonly labels: boolean
+  /** Whether rules for attributes want labels of merge requests, and variables: asked for where no webhook has shown them. */
+  readonly wants: { readonly labels: boolean; readonly variables: boolean }
   /** Called with a pipeline that has ended before its details are fetched, so that its export waits for them no longer than the deadline. */
   readonly onEnd: (state: Observation) => Promise<void>
 }
@@ -56,15 +56,20 @@ export async function fetchRun(
   }
   let missing = await askDetails(known, answers, call, options, isEndKnown && bridgesAreListed(run))
   if (isEndKnown && missing === undefined && mayBeMisconfigured(run, answers)) await answers.ask('pipeline', call)
-  if ((missing === undefined || missing === 'cut') && options.traceparent && mayHaveTraceparent(run))
-    missing = (await askOptional(answers, call, async () => answers.ask('traceparent', call))) ?? missing
-  const change = options.labels ? unlabelledChange(known) : undefined
-  if ((missing === undefined || missing === 'cut') && change !== undefined)
-    missing = (await askOptional(answers, call, async () => answers.askLabels(change, call))) ?? missing
+  const { traceparent, wants } = options
+  const change = wants.labels ? unlabelledChange(known) : undefined
+  const optional = [
+    ...(traceparent && mayHaveVariables(run) ? [async () => answers.ask('traceparent', call)] : []),
+    ...(wants.variables && mayHaveVariables(run) ? [async () => answers.ask('variables', call)] : []),
+    ...(change === undefined ? [] : [async () => answers.askLabels(change, call)]),
+  ]
+  for (const ask of optional) {
+    if (missing === undefined || missing === 'cut') missing = (await askOptional(answers, call, ask)) ?? missing
+  }
   return { observation: answers.observation(), missing }
 }
 
-function mayHaveTraceparent({ attempts, pipeline }: Run): boolean {
+function mayHaveVariables({ attempts, pipeline }: Run): boolean {
   return attempts.length === 0 && (pipeline === undefined || isFromRest(pipeline.record.version))
 }
 

@@ -137,6 +137,8 @@ export interface PipelineFacts {
   readonly yamlErrors?: string | undefined
   /** It was started with the variable that has all logs of its jobs show their variables, so no line of them is exported or shown. */
   readonly isDebugTraced?: true | undefined
+  /** The variables that rules for attributes name, redacted. */
+  readonly variables?: Readonly<Record<string, string>> | undefined
   /** A validated W3C traceparent the pipeline was started with (only under `PIPESPAN_TRACEPARENT=true`). */
   readonly traceparent?: string | undefined
 }

@@ -162,10 +162,11 @@ export interface AskedPipeline {
 /** Requests about one pipeline: each part is one request or one list. */
 export interface PipelineAnswers {
   /**
-   * `jobs`: the jobs of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the variables; no other variable is read.
+   * `jobs`: the jobs of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the variables. `variables`: those that rules for
+   * attributes name. No other variable is read.
    * Resolves to false if there are more jobs than are read. For `jobs` and `bridges`, a PlatformError says which scope or role the token lacks.
    */
-  ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent', options: CallOptions): Promise<boolean>
+  ask(part: 'pipeline' | 'jobs' | 'bridges' | 'traceparent' | 'variables', options: CallOptions): Promise<boolean>
   /** Asks for the labels of the pipeline's merge request that rules for attributes want. They belong to the pipeline, so `pipeline` must be asked, too. */
   askLabels(of: MergeRequest, options: CallOptions): Promise<void>
   /** Everything that the platform has answered so far. */

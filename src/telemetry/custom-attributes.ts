@@ -6,6 +6,7 @@ import { chooser } from '../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
 import { notBlank } from './mapping/row.ts'
 import { remember } from '../lib/bounded-map.ts'
+import type { PipelineFacts } from '../model/observation.ts'
 import type { AttributePolicy } from './attribute-policy.ts'
 
 /** Glob patterns. */
@@ -14,8 +15,8 @@ export interface RuleChoice {
   readonly exclude?: readonly string[] | undefined
 }
 
-/** A literal, or the rest of the merge request's label that begins with this prefix. */
-export type AttributeSource = string | { readonly label: string }
+/** A literal, the rest of the merge request's label that begins with this prefix, or the value of the pipeline's variable. */
+export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
 
 /** Matches if all its conditions do. A condition without patterns always matches. */
 export interface AttributeSetter {
@@ -186,13 +187,17 @@ function rowOf(key: string, policy: AttributePolicy): NamedRow {
 
 function firstKnown(sources: readonly AttributeSource[], chunk: AnyChunk): string | undefined {
   for (const source of sources) {
-    const value = typeof source === 'string' ? source : restOfLabel(source.label, chunk)
+    const value = typeof source === 'string' ? source : foundIn(chunk, source)
     if (value !== undefined) return value
   }
   return undefined
 }
 
-function restOfLabel(prefix: string, chunk: AnyChunk): string | undefined {
-  const { labels } = isEvent(chunk) ? chunk.event : chunk.pipeline.facts
-  return notBlank(labels?.find(label => label.startsWith(prefix))?.slice(prefix.length))
+function foundIn(chunk: AnyChunk, source: Exclude<AttributeSource, string>): string | undefined {
+  const facts: Pick<PipelineFacts, 'labels' | 'variables'> = isEvent(chunk) ? chunk.event : chunk.pipeline.facts
+  const { labels = [], variables = {} } = facts
+  if ('variable' in source) {
+    return Object.hasOwn(variables, source.variable) ? notBlank(variables[source.variable]) : undefined
+  }
+  return notBlank(labels.find(label => label.startsWith(source.label))?.slice(source.label.length))
 }

@@ -58,9 +58,21 @@ it("are none of the configured vendor's", () => {
 })
 
 describe('a value', () => {
-  it('is a literal, or comes from a label with a prefix', () => {
-    const { config } = good({}, 'attributes: { rules: [{ set: { team: { label: "team::" }, tier: 1 } }] }')
-    expect(config.attributes.rules[0]?.set).toEqual({ team: { label: 'team::' }, tier: '1' })
+  it('is a literal, or comes from a label with a prefix or a variable with a name', () => {
+    const { config } = good(
+      {},
+      'attributes: { rules: [{ set: { team: { label: "team::" }, tier: 1, lane: { variable: LANE } } }] }',
+    )
+    expect(config.attributes.rules[0]?.set).toEqual({
+      team: { label: 'team::' },
+      tier: '1',
+      lane: { variable: 'LANE' },
+    })
+    for (const name of ['TEAM*', '"*"', 'A-B', '1A', '"A B"']) {
+      expect(faults({}, `attributes: { rules: [{ set: { team: { variable: ${name} } } }] }`)).toEqual([
+        expect.stringContaining('The variable of team is not an exact name. Write one name, no pattern'),
+      ])
+    }
     for (const source of ['{ label: "" }', '{}', '{ lable: x }', '{ label: x, more: y }']) {
       expect(faults({}, `attributes: { rules: [{ set: { team: ${source} } }] }`)).toEqual([
         expect.stringContaining('team has no value. Write a string, or where it comes from'),
@@ -72,6 +84,15 @@ describe('a value', () => {
       ])
     }
   })
+})
+
+it('may come from sixteen variables in all', () => {
+  const rules = (count: number): string =>
+    Array.from({ length: count }, (_, n) => `    - { set: { team: { variable: TEAM_${n} } } }`).join('\n')
+  expect(faults({}, `attributes:\n  rules:\n${rules(16)}\n    - { set: { tier: { variable: TEAM_0 } } }`)).toEqual([])
+  expect(faults({}, `attributes:\n  rules:\n${rules(18)}`)).toEqual([
+    expect.stringContaining('attributes.rules[16].set: The rules read more than 16 different variables.'),
+  ])
 })
 
 it('costs requests if a value comes from a label', () => {

@@ -149,7 +149,8 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     rules,
     snapshotter,
     selection: everything,
-    parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
+    parse: delivery =>
+      parseDelivery(delivery, { profile: profiles.generic, traceparent: false, wanted: options.wanted }),
     redact: withoutVariables,
     version: '1',
     onChange: () => undefined,
@@ -175,7 +176,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       budget,
       queue: store.enrichment,
       storeNow: async () => store.now(),
-      labels: options.wanted !== undefined,
+      wants: { labels: options.wanted !== undefined, variables: options.wanted !== undefined },
       traceparent: options.traceparent ?? false,
       errors: errors,
       trends: store.views.trends,

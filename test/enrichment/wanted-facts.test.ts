@@ -1,4 +1,4 @@
-// What rules for attributes want of a pipeline, and only the platform's API knows: the labels of its merge request.
+// What rules for attributes want of a pipeline and no webhook reported: the labels of its merge request, and variables.
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createWantedFacts } from '../../src/platform/wanted-facts.ts'
@@ -9,7 +9,7 @@ import { hour, openPolledWorld, type PolledWorld } from '../discovery/polled-wor
 
 const projects = ['brightwater/shop/checkout-api', 'brightwater/data/reports']
 const polled = { poll: { projects } }
-const wanted = createWantedFacts({ labels: ['kind::', 'team::'] }, createTextRedaction([]))
+const wanted = createWantedFacts({ labels: ['kind::', 'team::'], variables: ['TEAM'] }, createTextRedaction([]))
 
 const askedFor = ({ api }: PolledWorld): number =>
   api.asked.filter(({ path }) => path.includes('/merge_requests/')).length
@@ -51,5 +51,37 @@ describe("a merge request's labels", () => {
     await world.pass(hour)
     const sent = await world.sent()
     expect(sent.map(({ pipeline }) => [pipeline.facts.labels, pipeline.lacksDetails])).toEqual([[undefined, undefined]])
+  })
+})
+
+describe('variables', () => {
+  const variables = [
+    { key: 'DEPLOY_KEY', value: 'planted-value' },
+    { key: 'TEAM', value: 'payments' },
+  ]
+  const begin = (world: PolledWorld) => world.lifecycle.create({ ...scenarios.nightly(new Random(3)), variables })
+  const asked = ({ api }: PolledWorld): number => api.asked.filter(({ path }) => path.endsWith('/variables')).length
+
+  it('are asked for if a rule names one, and only that one is kept', async () => {
+    await using world = await openPolledWorld({ ...polled, wanted, traceparent: true })
+    begin(world)
+    await world.pass(hour)
+    const sent = await world.sent()
+    expect(sent.map(({ pipeline }) => pipeline.facts.variables)).toEqual([{ TEAM: 'payments' }])
+    expect(JSON.stringify(sent)).not.toContain('planted')
+    // Once, also for the traceparent.
+    expect(asked(world)).toBe(1)
+  })
+
+  it('are not asked for if a webhook has reported them, or no rule names one', async () => {
+    await using reported = await openPolledWorld({ hook: () => true, newest: true, wanted })
+    begin(reported)
+    await reported.pass(hour)
+    expect((await reported.sent()).map(({ pipeline }) => pipeline.facts.variables)).toEqual([{ TEAM: 'payments' }])
+    await using unwanted = await openPolledWorld(polled)
+    begin(unwanted)
+    await unwanted.pass(hour)
+    expect((await unwanted.sent()).map(({ pipeline }) => pipeline.facts.variables)).toEqual([undefined])
+    expect([asked(reported), asked(unwanted)]).toEqual([0, 0])
   })
 })

@@ -1,6 +1,6 @@
 // What is read of a pipeline's variables, and all that is refused in its place.
 import { describe, expect, it } from 'vitest'
-import { readVariables } from '../../src/platform/variables.ts'
+import { readVariables, readVariablesAlone } from '../../src/platform/variables.ts'
 import { validTraceparent } from '../../src/model/traceparent.ts'
 
 const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -84,5 +84,25 @@ describe('the variables of a pipeline event', () => {
   it.each([null, 7, 'text', [], {}])('are missing in a list like %j', variables => {
     const { traceparent, isDebugTraced = false } = readVariables(variables) ?? {}
     expect([traceparent, isDebugTraced]).toEqual([undefined, false])
+  })
+
+  it('are stored without all but these two and those that are allowed by name', () => {
+    const stored = (names?: ReadonlySet<string>): unknown =>
+      JSON.parse(
+        JSON.stringify(
+          {
+            variables: [
+              { key: 'TEAM', value: 'payments' },
+              { key: 'KEY', value: 'planted' },
+              { key: 'TRACEPARENT', value: good },
+            ],
+          },
+          readVariablesAlone(names),
+        ),
+      )
+    const traceparent = { key: 'TRACEPARENT', value: good }
+    expect(stored()).toEqual({ variables: [traceparent] })
+    const names = new Set(['TEAM', 'TRACEPARENT', 'ABSENT'])
+    expect(stored(names)).toEqual({ variables: [traceparent, { key: 'TEAM', value: 'payments' }] })
   })
 })

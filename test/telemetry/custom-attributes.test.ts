@@ -150,6 +150,19 @@ describe('a value from a label', () => {
   })
 })
 
+it('takes a value from a variable of the pipeline, if that is known', () => {
+  const settings = settingsOf([rule({ team: { variable: 'TEAM' }, tier: { variable: 'toString' } })])
+  const withVariables = (variables: Record<string, string> | undefined) => ({
+    ...chunk!,
+    pipeline: { ...chunk!.pipeline, facts: { ...chunk!.pipeline.facts, variables } },
+  })
+  expect(settings.custom!(withVariables({ TEAM: 'payments' })).values).toEqual({ team: 'payments' })
+  expect(teams(settings, withVariables({ TEAM: 'payments' })).resource).toBe('payments')
+  for (const variables of [{ TEAM: ' ' }, {}, undefined]) {
+    expect(settings.custom!(withVariables(variables)).values).toEqual({})
+  }
+})
+
 describe('metrics', () => {
   const settings = settingsOf([rule({ team: 'payments' }, { metrics: true }), rule({ tier: '1' })])
 

@@ -2,7 +2,7 @@
 import { allOf } from './pages.ts'
 import { known } from '../known.ts'
 import { errorOfDetails } from './error-messages.ts'
-import { normalizeRest, type RestParts } from './normalize.ts'
+import { normalizeRest, type ExtraFacts, type RestParts } from './normalize.ts'
 import {
   PlatformError,
   type AskedPipeline,
@@ -13,6 +13,7 @@ import {
   type PipelineAnswers,
   type ResourceId,
 } from '../port.ts'
+import type { PipelineFacts } from '../../model/observation.ts'
 import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
 
 export interface PipelineCalls {
@@ -23,8 +24,15 @@ export interface PipelineCalls {
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
   /** The labels of a merge request that rules for attributes want. */
   changeLabels(project: ResourceId, iid: number, options: CallOptions): Promise<readonly string[] | undefined>
-  /** The W3C traceparent among the pipeline's variables, if it is valid. No other variable is read. */
-  pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
+  pipelineVariables(project: ResourceId, pipelineId: number, options: CallOptions): Promise<ReadVariables>
+}
+
+/** What is read of a pipeline's variables. */
+export interface ReadVariables {
+  /** The W3C traceparent, if it is valid. */
+  readonly traceparent?: string | undefined
+  /** The variables that rules for attributes name. */
+  readonly allowed?: PipelineFacts['variables']
 }
 
 export function answersAbout(
@@ -35,8 +43,8 @@ export function answersAbout(
   const { instance } = client
   const parts: { -readonly [Part in keyof RestParts]: RestParts[Part] } = { instance }
   let pipeline: RestPipeline | undefined
-  let traceparent: string | undefined
-  let labels: readonly string[] | undefined
+  let variables: ReadVariables | undefined
+  const extra: { -readonly [Fact in keyof ExtraFacts]: ExtraFacts[Fact] } = { mergeRequest }
   return {
     ask: async (part, call) => {
       switch (part) {
@@ -44,7 +52,12 @@ export function answersAbout(
           pipeline = await client.pipeline(id, pipelineId, call)
           return true
         case 'traceparent':
-          traceparent = await client.pipelineTraceparent(id, pipelineId, call)
+          variables ??= await client.pipelineVariables(id, pipelineId, call)
+          extra.traceparent = variables.traceparent
+          return true
+        case 'variables':
+          variables ??= await client.pipelineVariables(id, pipelineId, call)
+          extra.variables = variables.allowed
           return true
         case 'jobs': {
           const { items, left } = await listed(part, client.pipelineJobs(id, pipelineId, call))
@@ -59,14 +72,14 @@ export function answersAbout(
       }
     },
     askLabels: async (of, call) => {
-      labels = await client.changeLabels(of.targetProjectId ?? id, of.iid, call)
+      extra.labels = await client.changeLabels(of.targetProjectId ?? id, of.iid, call)
     },
     observation: () =>
       pipeline === undefined
         ? normalizeRest({ ...parts, pipelineId, project })
         : normalizeRest({
             ...{ ...parts, pipeline, project },
-            extra: known({ mergeRequest, labels, traceparent }),
+            extra: known(extra),
           }),
   }
 }

@@ -127,6 +127,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
   const { one, pages, change } = reader
   const readJobLog = createJobLogReader(requester)
   const [pipelineItem, incident] = [restListItem(instance), restIncident(instance)]
+  const delivery = restDelivery(options.wanted?.variables)
   const auditEvent = restAuditEvent(instance, options.auditWords ?? defaultAuditWords)
   const client: RestClient = {
     instance,
@@ -154,8 +155,11 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
       options.wanted?.labels(
         (await one(`/projects/${segmentOf(project)}/merge_requests/${iid}`, labelled, call)).labels,
       ),
-    pipelineTraceparent: async (project, id, call) =>
-      readVariables(await one(`${pipelinePath(project, id)}/variables`, wireList, call))?.traceparent,
+    pipelineVariables: async (project, id, call) => {
+      const { wanted } = options
+      const read = readVariables(await one(`${pipelinePath(project, id)}/variables`, wireList, call), wanted?.variables)
+      return { traceparent: read?.traceparent, allowed: wanted?.valuesOf(read) }
+    },
     project: (project, call) => one(`/projects/${segmentOf(project)}`, restProject, call),
     isAdministrator: async call => (await one('/user', restUser, call)).is_admin === true,
     projects: (of, { activeAfter }, call) => {
@@ -177,7 +181,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
       change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook(wish, { push_events: false }) }),
     editHook: (owner, hookId, wish, call) =>
       change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
-    hookDeliveries: (owner, hookId, call) => pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call),
+    hookDeliveries: (owner, hookId, call) => pages(`${hooksPath(owner)}/${hookId}/events`, delivery, call),
     auditEvents: (source, period, call) => pages(auditPath(source), auditEvent, call, auditQuery(period)),
     incidents: ({ updatedAfter }, call) =>
       pages('/issues', incident, call, {

@@ -124,28 +124,30 @@ export const restUser = z.object({ is_admin: flag })
 
 const oversize = z.object({ oversize: z.literal(true) })
 
-export const restDelivery = z
-  .object({
-    id: wireId,
-    request_headers: z.record(z.string(), z.unknown()).catch({}),
-    request_data: z.unknown(),
-    response_status: maybe(z.union([wireText, z.number().transform(String)])),
-    execution_duration: maybe(wireSeconds),
-  })
-  .transform((delivery): HookDelivery => {
-    const isOversize = oversize.safeParse(delivery.request_data).success
-    const headers = Object.entries(delivery.request_headers).flatMap(([name, value]) =>
-      typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
-    )
-    const data = isOversize ? undefined : delivery.request_data
-    return {
-      id: delivery.id,
-      headers: Object.fromEntries(headers),
-      isOversize,
-      ...known({
-        body: data === undefined ? undefined : () => Buffer.from(JSON.stringify(data, readVariablesAlone)),
-        responseStatus: delivery.response_status,
-        duration: delivery.execution_duration,
-      }),
-    }
-  })
+/** `names`: of the variables that are allowed in the body. */
+export const restDelivery = (names?: ReadonlySet<string>) =>
+  z
+    .object({
+      id: wireId,
+      request_headers: z.record(z.string(), z.unknown()).catch({}),
+      request_data: z.unknown(),
+      response_status: maybe(z.union([wireText, z.number().transform(String)])),
+      execution_duration: maybe(wireSeconds),
+    })
+    .transform((delivery): HookDelivery => {
+      const isOversize = oversize.safeParse(delivery.request_data).success
+      const headers = Object.entries(delivery.request_headers).flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
+      )
+      const data = isOversize ? undefined : delivery.request_data
+      return {
+        id: delivery.id,
+        headers: Object.fromEntries(headers),
+        isOversize,
+        ...known({
+          body: data === undefined ? undefined : () => Buffer.from(JSON.stringify(data, readVariablesAlone(names))),
+          responseStatus: delivery.response_status,
+          duration: delivery.execution_duration,
+        }),
+      }
+    })

@@ -18,7 +18,7 @@ const maxArtifacts = 100
 /** Facts about the pipeline that come from other answers. */
 export type ExtraFacts = Pick<
   PipelineFacts,
-  'mergeRequest' | 'labels' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'
+  'mergeRequest' | 'labels' | 'variables' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'
 >
 
 export interface RestParts {

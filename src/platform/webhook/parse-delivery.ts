@@ -64,7 +64,7 @@ async function parseLarge(delivery: Delivery, options: ParseOptions): Promise<Pa
   try {
     const named = eventKindOfHeader(delivery.event)
     if (named !== undefined && !isTaken(named, options)) return { outcome: 'ignored', kind: named }
-    const json = await pickJson(delivery.body, isEvent(named) ? eventShape : hookShape)
+    const json = await pickJson(delivery.body, isEvent(named) ? eventShape : hookShape(options.wanted?.variables))
     const kind = named ?? eventKindOfBody(json)
     // If only the body says of which kind it is, it was parsed with the shape of another.
     const whole = isEvent(kind) && !isEvent(named) ? await pickJson(delivery.body, eventShape) : json

@@ -1,6 +1,7 @@
 // Turns pipeline and job events into observations. Tolerant: unknown fields and statuses pass, an optional field of a wrong type is dropped, and only
-// indispensable fields are required. snake_case ends here. Of pipeline variables only is read whether they switch on a debug trace.
-import { beginVariables, readVariables } from '../variables.ts'
+// indispensable fields are required. snake_case ends here. Of pipeline variables only those are read that variables.ts
+// names.
+import { readVariables, Variables } from '../variables.ts'
 import { instanceOfPayload } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { beginBridges, beginJobs, listedJobShape, readPerson, readReportedJob } from './job-fields.ts'
@@ -20,7 +21,7 @@ import {
   readUrl,
 } from '../wire-read.ts'
 import { anyOf, fieldsOf } from './wire-record.ts'
-import { objectShape, shapeOf } from './wire-shape.ts'
+import { objectShape, shapeOf, type ObjectShape, type Shape } from './wire-shape.ts'
 import { labelsShape, type WantedFacts } from '../wanted-facts.ts'
 import { readMergeRequest } from './merge-request.ts'
 import { mergeRequestEventOfRef } from '../../model/pipeline.ts'
@@ -89,38 +90,42 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
-const variablesShape = { items: objectShape({ key: 'scalar', value: 'scalar' }), begin: beginVariables }
+const variablesShape = (names?: ReadonlySet<string>): Shape => ({
+  items: objectShape({ key: 'scalar', value: 'scalar' }),
+  begin: () => new Variables(names),
+})
 
-/** All fields that are read of pipeline and job events. */
-export const hookShape = objectShape(
-  {
-    object_kind: 'scalar',
-    event_name: 'scalar',
-    object_attributes: objectShape(
-      { id: 'scalar', merge_request_event_type: 'scalar', variables: variablesShape },
-      ...[pipelineFacts, pipelineTimes],
-    ),
-    project: objectShape({ id: 'scalar' }, projectFacts),
-    builds: { items: listedJobShape, begin: beginJobs },
-    jobs: { items: listedJobShape, begin: beginJobs },
-    bridges: { items: listedJobShape, begin: beginBridges },
-    user: shapeOf(readPerson),
-    commit: objectShape({ timestamp: 'scalar' }, readCommit),
-    merge_request: objectShape({ labels: labelsShape }, readMergeRequest),
-    source_pipeline: objectShape({
+/** All fields that are read of pipeline and job events. `names`: of the variables that are allowed. */
+export const hookShape = (names?: ReadonlySet<string>): ObjectShape =>
+  objectShape(
+    {
+      object_kind: 'scalar',
+      event_name: 'scalar',
+      object_attributes: objectShape(
+        { id: 'scalar', merge_request_event_type: 'scalar', variables: variablesShape(names) },
+        ...[pipelineFacts, pipelineTimes],
+      ),
+      project: objectShape({ id: 'scalar' }, projectFacts),
+      builds: { items: listedJobShape, begin: beginJobs },
+      jobs: { items: listedJobShape, begin: beginJobs },
+      bridges: { items: listedJobShape, begin: beginBridges },
+      user: shapeOf(readPerson),
+      commit: objectShape({ timestamp: 'scalar' }, readCommit),
+      merge_request: objectShape({ labels: labelsShape }, readMergeRequest),
+      source_pipeline: objectShape({
+        pipeline_id: 'scalar',
+        bridge_id: 'scalar',
+        job_id: 'scalar',
+        project: objectShape({ id: 'scalar' }),
+      }),
+      build_status: 'scalar',
       pipeline_id: 'scalar',
-      bridge_id: 'scalar',
-      job_id: 'scalar',
-      project: objectShape({ id: 'scalar' }),
-    }),
-    build_status: 'scalar',
-    pipeline_id: 'scalar',
-    project_id: 'scalar',
-    project_name: 'scalar',
-    repository: objectShape({ name: 'scalar', homepage: 'scalar' }),
-  },
-  readReportedJob,
-)
+      project_id: 'scalar',
+      project_name: 'scalar',
+      repository: objectShape({ name: 'scalar', homepage: 'scalar' }),
+    },
+    readReportedJob,
+  )
 
 /** The observation of a pipeline event. Throws a PayloadError that names missing fields. */
 export function readPipelineHook(body: unknown, context: HookContext): ReadHook {
@@ -156,7 +161,8 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
   const labels = context.wanted?.labels(readObject(hook.merge_request)?.labels)
   const isNew = bridges !== undefined || facts.rootPipelineId !== undefined
   const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
-  const variables = readVariables(attributes.variables)
+  const variables = readVariables(attributes.variables, context.wanted?.variables)
+  const allowed = context.wanted?.valuesOf(variables)
   const traceparent = context.traceparent ? variables?.traceparent : undefined
   const pipeline: PipelineFacts = {
     ...facts,
@@ -172,6 +178,7 @@ export function readPipelineHook(body: unknown, context: HookContext): ReadHook 
     ...(bridges !== undefined && { bridgesAreListed: true }),
     ...(variables?.isDebugTraced === true && { isDebugTraced: true }),
     ...(traceparent !== undefined && { traceparent }),
+    ...(allowed !== undefined && { variables: allowed }),
   }
   return {
     observation: {

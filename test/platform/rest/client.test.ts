@@ -5,6 +5,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
+import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
 import { ConfigError } from '../../../src/lib/fault.ts'
 import { directDispatcher } from '../../../src/platform/rest/connection.ts'
 
@@ -63,16 +64,21 @@ describe('pipelines', () => {
     ])
   })
 
-  it('yield their traceparent and no other variable', async () => {
+  it('yield their traceparent and the variables that are allowed by name, and no other', async () => {
     await using platform = await startPlatform(json(fixture('variables.json')))
-    await using test = clientOf(platform.url)
-    await expect(test.client.pipelineTraceparent(4711, 88120, poll)).resolves.toBe(
-      '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    )
-    platform.reply = json([{ key: 'TRACEPARENT', value: 's3cr3t-value' }, { key: 'OTHER' }, null])
-    await expect(test.client.pipelineTraceparent(4711, 88120, poll)).resolves.toBeUndefined()
+    const wanted = createWantedFacts({ labels: [], variables: ['OTHER', 'other'] }, text => text)
+    await using test = clientOf(platform.url, { wanted })
+    await expect(test.client.pipelineVariables(4711, 88120, poll)).resolves.toEqual({
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      allowed: {},
+    })
+    platform.reply = json([{ key: 'TRACEPARENT', value: 's3cr3t-value' }, { key: 'OTHER', value: 'x' }, null])
+    await expect(test.client.pipelineVariables(4711, 88120, poll)).resolves.toEqual({
+      traceparent: undefined,
+      allowed: { OTHER: 'x' },
+    })
     platform.reply = json({ key: 'DEPLOY_KEY', value: 's3cr3t-value' })
-    const error = await rejection(test.client.pipelineTraceparent(4711, 88120, poll))
+    const error = await rejection(test.client.pipelineVariables(4711, 88120, poll))
     expect([error.message, error.stack, JSON.stringify(error), ...test.logged].join()).not.toContain('s3cr3t-value')
   })
 })

@@ -356,6 +356,52 @@ describe('pipeline variables', () => {
     expect(observation.pipeline?.facts.traceparent).toBe(traceparent)
     expect(JSON.stringify(observation)).not.toContain('planted')
   })
+
+  describe('that rules for attributes name', () => {
+    const wantedOf = (...variables: string[]) => createWantedFacts({ labels: [], variables }, createTextRedaction([]))
+    const event = (variables: unknown): object => {
+      const whole = body as Record<string, object>
+      return { ...whole, object_attributes: { ...whole.object_attributes, variables } }
+    }
+    const variablesOf = (variables: unknown, ...names: string[]): unknown =>
+      observe(event(variables), {}, { ...plain, wanted: wantedOf(...names) }).pipeline?.facts.variables
+    const listed = [
+      { key: 'TEAM', value: 'payments' },
+      { key: 'TEAM_KEY', value: 'planted-value' },
+      { key: 'team', value: 'planted-value' },
+      { key: 'TEAM', value: 'second' },
+      { key: 'TIER', value: 1 },
+      null,
+    ]
+
+    it('pass by their exact names, the first of each, and no others', () => {
+      expect(variablesOf(listed, 'TEAM', 'TIER', 'ABSENT')).toEqual({ TEAM: 'payments' })
+      expect(variablesOf(listed, 'TEAM*', '.*', '')).toEqual({})
+      expect(variablesOf(listed)).toBeUndefined()
+      expect(variablesOf(undefined, 'TEAM')).toBeUndefined()
+      const all = JSON.stringify(observe(event(listed), {}, { ...plain, wanted: wantedOf('TEAM') }))
+      expect(all).not.toMatch(/planted|second/)
+    })
+
+    it('are redacted and cut', () => {
+      const secrets = [
+        { key: 'TEAM', value: `glpat-${'a1B2'.repeat(5)}` },
+        { key: 'DB_PASSWORD', value: 'hunter2-hunter2' },
+        { key: 'LONG', value: 'x'.repeat(300) },
+      ]
+      const read = variablesOf(secrets, 'TEAM', 'DB_PASSWORD', 'LONG')
+      expect(JSON.stringify(read)).not.toMatch(/a1B2|hunter2/)
+      expect(read).toMatchObject({ TEAM: '[REDACTED]', LONG: 'x'.repeat(256) })
+    })
+
+    it('are the same in a large body', async () => {
+      const options = { ...plain, wanted: wantedOf('TEAM') }
+      const bytes = Buffer.from(JSON.stringify(event(listed)))
+      const large = await parseInTurns({ event: 'Pipeline Hook', body: bytes }, { ...options, large: 0 })
+      expect(large).toEqual(parse(event(listed), {}, options))
+      expect(large).toMatchObject({ observation: { pipeline: { facts: { variables: { TEAM: 'payments' } } } } })
+    })
+  })
 })
 
 describe('labels of a merge request', () => {
@@ -370,7 +416,7 @@ describe('labels of a merge request', () => {
     null,
     { title: 3 },
   ]
-  const wanted = createWantedFacts({ labels: ['team::'] }, createTextRedaction([]))
+  const wanted = createWantedFacts({ labels: ['team::'], variables: [] }, createTextRedaction([]))
   const event = (labelled: unknown): object => {
     const body = jsonOf('pipeline-merge-request') as Record<string, object>
     return { ...body, merge_request: { ...body.merge_request, labels: labelled } }
