@@ -9,6 +9,7 @@ import { hasSpan, isDerivedTraceId, jobSpanId } from '../telemetry/otlp/ids.ts'
 import { refusals } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
+import { literalOf } from '../telemetry/custom-attributes.ts'
 import { signalResourceOf } from '../telemetry/resource.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
@@ -67,6 +68,7 @@ export function pagesOf(
       adminToken: () => config.admin.token.current(),
       traceLink: config.traceLink,
       costUnit: config.costs.unit,
+      groupBy: groupingOf(config),
       hasPrices: config.costs.rules.length > 0,
       jobSections: config.job.sections,
       readsAudit: (config.audit ?? []).length > 0,
@@ -110,6 +112,11 @@ export function pagesOf(
       now: () => clock.now(),
     },
   })
+}
+
+function groupingOf({ pages, attributes }: Pick<Config, 'pages' | 'attributes'>): PagesSettings['groupBy'] {
+  const { groupBy: name } = pages
+  return name === undefined ? undefined : { name, valueOf: literalOf(attributes.rules, name) }
 }
 
 /** As the form of the preview has it: durations in seconds. */

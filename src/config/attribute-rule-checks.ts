@@ -114,6 +114,19 @@ function whyOverridden(rule: Rule, index: number, rules: readonly Rule[]): strin
   return `The rule has no effect: attributes.rules[${later}] after it sets the same attributes of every pipeline. Move it after that rule, or remove it.`
 }
 
+/** A warning if the pages are to be grouped by an attribute that has no literal value for a project. */
+export function unknownGrouping({ pages: { groupBy }, attributes }: Config, sources: Sources): string[] {
+  const isLiteral = (rule: Rule): boolean =>
+    groupBy !== undefined &&
+    typeof (rule.set as Rule['set'] | undefined)?.[groupBy] === 'string' &&
+    !isOfJobs(rule) &&
+    !isChosen(rule.sources)
+  if (groupBy === undefined || attributes.rules.some(isLiteral)) return []
+  const source = describeSource(sources.get('pages.group_by') ?? { from: 'default' })
+  const what = `No rule sets ${groupBy} to a literal value for whole projects, so costs are not grouped by it.`
+  return [`${source}: pages.group_by: ${what} Add such a rule to attributes.rules, or remove the setting.`]
+}
+
 /** A value that could not be read is undefined. It has its own fault. */
 function namesOf({ set }: { readonly set?: Rule['set'] }): string[] {
   return Object.keys(set ?? {})

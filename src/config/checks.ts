@@ -1,7 +1,7 @@
 // Checks across settings. A check runs only if the settings that it needs could be read.
 import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
-import { idleAttributeRules, wrongAttributeRules } from './attribute-rule-checks.ts'
+import { idleAttributeRules, unknownGrouping, wrongAttributeRules } from './attribute-rule-checks.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
@@ -181,6 +181,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     ...unusedToken(config, sources),
     ...exceeding(config.self.sdk),
     ...idleAttributeRules(config, sources),
+    ...unknownGrouping(config, sources),
   ]
   const ofLists = [
     ...repeatedNames(config, sources),

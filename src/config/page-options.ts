@@ -1,6 +1,6 @@
 // The options of the pages: who may open them, links to traces, job logs, and which projects are hidden.
 import { patterns } from './list-kinds.ts'
-import { boolean } from './plain-kinds.ts'
+import { boolean, text } from './plain-kinds.ts'
 import { scalar, type Kind } from './kind.ts'
 import { secret } from './secret-kinds.ts'
 import { secretSetting, setting } from './option.ts'
@@ -55,6 +55,12 @@ export const pageOptions = {
     default: 'false',
     description:
       "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
+  }),
+  groupBy: setting(text, {
+    variable: 'PIPESPAN_PAGES_GROUP_BY',
+    description:
+      'Name of one of your attributes (`attributes.rules`), by which the page of costs adds up: by the literal values of rules that need no more than a project and a class of branches.',
+    example: 'team',
   }),
   hide: setting(patterns, {
     variable: 'PIPESPAN_PAGES_HIDE',

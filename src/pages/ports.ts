@@ -160,6 +160,9 @@ export interface PagesSettings {
   readonly traceLink?: string | undefined
   /** The unit of prices. */
   readonly costUnit?: string | undefined
+  /** The operator's attribute by which costs are grouped, and its value in a project (full path) for a class of branches. */
+  readonly groupBy?:
+    { readonly name: string; readonly valueOf: (project: string, branch: string) => string | undefined } | undefined
   /** Whether there is a price table. */
   readonly hasPrices?: boolean | undefined
   /** PIPESPAN_JOB_SECTIONS; empty: none. */

@@ -1,7 +1,7 @@
 // The attributes that the operator's rules set: which rules match a pipeline, an event or a job, and what they set. Rules are matched once for all
 // pipelines of a project, a class of refs and a source.
 import { AttributeTable, plainAttributes, type AttributeSet, type NamedRow } from './otlp/attribute.ts'
-import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
+import { branchClasses, branchClassOf, type BranchClass } from '../model/branch-class.ts'
 import { chooser } from '../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
 import { notBlank } from './mapping/row.ts'
@@ -80,6 +80,22 @@ export function withCustom(attributes: AttributeSet[], custom: readonly Attribut
   return custom.length === 0 ? attributes : [...attributes, ...custom]
 }
 
+/** The value of one attribute in a project, for a class of refs: by the literals of those rules that need no more. */
+export function literalOf(
+  rules: readonly AttributeSetter[],
+  name: string,
+): (path: string, branch: string) => string | undefined {
+  const ready = rules
+    .filter(({ set, sources, jobs }) => typeof set[name] === 'string' && !isChosen(sources) && !isChosen(jobs))
+    .map(readyRule)
+    .reverse()
+  return (path, branch) => {
+    const place = { path, branch: branchClasses.find(one => one === branch), source: undefined }
+    const value = ready.find(({ isFor }) => isFor(place))?.rule.set[name]
+    return typeof value === 'string' ? value : undefined
+  }
+}
+
 interface ReadyRule {
   readonly rule: AttributeSetter
   readonly isFor: (place: Place) => boolean
@@ -102,9 +118,13 @@ function readyRule(rule: AttributeSetter): ReadyRule {
 
 /** Undefined without patterns. */
 function matcher({ include = [], exclude = [] }: RuleChoice): ((text: string | undefined) => boolean) | undefined {
-  if (include.length + exclude.length === 0) return undefined
-  const isChosen = chooser(include, exclude)
-  return text => text !== undefined && isChosen(text)
+  if (!isChosen({ include, exclude })) return undefined
+  const matches = chooser(include, exclude)
+  return text => text !== undefined && matches(text)
+}
+
+function isChosen({ include = [], exclude = [] }: RuleChoice): boolean {
+  return include.length + exclude.length > 0
 }
 
 function placeOf(chunk: AnyChunk): Place {

@@ -152,3 +152,19 @@ describe('a rule that can never match', () => {
     ])
   })
 })
+
+describe('an attribute by which the pages group', () => {
+  it('is warned about if no rule has a literal value for whole projects', () => {
+    const env = { PIPESPAN_PAGES_GROUP_BY: 'team' }
+    expect(warnings('    - { set: { team: shop } }', env)).toEqual([])
+    for (const rule of [
+      'set: { tier: "1" }',
+      'set: { team: { label: "t::" } }',
+      'jobs: { include: [a] }, set: { team: x }',
+    ]) {
+      expect(warnings(`    - { ${rule} }`, env)).toEqual([
+        expect.stringContaining('pages.group_by: No rule sets team to a literal value for whole projects'),
+      ])
+    }
+  })
+})

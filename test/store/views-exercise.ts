@@ -290,6 +290,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
           ),
         ])
       expect(await shown('project')).toEqual([[3, 'acme/shop', '', 255_000, 18]])
+      expect(await shown('place')).toEqual([[3, 'acme/shop', 'other', 255_000, 18]])
       expect(await shown('job')).toEqual([
         [3, 'acme/shop', 'e2e', 180_000, 18],
         [3, 'acme/shop', 'unit', 45_000, 0],

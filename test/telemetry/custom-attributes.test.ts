@@ -12,7 +12,7 @@ import { projectResource } from '../../src/telemetry/metrics/cumulative.ts'
 import { readableSpans } from './sdk.ts'
 import { telemetrySettings, type TelemetryOptions, type TelemetrySettings } from '../../src/telemetry/settings.ts'
 import { stories } from './stories.ts'
-import type { AttributeSetter } from '../../src/telemetry/custom-attributes.ts'
+import { literalOf, type AttributeSetter } from '../../src/telemetry/custom-attributes.ts'
 
 const [chunk] = stories.success!
 const deployment: PlatformEvent = {
@@ -191,6 +191,23 @@ describe('metrics', () => {
     for (const { resource } of decodeMetrics(encodeMetrics([chunk!], settings)))
       expect(resource.attributes).not.toHaveProperty('team')
   })
+})
+
+it('has one literal value for a project and a class of refs, by rules that need no more than these', () => {
+  const rules = [
+    rule({ team: 'nobody' }),
+    rule({ team: 'shop' }, { projects: { include: ['shop/**'] } }),
+    rule({ team: 'release' }, { projects: { include: ['shop/**'] }, branches: ['tag'] }),
+    rule({ team: 'night' }, { sources: { include: ['schedule'] } }),
+    rule({ team: 'qa' }, { jobs: { include: ['unit'] } }),
+    rule({ team: { label: 'team::' } }),
+    rule({ tier: '1' }),
+  ]
+  const teamOf = literalOf(rules, 'team')
+  expect([teamOf('shop/web', 'default'), teamOf('shop/web', 'tag'), teamOf('other/web', 'tag')]).toEqual([
+    ...['shop', 'release', 'nobody'],
+  ])
+  expect(literalOf(rules, 'lane')('shop/web', 'default')).toBeUndefined()
 })
 
 it('is off without rules', () => {

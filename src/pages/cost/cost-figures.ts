@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { day, type TrendExtent } from '../../store/ports/trends.ts'
 import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
+import { groupedCosts } from './cost-groups.ts'
 import type { CostGroup, CostLine, CostQuery, RetainedCosts } from '../../store/ports/costs.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
@@ -62,6 +63,10 @@ export const costsShape = z.object({
   before: costLineShape
     .optional()
     .describe('The previous period of the same length; absent unless all of it is stored.'),
+  groups: z
+    .object({ by: z.string().describe('The attribute of PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(costLineShape) })
+    .optional()
+    .describe('By one of your attributes; its value is the `name`, empty for what has none. Absent for one project.'),
   projects: z.array(costLineShape),
   jobs: z.array(costLineShape),
   branches: z.array(costLineShape),
@@ -74,9 +79,12 @@ export type Costs = Shaped<typeof costsShape>
 /** Rows of each table. */
 export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const
 
+/** Projects and classes of branches that are added up by the operator's attribute. */
+const maxPlaces = 20_000
+
 export async function costsView(
   { views, now }: Pick<PagesParts, 'views' | 'now'>,
-  { costUnit, hasPrices }: Pick<PagesSettings, 'costUnit' | 'hasPrices'>,
+  { costUnit, hasPrices, groupBy }: Pick<PagesSettings, 'costUnit' | 'hasPrices' | 'groupBy'>,
   { span: asked, projectId }: AskedCosts,
 ): Promise<Costs> {
   const extent = await views.trends.extent(projectId === undefined ? {} : { projectId })
@@ -86,8 +94,10 @@ export async function costsView(
   const query: CostQuery = { since, until, projectId }
   const lines = async (by: CostGroup, limit: number): Promise<readonly CostLine[]> =>
     views.costs.lines(by, query, limit)
-  const [[total], projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
+  const isGrouped = groupBy !== undefined && projectId === undefined
+  const [[total], places, projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
     lines('total', 1),
+    isGrouped ? lines('place', maxPlaces) : [],
     projectId === undefined ? lines('project', shownCosts.projects) : [],
     lines('job', shownCosts.jobs),
     lines('branch', shownCosts.few),
@@ -103,6 +113,7 @@ export async function costsView(
     ...(hasPrices === true && { unit: costUnit }),
     ...(total !== undefined && { total }),
     ...(isWhole && before !== undefined && { before }),
+    ...(isGrouped && { groups: { by: groupBy.name, lines: groupedCosts(places, groupBy) } }),
     ...{ projects, jobs, branches, workers, days, retained },
   }
 }

@@ -32,6 +32,7 @@ export function costPage(costs: Costs, context: RequestContext): Page {
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${totals(costs, total)} ${lostCard(costs, total)}
+              ${costs.groups !== undefined && groupsCard(costs, costs.groups, context)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
@@ -52,6 +53,11 @@ export function costPage(costs: Costs, context: RequestContext): Page {
 
 function linkTo(base: string, span: Span, projectId?: number): string {
   return addressWith(`${base}/cost`, { span, project: projectId })
+}
+
+function groupsCard(costs: Costs, { by, lines }: NonNullable<Costs['groups']>, context: RequestContext): Html {
+  const nameOf = ({ name }: CostLine): Content => (name === '' ? html`<span class="dim">none</span>` : name)
+  return card(`By ${by}`, costLines(costs, `By ${by}`, lines, context, nameOf, by))
 }
 
 /** `type`: of the runners; empty if unknown. */

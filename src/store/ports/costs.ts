@@ -35,8 +35,8 @@ export interface CostRow {
   readonly lost: Readonly<Record<LostPurpose, CostSum>>
 }
 
-/** What sums are grouped by. */
-export const costGroups = ['total', 'project', 'job', 'branch', 'worker', 'day'] as const
+/** What sums are grouped by. `place`: project and class of branch. */
+export const costGroups = ['total', 'project', 'place', 'job', 'branch', 'worker', 'day'] as const
 export type CostGroup = (typeof costGroups)[number]
 
 export interface CostQuery {

@@ -36,6 +36,7 @@ export function costValues(row: CostRow): StepValue[] {
 const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   total: [],
   project: ['project_id + 0 AS project_id'],
+  place: ['project_id + 0 AS project_id', `branch || '' AS name`],
   job: ['project_id + 0 AS project_id', `job || '' AS name`],
   branch: [`branch || '' AS name`],
   worker: [`worker || '' AS name`],
@@ -52,7 +53,7 @@ export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
       const values: Value[] = [since, until, limit]
       const scope = projectId === undefined ? '' : `AND project_id = ?${values.push(projectId)}`
       const own = groups[by]
-      const isOfOne = projectId !== undefined || by === 'project' || by === 'job'
+      const isOfOne = projectId !== undefined || by === 'project' || by === 'place' || by === 'job'
       const grouping = own.length === 0 ? '' : `GROUP BY ${own.map(one => one.replace(/ AS .*$/, '')).join(', ')}`
       const rows = await ask(
         `SELECT ${[...own, ''].join(', ')} ${isOfOne ? 'max(project)' : `''`} AS project,

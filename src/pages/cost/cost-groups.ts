@@ -1,0 +1,27 @@
+// Sums of costs by one of the operator's attributes, such as a team.
+import { lostPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
+import type { PagesSettings } from '../ports.ts'
+
+/** `lines`: by project and class of branch. The most expensive first; a line without a name is everything that has no value. */
+export function groupedCosts(
+  lines: readonly CostLine[],
+  { valueOf }: NonNullable<PagesSettings['groupBy']>,
+): CostLine[] {
+  const sums = new Map<string, CostLine>()
+  for (const { project, name: branch, runs, totalMs, cost, lost } of lines) {
+    const name = valueOf(project, branch) ?? ''
+    const known = sums.get(name)
+    const line = { project: '', name, runs, totalMs, cost, lost }
+    sums.set(name, known === undefined ? line : added(known, line))
+  }
+  return [...sums.values()].sort((a, b) => b.cost - a.cost || b.totalMs - a.totalMs)
+}
+
+function added(a: CostLine, b: CostLine): CostLine {
+  const lost = lostPurposes.map(purpose => [purpose, sumOf(a.lost[purpose], b.lost[purpose])] as const)
+  return { ...a, ...sumOf(a, b), runs: a.runs + b.runs, lost: Object.fromEntries(lost) as unknown as CostLine['lost'] }
+}
+
+function sumOf(a: CostSum, b: CostSum): CostSum {
+  return { totalMs: a.totalMs + b.totalMs, cost: a.cost + b.cost }
+}
