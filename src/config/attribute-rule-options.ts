@@ -90,10 +90,10 @@ function wrongValue(name: string, value: string): { what: string; remedy: string
 }
 
 /** Patterns of what a rule is for. */
-function choiceOf(what: string) {
+function choiceOf(what: string, note = '') {
   return {
-    include: setting(patterns, { unset: 'all', description: `Patterns of ${what}.` }),
-    exclude: setting(patterns, { description: `Patterns of ${what} to exclude; overrides \`include\`.` }),
+    include: setting(patterns, { unset: 'all', description: `Patterns of ${what}.${note}` }),
+    exclude: setting(patterns, { description: `Patterns of ${what} to exclude; overrides \`include\`.${note}` }),
   }
 }
 
@@ -105,7 +105,7 @@ export const attributeRules = new Each(
       description: 'What the pipeline ran for.',
     }),
     sources: choiceOf('pipeline sources'),
-    jobs: choiceOf('job names; the rule then only applies to the spans and log records of these jobs'),
+    jobs: choiceOf('job names', ' The rule then only applies to spans and log records of these jobs.'),
     set: setting(attributeValues, {
       required: true,
       description: `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix, or \`{variable: TEAM}\` for the pipeline's variable of this name; at most ${maxCustomAttributes} names in all rules.`,

@@ -57,6 +57,16 @@ describe('costs by an attribute', () => {
   })
 })
 
+it('are on the exported spans, those of jobs with what a rule for jobs sets', () => {
+  const teams = (isJob: boolean): Set<unknown> =>
+    new Set(
+      house.receiver.spans
+        .filter(({ name, resource }) => name.startsWith('job: ') === isJob && resource.attributes.team === 'data')
+        .map(({ attributes }) => attributes.team),
+    )
+  expect([teams(false), teams(true)]).toEqual([new Set(['data']), new Set(['nobody'])])
+})
+
 it('adds up runs, time, cost and waste, and puts the most expensive first', () => {
   const none = { totalMs: 0, cost: 0 }
   const line = (project: string, name: string, cost: number): CostLine => ({
