@@ -10,6 +10,7 @@ import { damageExercise } from './damage-exercise.ts'
 import { eventsExercise } from './events-exercise.ts'
 import { exercise, delivery } from './exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
+import { latestExercise } from './latest-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { regressionExercise } from '../regressions/regression-exercise.ts'
 import { sectionExercise } from '../regressions/section-exercise.ts'
@@ -32,6 +33,7 @@ enrichmentQueueExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
+latestExercise('SQLite', sqliteBench)
 regressionExercise('SQLite', sqliteBench)
 sectionExercise('SQLite', sqliteBench)
 jobReadsExercise('SQLite', sqliteBench)

@@ -5,6 +5,7 @@ import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { Outbox } from './outbox.ts'
 import type { Incidents } from './incidents.ts'
 import type { Inbox, SharedInbox } from './inbox.ts'
+import type { Latest } from './latest.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { JobReads } from './job-reads.ts'
@@ -49,6 +50,7 @@ export interface Store {
   readonly changes: Changes
   readonly incidents: Incidents
   readonly views: Views
+  readonly latest: Latest
   readonly underWay: UnderWay
   /** Damaged rows that were skipped since the start. */
   readonly damaged: { readonly count: number }

@@ -18,6 +18,7 @@ import { incidents } from '../sql/incidents.ts'
 import { testMemory } from '../sql/test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
+import { latestOn } from '../read-models/latest-sql.ts'
 import { views } from '../read-models/views.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -53,6 +54,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     tests: testMemory(sql, options.testMemory),
     damaged: db.damaged,
     views: views(sql, postgresTrendTaking(maintenance)),
+    latest: latestOn(sql),
     underWay: postgresUnderWay(db),
     now: async () => db.now(),
     clockWasAhead: async () => db.wasAhead(),

@@ -17,7 +17,10 @@ export function viewsOn(
   ask: Ask,
   damaged: DamagedRows,
 ): Omit<Views, 'trends' | 'costs' | 'judging' | 'audit' | 'shownEvents'> {
-  const load = async (ids: readonly number[]): Promise<StoredRun[]> => loadRuns(ask, damaged, ids)
+  const load = async (ids: readonly number[]): Promise<StoredRun[]> => {
+    const runs = await loadRuns(ask, damaged, ids)
+    return ids.flatMap(id => runs.get(id) ?? [])
+  }
   /** `LIKE` skips other chunks, such as large ones of log lines. `part` cannot occur within a JSON string, as its quotes would be escaped. */
   const insides = async (
     { instance, pipelineId }: RunKey,
@@ -166,9 +169,13 @@ function idsOf(rows: readonly Row[]): number[] {
   return rows.map(runId)
 }
 
-/** Runs with their jobs, in the order of the ids. */
-async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]): Promise<StoredRun[]> {
-  if (ids.length === 0) return []
+/** Runs with their jobs, by the ids of their rows, in the order of the ids. */
+export async function loadRuns(
+  ask: Ask,
+  damaged: DamagedRows,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, StoredRun>> {
+  if (ids.length === 0) return new Map()
   const these = places(ids)
   const [runs, jobs, chunks] = await Promise.all([
     ask(`SELECT * FROM runs WHERE id IN (${these})`, ids),
@@ -178,15 +185,17 @@ async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]):
   const rowsOf = Map.groupBy(jobs, runId)
   const chunksOf = Map.groupBy(chunks, runId)
   const byId = new Map(runs.map(row => [rowId(row), row]))
-  return ids.flatMap(id => {
+  const found = new Map<number, StoredRun>()
+  for (const id of ids) {
     const row = byId.get(id)
-    if (row === undefined) return []
-    const read = (): StoredRun => {
+    if (row === undefined) continue
+    const run = damaged.orNothing({ ...keyOf(row) }, 'it is not shown', () => {
       const restorable = (chunksOf.get(id) ?? []).map(chunk => storedChunk(chunk.content))
       return storedRun(row, jobsOf(rowsOf.get(id) ?? [], restorable))
-    }
-    return damaged.orNothing({ ...keyOf(row) }, 'it is not shown', read) ?? []
-  })
+    })
+    if (run !== undefined) found.set(id, run)
+  }
+  return found
 }
 
 const rowId = number('id')

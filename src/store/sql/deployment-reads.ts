@@ -22,12 +22,12 @@ export function deploymentReads(sql: Statements): Pick<Deployments, 'pruneEarly'
     },
     list: async ({ since, until, ...filter }) => {
       const where = 'happened_at >= ?1 AND happened_at < ?2 AND environment IS NOT NULL'
-      return listed(sql, kind, { ...filter, where, values: [since, until], by: 'happened_at' }, shownOf)
+      return listed(sql, kind, { ...filter, where, values: [since, until], by: 'happened_at' }, shownDeployment)
     },
     current: async ({ project, limit }) => {
       const where = `outcome = 'succeeded' AND environment IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM deployments l WHERE ${sameEnvironment} AND l.outcome = 'succeeded' AND (l.finished_at, l.id) > (d.finished_at, d.id))`
-      return listed(sql, kind, { where, values: [], by: 'finished_at', project, limit }, shownOf)
+      return listed(sql, kind, { where, values: [], by: 'finished_at', project, limit }, shownDeployment)
     },
   }
 }
@@ -58,7 +58,8 @@ const knownAt = optional(number, 'known_at')
 const content = (row: Row): Deployment => storedDeployment(row.content)
 const figuresColumn = optional(json<DeploymentFigures>, 'figures')
 
-function shownOf(row: Row): ShownDeployment | undefined {
+/** Undefined if nothing is known that could be shown. */
+export function shownDeployment(row: Row): ShownDeployment | undefined {
   const deployment = content(row)
   const view = viewDeployment(deployment)
   if (view === undefined) return undefined

@@ -42,6 +42,7 @@ import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { broughtBack } from '../sql/too-far-ahead.ts'
+import { latestOn } from '../read-models/latest-sql.ts'
 import { views } from '../read-models/views.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
@@ -193,6 +194,7 @@ function rooms(waiting: Waiting, options: StoreOptions, size: () => number, send
     tests: testMemory(sql, options.testMemory),
     damaged: db.damaged,
     views: views(sql, trends),
+    latest: latestOn(sql),
     now: async () => db.now(),
     clockWasAhead: async () => db.wasAhead(),
     bringBack: async () => bringBack(db),

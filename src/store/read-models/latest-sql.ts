@@ -1,0 +1,68 @@
+// The SQL of the newest pipelines and deployments, for both databases. All of it is found by primary keys.
+import { number, optional, record, text, type Row } from '../sql/columns.ts'
+import { places, type Statements } from '../sql/statements.ts'
+import { loadRuns } from './views-sql.ts'
+import { shownDeployment } from '../sql/deployment-reads.ts'
+import { storedChunk } from '../sql/stored-json.ts'
+import type { Latest, ListedDeployment, ListedRun } from '../ports/latest.ts'
+
+const selectRuns = `
+  SELECT run_id, instance, project_id, pipeline_id, ref, source FROM listed_runs WHERE run_id > ?1
+  ORDER BY run_id LIMIT ?2`
+
+const selectDeployments = `
+  SELECT id, instance, project_id, environment, happened_at FROM deployments WHERE id > ?1 ORDER BY id LIMIT ?2`
+
+/** `LIKE` skips the chunks of logs and of further failures: only the first chunk of a report has its totals. */
+const selectTests = `
+  SELECT id, content FROM chunks
+  WHERE run_id = ?1 AND inside IS NOT NULL AND content LIKE '%,"tests":{"summary":%' ORDER BY attempt, number LIMIT ?2`
+
+export function latestOn({ all, damaged }: Statements): Latest {
+  return {
+    runsAfter: async (after, limit) => (await all(selectRuns, [after, limit])).map(listedRun),
+    versions: async ids => {
+      if (ids.length === 0) return new Map()
+      const rows = await all(
+        `SELECT id, changed_at, (SELECT count(*) FROM chunks c WHERE c.run_id = r.id) AS chunks
+         FROM runs r WHERE id IN (${places(ids)})`,
+        ids,
+      )
+      return new Map(rows.map(row => [idOf(row), `${changedAt(row)} ${chunks(row)}`]))
+    },
+    runs: async ids => loadRuns(all, damaged, ids),
+    testTotals: async (id, limit) =>
+      (await all(selectTests, [id, limit])).flatMap(
+        row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content))?.inside ?? [],
+      ),
+    deploymentsAfter: async (after, limit) => (await all(selectDeployments, [after, limit])).map(listedDeployment),
+    deployments: async ids => {
+      if (ids.length === 0) return []
+      const rows = await all(`SELECT * FROM deployments WHERE id IN (${places(ids)})`, ids)
+      return rows.flatMap(
+        row => damaged.orNothing({ deployment: row.id }, 'it is not shown', () => shownDeployment(row)) ?? [],
+      )
+    },
+  }
+}
+
+const idOf = number('id')
+const changedAt = number('changed_at')
+const chunks = number('chunks')
+
+const listedRun: (row: Row) => ListedRun = record({
+  id: number('run_id'),
+  instance: text('instance'),
+  projectId: number('project_id'),
+  pipelineId: number('pipeline_id'),
+  ref: text('ref'),
+  source: text('source'),
+})
+
+const listedDeployment: (row: Row) => ListedDeployment = record({
+  id: idOf,
+  instance: text('instance'),
+  projectId: number('project_id'),
+  environment: optional(text, 'environment'),
+  at: number('happened_at'),
+})
