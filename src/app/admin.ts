@@ -1,8 +1,10 @@
 // Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
 import picomatch from 'picomatch'
+import { behindCountsOf } from './behind.ts'
 import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { createGate } from '../web/gate.ts'
+import { createGcpeMetrics } from '../export/gcpe-metrics.ts'
 import { createHealth } from '../web/health.ts'
 import { createListener } from '../web/listener.ts'
 import { createHiddenWords } from '../web/hidden-words.ts'
@@ -57,14 +59,15 @@ function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) => boole
   return hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true })
 }
 
-/** `/metrics`: those of pipelines, where metrics are on, and the daemon's own. */
+/** `/metrics`: those of pipelines, where metrics are on, those of another exporter, if they are wanted, and the daemon's own. */
 function metricsPage(
-  { config, store }: Context,
-  { settings }: Shown,
+  context: Context,
+  { settings, client }: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
   isHidden: ((path: string) => boolean) | undefined,
 ): Routes {
-  const { totals, repositories } = store
+  const { config, store } = context
+  const { totals, repositories, latest } = store
   const { recentRuns, gaugeReadings } = repositories
   const { profile } = config.platform
   const words = isHidden && createHiddenWords(isHidden)
@@ -75,7 +78,15 @@ function metricsPage(
         changes: settings.vcsMetrics ? store.changes : undefined,
       })
     : undefined
+  const compatible =
+    config.metrics.compat === 'gcpe'
+      ? createGcpeMetrics({ latest, settings, isHidden, countBehind: behindCountsOf(context, client) })
+      : undefined
   return createMetricsPage({
-    collect: async () => [...((await ofPipelines?.()) ?? []), ...(await own.collect())],
+    collect: async () => [
+      ...((await ofPipelines?.()) ?? []),
+      ...((await compatible?.()) ?? []),
+      ...(await own.collect()),
+    ],
   })
 }

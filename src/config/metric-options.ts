@@ -50,6 +50,12 @@ export const metricOptions = {
     description:
       'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
   }),
+  compat: setting(oneOf(['off', 'gcpe']), {
+    variable: 'PIPESPAN_METRICS_COMPAT',
+    default: 'off',
+    description:
+      'With `gcpe`, `/metrics` also has the metrics of the Prometheus exporter of that name, with its names and labels, so that its dashboards and alerts keep working.',
+  }),
   open: setting(boolean, {
     variable: 'PIPESPAN_METRICS_OPEN',
     default: 'false',

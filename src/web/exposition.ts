@@ -23,6 +23,11 @@ export interface ExemplaryPoint {
   readonly exemplar?: Exemplar | undefined
 }
 
+/** A metric whose name is another program's: a counter keeps it, although it does not end in `_total`. */
+export interface NamedMetric {
+  readonly hasExactName?: true | undefined
+}
+
 /** The text of all metrics. Those of one name and type are together, whatever their scope. */
 export function expositionOf(scopes: readonly ScopeMetrics[], format: Exposition): string {
   const metrics = scopes.flatMap(scope => scope.metrics)
@@ -38,18 +43,21 @@ function familyName({ descriptor }: MetricData): string {
   return /^\d/.test(name) ? `_${name}` : name
 }
 
-function familyText(name: string, metrics: readonly MetricData[], format: Exposition): string {
+function familyText(name: string, metrics: readonly (MetricData & NamedMetric)[], format: Exposition): string {
   const [first] = metrics
   if (first === undefined) return ''
   const type = typeOf(first)
+  const isExact = first.hasExactName === true
   const base = type === 'counter' && name.endsWith(total) ? name.slice(0, -total.length) : name
-  const sample = type === 'counter' ? `${base}${total}` : base
+  const sample = type === 'counter' && !isExact ? `${base}${total}` : base
   const family = format === 'openmetrics' ? base : sample
+  // OpenMetrics has no counters without that end.
+  const shown = isExact && type === 'counter' && format === 'openmetrics' ? 'unknown' : type
   const help = escaped(first.descriptor.description || 'description missing')
   // OpenMetrics knows a unit only as the end of a name.
   const unit =
     format === 'text' && first.descriptor.unit !== '' ? `# UNIT ${family} ${escaped(first.descriptor.unit)}\n` : ''
-  const head = `# HELP ${family} ${format === 'openmetrics' ? help.replaceAll('"', '\\"') : help}\n${unit}# TYPE ${family} ${type}\n`
+  const head = `# HELP ${family} ${format === 'openmetrics' ? help.replaceAll('"', '\\"') : help}\n${unit}# TYPE ${family} ${shown}\n`
   const samples = metrics.filter(metric => typeOf(metric) === type).flatMap(metric => samplesOf(sample, metric, format))
   return visible(head + samples.join(''))
 }

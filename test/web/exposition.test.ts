@@ -2,7 +2,9 @@
 import Fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFamilies } from '../../src/telemetry/metrics/families.ts'
+import { createGcpeFamilies } from '../../src/telemetry/metrics/gcpe-families.ts'
 import { createMetricsPage } from '../../src/web/metrics-page.ts'
+import { expositionOf, type Exposition } from '../../src/web/exposition.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Exemplar, SeriesTotal } from '../../src/model/totals.ts'
 
@@ -38,6 +40,16 @@ async function scrape(accept?: string): Promise<{ type: unknown; body: string }>
 const project =
   'platform_url="https://git.example.com",project_id="3",project_path="acme/shop",vcs_owner_name="acme",vcs_repository_name="shop"'
 const openmetrics = 'application/openmetrics-text'
+
+it('keeps the names of counters of other programs, whose type OpenMetrics does not know then', () => {
+  const families = createGcpeFamilies(10)
+  families.runCount({ project: 'acme/shop', kind: 'branch', ref: 'main', source: 'push', runs: 3 })
+  const labels = 'project="acme/shop",topics="",kind="branch",ref="main",source="push",variables=""'
+  const linesOf = (format: Exposition): string[] => expositionOf(families.scopes(), format).split('\n').slice(1, 3)
+  const sample = `gitlab_ci_pipeline_run_count{${labels}} 3`
+  expect(linesOf('text')).toEqual(['# TYPE gitlab_ci_pipeline_run_count counter', sample])
+  expect(linesOf('openmetrics')).toEqual(['# TYPE gitlab_ci_pipeline_run_count unknown', sample])
+})
 
 describe('OpenMetrics', () => {
   it('has exemplars on counters and on the bucket of their value, and ends with EOF', async () => {

@@ -1,0 +1,28 @@
+// Dashboards for gitlab-ci-pipelines-exporter: a real Prometheus scrapes the daemon, and each query of them has an answer.
+import { expect, it, onTestFinished } from 'vitest'
+import { gcpeOthers, gcpeQueries } from './gcpe-queries.ts'
+import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
+import { openHouse } from '../pages/house.ts'
+import { withTests } from '../pages/read-insides.ts'
+
+it.skipIf(!hasPrometheus)(
+  'answers every query of the published dashboards of gitlab-ci-pipelines-exporter',
+  async () => {
+    const house = await openHouse({
+      PIPESPAN_METRICS_COMPAT: 'gcpe',
+      PIPESPAN_TESTS: 'true',
+      PIPESPAN_PLATFORM_URL: 'http://127.0.0.1:9',
+      PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+    })
+    onTestFinished(async () => house.close())
+    await house.live(['retried', 'family', 'release', 'canceled', 'mergeRequest', 'nightly'])
+    await withTests(house.daemon.store)
+    const prometheus = await startPrometheus(house.url)
+    await prometheus.until('count(count_over_time(up[1m]) > 3)', 1)
+    const counts = await Promise.all(
+      [...gcpeQueries, ...gcpeOthers].map(async query => [query, await prometheus.count(query)] as const),
+    )
+    expect(counts.filter(([, series]) => series === 0).map(([query]) => query)).toEqual([])
+  },
+)
+if (!hasPrometheus) process.stderr.write('Prometheus is not installed: the queries for gcpe are not asked here.\n')

@@ -1,0 +1,51 @@
+// Promises about counts of commits for readers that do not wait.
+import { expect, it } from 'vitest'
+import { createBehindCounts } from '../../src/enrichment/behind-counts.ts'
+import type { BehindOf, CountedBehind } from '../../src/enrichment/count-behind.ts'
+
+function counts(answer: (of: BehindOf) => CountedBehind | Error) {
+  const asked: string[] = []
+  const errors: unknown[] = []
+  const clock = { at: 0, now: () => clock.at }
+  const of = createBehindCounts({
+    clock,
+    onError: error => errors.push(error),
+    count: async one => {
+      asked.push(`${one.revision}…${one.branch}`)
+      const found = await Promise.resolve(answer(one))
+      if (found instanceof Error) throw found
+      return found
+    },
+  })
+  const read = (from: string) => of({ projectId: 3, from, to: 'main' })
+  return { read, asked, errors, clock }
+}
+const refused: CountedBehind = { as: 'refused', what: 'HTTP 404', remedy: '' }
+
+it('requests each pair of revisions once, one after the other, and answers with what it knows', async () => {
+  const { read, asked } = counts(({ revision }) => ({ as: 'counted', commits: revision.length, isAll: true }))
+  expect([read('a'), read('a'), read('bb')]).toEqual([undefined, undefined, undefined])
+  await expect.poll(() => read('bb')).toBe(2)
+  expect([read('a'), asked]).toEqual([1, ['a…main', 'bb…main']])
+})
+
+it('repeats a refused request after ten minutes', async () => {
+  let answer: CountedBehind = refused
+  const { read, asked, clock } = counts(() => answer)
+  read('a')
+  await expect.poll(() => asked).toHaveLength(1)
+  answer = { as: 'counted', commits: 4, isAll: true }
+  await Promise.resolve()
+  expect([read('a'), asked.length]).toEqual([undefined, 1])
+  clock.at += 10 * 60_000
+  await expect.poll(() => read('a')).toBe(4)
+})
+
+it('reports an error and goes on', async () => {
+  let fails = true
+  const { read, errors } = counts(() => (fails ? new Error('bug') : { as: 'counted', commits: 1, isAll: true }))
+  read('a')
+  await expect.poll(() => errors).toHaveLength(1)
+  fails = false
+  await expect.poll(() => read('a')).toBe(1)
+})
