@@ -23,6 +23,7 @@ import type { Section } from '../model/inside.ts'
 import type { Regression } from '../store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
+import type { PlatformNow } from './pipelines/platform-clock.ts'
 import type { Usuals } from './pipelines/usual.ts'
 import type { Views } from '../store/ports/views.ts'
 
@@ -139,6 +140,7 @@ export type ReadLog =
 /** The sources with what is cached or sampled from them. */
 export interface PagesParts extends PagesSources {
   readonly usuals: Usuals
+  readonly clocks: () => Promise<PlatformNow>
   readonly hour: { readonly read: () => Promise<LastHour> }
   readonly runners: () => Promise<RunnersView>
   readonly fixFirst: () => Promise<FixFirst>

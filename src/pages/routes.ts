@@ -17,6 +17,7 @@ import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { registerEntrance, registerExit } from './access/entrance-routes.ts'
 import { createRunnersView } from './runners/runners-view.ts'
+import { createPlatformClocks } from './pipelines/platform-clock.ts'
 import { createUsuals } from './pipelines/usual.ts'
 import { withoutHidden } from './access/hidden.ts'
 import type { PagesParts, PagesSettings, PagesSources } from './ports.ts'
@@ -40,6 +41,7 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
   const parts: PagesParts = {
     ...shown,
     hour,
+    clocks: createPlatformClocks(shown.views, all.now),
     usuals: createUsuals(() => shown.views.trends, all.now),
     runners,
     fixFirst: createFixFirst({ ...shown, runners }, settings),

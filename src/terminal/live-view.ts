@@ -27,7 +27,7 @@ export interface LivePipeline {
   readonly pipelineId: number
   readonly status: string
   readonly ref?: string | undefined
-  readonly createdAt?: number | undefined
+  readonly spentMs?: number | undefined
   readonly finishedAt?: number | undefined
   readonly jobs: readonly { readonly name: string; readonly status: string; readonly retried: boolean }[]
   readonly failures: readonly { readonly name: string }[]
@@ -82,10 +82,10 @@ export function liveView(state: LiveState, { from, now, width, height, color }: 
   const lines: Piece[][] = [
     ...head,
     [['dim', `RUNNING ${active > runs.length ? `(the newest ${runs.length} of ${active})` : `(${active})`}`]],
-    ...(runs.length === 0 ? [['  nothing runs']] : runs.map(one => pipelineLine(one, now))),
+    ...(runs.length === 0 ? [['  nothing runs']] : runs.map(one => pipelineLine(one))),
     [],
     [['dim', 'LAST FINISHED']],
-    ...(ended.length === 0 ? [['  none yet']] : ended.map(one => pipelineLine(one, now))),
+    ...(ended.length === 0 ? [['  none yet']] : ended.map(one => pipelineLine(one))),
   ]
   // A screen that is too small for notices and queues shows the first lines.
   return lines
@@ -101,11 +101,11 @@ const marks: Readonly<Record<string, readonly [Paint, string]>> = {
   running: ['blue', '▶'],
 }
 
-function pipelineLine(pipeline: LivePipeline, now: number): Piece[] {
-  const { project, pipelineId, status, ref, createdAt, finishedAt, jobs, failures } = pipeline
+function pipelineLine(pipeline: LivePipeline): Piece[] {
+  const { project, pipelineId, status, ref, spentMs, finishedAt, jobs, failures } = pipeline
   const counted = jobs.filter(({ retried }) => !retried)
   const count = (...wanted: string[]): number => counted.filter(job => wanted.includes(job.status)).length
-  const took = createdAt === undefined ? '' : durationText(Math.max(0, (finishedAt ?? now) - createdAt))
+  const took = spentMs === undefined ? '' : durationText(spentMs)
   const rest =
     finishedAt === undefined
       ? `${count('success')} of ${counted.length} jobs done, ${count('running')} running, ${count('pending', 'created', 'preparing')} waiting`

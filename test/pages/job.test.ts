@@ -84,13 +84,13 @@ describe('the page of a job', () => {
   const at = Date.parse('2026-06-01T12:00:00Z')
   const job: JobCard = {
     ...{ id: 70, kind: 'job', name: 'unit', stage: 'test', status: 'failed', allowFailure: false, retried: false },
-    ...{ createdAt: at, startedAt: at + 5_000, finishedAt: at + 185_000, queuedMs: 5_000 },
+    ...{ createdAt: at, startedAt: at + 5_000, finishedAt: at + 185_000, ranMs: 180_000, queuedMs: 5_000 },
     ...{ url: 'https://git.example.com/acme/shop/-/jobs/70', runner: 'linux-1', failureReason: 'script_failure' },
   }
   const detail: JobDetail = {
     pipeline: {
       ...{ instance: 'https://git.example.com', projectId: 3, pipelineId: 7, project: 'acme/shop', status: 'failed' },
-      ...{ changedAt: at, attempts: 1, branchClass: 'default', countedAs: '' },
+      ...{ changedAt: at, platformNow: at, attempts: 1, branchClass: 'default', countedAs: '' },
     },
     job,
     about: { runnerType: 'instance_type', tags: ['linux'], cost: { amount: 0.25, unit: 'EUR', rate: 'small' } },

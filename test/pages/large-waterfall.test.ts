@@ -13,7 +13,7 @@ it('draws a family of three pipelines with 50,000 jobs each', () => {
   const parsed = parseDelivery(delivery, { profile: profiles.generic, traceparent: false })
   if (parsed.outcome !== 'observation') throw new Error('the pipeline event is valid')
   const run = observedRun(parsed.observation)
-  const card = runCard({ run, timing: { changedAt: 0 }, firstSeenBy: {} })
+  const card = runCard({ run, timing: { changedAt: 0 }, firstSeenBy: {} }, Date.now)
   const child = { card, children: [], left: 0 }
   const drawn = waterfallOf({ ...child, children: [child, { ...child }] }, 1, Date.now())
   expect(drawn.left.ofJobs).toBe(150_000)

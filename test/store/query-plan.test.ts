@@ -53,6 +53,7 @@ async function askAll(ask: Ask): Promise<void> {
   await views.countInStatus(['running', 'failed'], () => true)
   await views.lastFinished(20)
   await views.silentInStatus(['running', 'failed'], t0, 20)
+  await views.newestFirstSeen()
   await views.projects(100)
   await views.find(100, key.pipelineId)
   await views.children(key)

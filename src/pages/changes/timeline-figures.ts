@@ -97,11 +97,13 @@ export async function timelineOf(
     ),
   ])
   const items = found.flat().sort((a, b) => b.at - a.at)
-  const pipelines = (runs?.runs ?? []).map(runCard).map(card => ({
-    at: card.createdAt ?? card.changedAt,
-    ...{ projectId: card.projectId, pipelineId: card.pipelineId, project: card.project, status: card.status },
-    title: pipelineTitle(card),
-  }))
+  const pipelines = (runs?.runs ?? [])
+    .map(run => runCard(run, () => now))
+    .map(card => ({
+      at: card.createdAt ?? card.changedAt,
+      ...{ projectId: card.projectId, pipelineId: card.pipelineId, project: card.project, status: card.status },
+      title: pipelineTitle(card),
+    }))
   return {
     ...{ span, since, until, project, kinds, pipelines },
     items: ordered(timelineKeys, items.slice(0, limit), asked.sort),

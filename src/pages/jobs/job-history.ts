@@ -9,7 +9,7 @@ import { html, type Content } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
 import { figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
 import { jobCardShape, runCard, statusOf, type JobCard, type RunCard } from '../pipelines/run-card.ts'
-import type { PagesSources } from '../ports.ts'
+import type { PagesParts } from '../ports.ts'
 import type { RunCursor } from '../../store/ports/views.ts'
 
 const pastRunShape = z.object({
@@ -34,17 +34,18 @@ const maxJobs = 5_000
 const atOnce = 10
 
 export async function historyOf(
-  { views }: Pick<PagesSources, 'views'>,
+  { views, clocks }: Pick<PagesParts, 'views' | 'clocks'>,
   { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
   { name, kind }: JobCard,
 ): Promise<JobHistory> {
+  const clock = await clocks()
   const runs: PastRun[] = []
   let after: RunCursor | undefined
   let pipelines = 0
   let jobs = 0
   do {
     const page = await views.search({ project, after, limit: atOnce })
-    for (const card of page.runs.map(runCard)) {
+    for (const card of page.runs.map(run => runCard(run, clock))) {
       // Another instance may have a project with the same path.
       if (card.instance !== instance || card.projectId !== projectId) continue
       pipelines += 1

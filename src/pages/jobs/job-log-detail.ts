@@ -6,9 +6,9 @@ import type { Shaped } from '../layout/shape.ts'
 import { needed, NotShown } from '../layout/not-shown.ts'
 import { runCard, type JobCard, type RunCard } from '../pipelines/run-card.ts'
 import type { AskedJob } from './job-detail.ts'
-import type { LogLine, PagesSettings, PagesSources, ReadLog } from '../ports.ts'
+import type { LogLine, PagesParts, PagesSettings, PagesSources, ReadLog } from '../ports.ts'
 
-export type LogSources = Pick<PagesSources, 'views' | 'jobLog' | 'now'>
+export type LogSources = Pick<PagesParts, 'views' | 'jobLog' | 'clocks' | 'now'>
 
 interface JobLog {
   readonly pipeline: RunCard
@@ -50,7 +50,7 @@ export const jobLogShape = z.discriminatedUnion('as', [
 
 /** Undefined if there is no such job. */
 export async function jobLogOf(
-  { views, jobLog, now }: LogSources,
+  { views, jobLog, clocks, now }: LogSources,
   { adminToken }: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
 ): Promise<JobLog | NotShown | undefined> {
@@ -61,7 +61,7 @@ export async function jobLogOf(
   }
   const stored = await views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
-  const pipeline = runCard(stored)
+  const pipeline = runCard(stored, await clocks())
   const job = pipeline.jobs.find(({ id }) => id === asked.jobId)
   if (job === undefined) return undefined
   const isTraced = stored.run.pipeline?.record.facts.isDebugTraced === true

@@ -11,7 +11,7 @@ import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { isFinished, hasFailed } from '../../model/status.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
 import { logAddress, pipelineLink, projectCrumbs } from '../pipelines/run-rows.ts'
-import { platformNow, statusOf } from '../pipelines/run-card.ts'
+import { statusOf } from '../pipelines/run-card.ts'
 import { testsCard } from './job-tests.ts'
 import { sectionsContent } from './job-waterfall.ts'
 import { verdictLine } from '../pipelines/verdict.ts'
@@ -27,7 +27,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, context: R
   const { pipeline, job, usual, history, sections, spans, tests } = detail
   const { base } = context
   const isOver = isFinished(job.status)
-  const tookMs = tookOf(detail, context)
+  const tookMs = detail.job.ranMs
   const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${duration(usual.queueP50)}.`
   return {
     title: `${job.name} #${job.id}`,
@@ -63,14 +63,6 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, context: R
       })}
     `,
   }
-}
-
-/** In ms; undefined if it never started. */
-function tookOf({ job, pipeline }: JobDetail, { now }: RequestContext): number | undefined {
-  const { startedAt, finishedAt, status } = job
-  if (startedAt === undefined) return undefined
-  if (finishedAt !== undefined) return Math.max(0, finishedAt - startedAt)
-  return isFinished(status) ? undefined : Math.max(0, platformNow({ ...pipeline, jobs: [job] }, now) - startedAt)
 }
 
 const domains: Readonly<Record<FailureDomain, string>> = {

@@ -6,7 +6,7 @@ import { empty, type RequestContext } from '../layout/frame.ts'
 import { html, type Html } from '../layout/html.ts'
 import { isFinished } from '../../model/status.ts'
 import { pipelineAddress, pipelineTitle } from '../pipelines/run-rows.ts'
-import { spentMs, type RunCard } from '../pipelines/run-card.ts'
+import type { RunCard } from '../pipelines/run-card.ts'
 import type { ListedRun } from '../pipelines/usual.ts'
 
 /** Statuses of pipelines in which something runs, or waits for a runner. */
@@ -47,7 +47,7 @@ function activity(card: ListedRun, { base, now }: RequestContext): Html {
       ${progress(card)}
     </div>
     <span class="run-time"
-      ><span>${duration(spentMs(card, now))}</span>${beside(spentMs(card, now), card.usual)}<span class="dim"
+      ><span>${duration(card.spentMs)}</span>${beside(card.spentMs, card.usual)}<span class="dim"
         >${since(card.changedAt, now)}</span
       ></span
     >

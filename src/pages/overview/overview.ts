@@ -11,13 +11,14 @@ import type { Overview } from './overview-shape.ts'
 import type { ExportQueueStatus } from '../exports/queue-shape.ts'
 import { regressionRows } from '../trends/regression-list.ts'
 import { regressionsOf } from '../trends/regression-figures.ts'
-import { runCard } from '../pipelines/run-card.ts'
+import { runCard, type RunCard } from '../pipelines/run-card.ts'
 import { runRows } from '../pipelines/run-rows.ts'
 import { withUsual } from '../pipelines/usual.ts'
 import { tryNowForm } from '../exports/try-now.ts'
 import type { PagesParts } from '../ports.ts'
 import { timelineCard } from '../changes/timeline.ts'
 import type { Timeline } from '../changes/timeline-figures.ts'
+import type { StoredRun } from '../../store/ports/runs.ts'
 import type { Millis } from '../../model/instant.ts'
 
 const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
@@ -26,7 +27,7 @@ const silentAfter = 3_600_000
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
   const silentSince = now - silentAfter
-  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst] = await Promise.all([
+  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst, clock] = await Promise.all([
     parts.inbox.state(),
     parts.queues(),
     parts.views.inStatus(activeStatuses, shown.running + shown.silent),
@@ -37,16 +38,18 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
     parts.hour.read(),
     regressionsOf(parts, { since: Infinity }),
     parts.fixFirst(),
+    parts.clocks(),
   ])
   const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, shown.running)
   const hasRuns = newest.length + finished.length > 0
+  const card = (run: StoredRun): RunCard => runCard(run, clock)
   const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
   const notices = noticesOf(health, now)
   const [runningNow, silentNow, lastFinished] = await Promise.all([
-    withUsual(parts, running.map(runCard)),
-    withUsual(parts, silent.runs.map(runCard)),
-    withUsual(parts, finished.map(runCard)),
+    withUsual(parts, running.map(card)),
+    withUsual(parts, silent.runs.map(card)),
+    withUsual(parts, finished.map(card)),
   ])
   return {
     ...{ ...health, notices, lastHour, fixFirst, running: runningNow, finished: lastFinished },

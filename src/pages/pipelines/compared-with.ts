@@ -1,9 +1,9 @@
 // Finds what a pipeline is compared with: the previous run, the last one that passed, a run by its number, or the usual durations.
 import { z } from 'zod'
 import { compareRuns, compareUsual, comparisonShape } from './comparison.ts'
-import { earliest } from '../../model/instant.ts'
-import { runCard, runCardShape, type RunCard } from './run-card.ts'
+import { runCard, runCardShape, startOf, type RunCard } from './run-card.ts'
 import { wholeNumber } from '../layout/address.ts'
+import type { PlatformNow } from './platform-clock.ts'
 import type { PagesParts } from '../ports.ts'
 import type { RunCursor } from '../../store/ports/views.ts'
 import { usualShape } from './usual.ts'
@@ -40,47 +40,49 @@ const atOnce = 5
 
 /** Undefined if there is no such pipeline. */
 export async function comparedRuns(
-  { views, usuals, now }: Pick<PagesParts, 'views' | 'usuals' | 'now'>,
+  { views, usuals, clocks }: Pick<PagesParts, 'views' | 'usuals' | 'clocks'>,
   { projectId, pipelineId, instance, with: wanted }: AskedComparison,
 ): Promise<ComparedRuns | undefined> {
   const stored = await views.find(projectId, pipelineId, instance)
   if (stored === undefined) return undefined
-  const pipeline = runCard(stored)
+  const clock = await clocks()
+  const pipeline = runCard(stored, clock)
   const found = { with: wanted, pipeline }
   if (wanted === 'usual') {
     const known = await usuals.of(pipeline, ['', ...new Set(pipeline.jobs.map(({ name }) => name))])
     const usual = known.get('')
-    return usual === undefined ? found : { ...found, usual, comparison: compareUsual(pipeline, usual, known, now()) }
+    return usual === undefined ? found : { ...found, usual, comparison: compareUsual(pipeline, usual, known) }
   }
   const other = await otherOf()
-  return other === undefined ? found : { ...found, other, comparison: compareRuns(pipeline, other, now()) }
+  return other === undefined ? found : { ...found, other, comparison: compareRuns(pipeline, other) }
 
   async function otherOf(): Promise<RunCard | undefined> {
     if (typeof wanted === 'number') {
       const run = await views.find(projectId, wanted, pipeline.instance)
-      return run && runCard(run)
+      return run && runCard(run, clock)
     }
-    if (wanted === 'before') return earlier(views, pipeline, { ref: pipeline.ref })
+    if (wanted === 'before') return earlier(views, clock, pipeline, { ref: pipeline.ref })
     const { defaultBranch } = stored?.run.project.facts ?? {}
-    const green = await earlier(views, pipeline, { ref: pipeline.ref, status: 'success' })
+    const green = await earlier(views, clock, pipeline, { ref: pipeline.ref, status: 'success' })
     if (green !== undefined || defaultBranch === undefined || defaultBranch === pipeline.ref) return green
-    return earlier(views, pipeline, { ref: defaultBranch, status: 'success' })
+    return earlier(views, clock, pipeline, { ref: defaultBranch, status: 'success' })
   }
 }
 
 /** The newest pipeline that was created before it and has the same name. */
 async function earlier(
   views: PagesParts['views'],
-  { instance, projectId, project, countedAs, createdAt, jobs }: RunCard,
+  clock: PlatformNow,
+  { instance, projectId, project, countedAs, ...own }: RunCard,
   wanted: { readonly ref: string | undefined; readonly status?: string },
 ): Promise<RunCard | undefined> {
-  const until = createdAt ?? earliest(jobs.map(job => job.startedAt))
+  const until = own.createdAt ?? startOf(own)
   if (until === undefined) return undefined
   let after: RunCursor | undefined
   let [pipelines, seen] = [0, 0]
   do {
     const page = await views.search({ project, ...wanted, until, after, limit: atOnce })
-    for (const card of page.runs.map(runCard)) {
+    for (const card of page.runs.map(one => runCard(one, clock))) {
       // Another instance may have a project with the same path.
       if (card.instance === instance && card.projectId === projectId && card.countedAs === countedAs) return card
       pipelines += 1

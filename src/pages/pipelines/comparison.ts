@@ -1,13 +1,11 @@
 // Compares two runs of a pipeline: joins their jobs by stage and name, and explains the difference of their durations by their
 // critical paths. Pure.
-import { hasFailed, hasSucceeded, isRunning } from '../../model/status.ts'
+import { hasFailed, hasSucceeded } from '../../model/status.ts'
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { criticalPath } from '../../model/critical-path.ts'
-import { earliest } from '../../model/instant.ts'
-import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { startOf, type JobCard, type RunCard } from './run-card.ts'
 import { ranOf } from '../waterfall/waterfall-rows.ts'
-import type { Millis } from '../../model/instant.ts'
 import type { Usual } from './usual.ts'
 
 /** A job in one of the two runs: the newest of its name. The usual has no id and no status. */
@@ -59,25 +57,19 @@ export const comparisonShape = z.object({
 /** The greatest difference comes first; no parts if either run has no critical path. */
 export type Comparison = Shaped<typeof comparisonShape>
 
-/** `now`: on our clock, not the platform's. */
-export function compareRuns(here: RunCard, there: RunCard, now: Millis): Comparison {
-  const [own, other] = [timelineOf(here, now), timelineOf(there, now)]
+export function compareRuns(here: RunCard, there: RunCard): Comparison {
+  const [own, other] = [timelineOf(here), timelineOf(there)]
   return {
     ...{ hereMs: own.spent, thereMs: other.spent, deltaMs: less(own.spent, other.spent) },
-    jobs: joined(sidesOf(here, own, now), sidesOf(there, other, now)),
+    jobs: joined(sidesOf(here, own), sidesOf(there, other)),
     parts: partsOf(own, other),
   }
 }
 
 /** Compares with the usual durations of the pipeline, and of its jobs by name. */
-export function compareUsual(
-  here: RunCard,
-  usual: Usual | undefined,
-  jobs: ReadonlyMap<string, Usual>,
-  now: Millis,
-): Comparison {
-  const own = timelineOf(here, now)
-  const compared = [...sidesOf(here, own, now).values()].map(({ job, side }): ComparedJob => {
+export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: ReadonlyMap<string, Usual>): Comparison {
+  const own = timelineOf(here)
+  const compared = [...sidesOf(here, own).values()].map(({ job, side }): ComparedJob => {
     const known = jobs.get(job.name)
     const there = known && { tries: 1, ranMs: known.p50, queuedMs: known.queueP50, critical: false }
     return { ...ofJob(job), here: side, there, change: 'none', ...deltas(side, there) }
@@ -102,12 +94,12 @@ interface Step {
 }
 
 /** The critical path as consecutive steps that add up to the duration of the run. */
-function timelineOf(card: RunCard, now: Millis): Timeline {
-  const spent = spentMs(card, now)
-  const start = earliest([card.createdAt, ...card.jobs.map(job => job.startedAt)])
+function timelineOf(card: RunCard): Timeline {
+  const spent = card.spentMs
+  const start = startOf(card)
   const steps = new Map<string, Step>()
   if (spent === undefined || start === undefined) return { spent, steps, end: 0 }
-  const ran = new Map(ranOf(card.jobs, platformNow(card, now)).map(one => [one.id, one]))
+  const ran = new Map(ranOf(card.jobs).map(one => [one.id, one]))
   const byId = new Map(card.jobs.map(job => [job.id, job]))
   let at = start
   for (const id of criticalPath([...ran.values()]).ids) {
@@ -147,14 +139,11 @@ interface Sided {
 }
 
 /** The newest job of each stage and name. */
-function sidesOf(card: RunCard, { steps }: Timeline, now: Millis): Map<string, Sided> {
-  const there = platformNow(card, now)
+function sidesOf(card: RunCard, { steps }: Timeline): Map<string, Sided> {
   const sides = new Map<string, Sided>()
   for (const job of card.jobs) {
-    const { id, status, startedAt, finishedAt, queuedMs } = job
+    const { id, status, ranMs, queuedMs } = job
     const tries = (sides.get(keyOf(job))?.side.tries ?? 0) + 1
-    const end = finishedAt ?? (isRunning(status) ? there : undefined)
-    const ranMs = startedAt === undefined || end === undefined ? undefined : Math.max(0, end - startedAt)
     sides.set(keyOf(job), { job, side: { id, status, tries, ranMs, queuedMs, critical: steps.has(keyOf(job)) } })
   }
   return sides

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { maxGenerations, parentOf } from '../../model/family.ts'
 import { runCard, runCardShape } from './run-card.ts'
 import type { Shaped } from '../layout/shape.ts'
-import type { PagesSources } from '../ports.ts'
+import type { PagesParts } from '../ports.ts'
 import type { StoredRun } from '../../store/ports/runs.ts'
 
 export const familyMemberShape = z
@@ -22,7 +22,10 @@ export type FamilyMember = Shaped<typeof familyMemberShape>
 const maxMembers = 60
 
 /** The root with all stored pipelines below it. */
-export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, asked: StoredRun): Promise<FamilyMember> {
+export async function familyOf(
+  parts: Pick<PagesParts, 'views' | 'runs' | 'clocks'>,
+  asked: StoredRun,
+): Promise<FamilyMember> {
   let root = asked
   for (let generation = 0; generation < maxGenerations; generation += 1) {
     const parent = parentOf(root.run)
@@ -31,6 +34,7 @@ export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, aske
     if (found?.run.pipeline === undefined) break
     root = found
   }
+  const clock = await parts.clocks()
   const seen = new Set<number>()
   const grow = async (run: StoredRun): Promise<FamilyMember> => {
     seen.add(run.run.key.pipelineId)
@@ -41,7 +45,7 @@ export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, aske
       if (seen.size >= maxMembers) left += 1
       else children.push(await grow(child))
     }
-    return { card: runCard(run), triggeredBy: parentOf(run.run)?.jobId, children, left }
+    return { card: runCard(run, clock), triggeredBy: parentOf(run.run)?.jobId, children, left }
   }
   return grow(root)
 }

@@ -22,7 +22,7 @@ export interface FoundByIds {
   readonly next?: { readonly id: number; readonly createdAt: Millis } | undefined
 }
 
-type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan'>
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'clocks'>
 
 export function isTraceId(text: string | undefined): text is string {
   return /^[0-9a-f]{32}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
@@ -77,17 +77,18 @@ async function searchBack(
   }
 }
 
-async function cardsOf({ runs }: Parts, key: RunKey): Promise<RunCard[]> {
+async function cardsOf({ runs, clocks }: Parts, key: RunKey): Promise<RunCard[]> {
   const stored = await runs.get(key)
-  return stored?.run.pipeline === undefined ? [] : [runCard(stored)]
+  return stored?.run.pipeline === undefined ? [] : [runCard(stored, await clocks())]
 }
 
 async function familyBelow(parts: Parts, root: RunKey): Promise<RunCard[]> {
   const cards = await cardsOf(parts, root)
+  const clock = await parts.clocks()
   let generation = [root]
   for (let depth = 0; depth < maxGenerations && generation.length > 0 && cards.length < maxOfFamily; depth += 1) {
     const children = (await Promise.all(generation.map(async key => parts.views.children(key)))).flat()
-    cards.push(...children.map(runCard))
+    cards.push(...children.map(run => runCard(run, clock)))
     generation = children.map(({ run }) => run.key)
   }
   return cards.slice(0, maxOfFamily)

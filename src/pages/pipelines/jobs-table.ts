@@ -6,7 +6,7 @@ import { clock, duration, number } from '../layout/format.ts'
 import { alternatives, empty, table, type RequestContext } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from './run-rows.ts'
-import { platformNow, statusOf, type JobCard } from './run-card.ts'
+import { statusOf, type JobCard } from './run-card.ts'
 import type { ShownColumn } from '../layout/sorting.ts'
 import { cellsOf, figures, sorting } from '../layout/sorting.ts'
 import { usualCell } from './usual.ts'
@@ -19,10 +19,6 @@ function columnsOf(
   { pipeline, jobUsuals }: PipelineDetail,
   context: RequestContext,
 ): Readonly<Record<string, ShownColumn<JobCard>>> {
-  // On the platform's clock.
-  const there = platformNow(pipeline, context.now)
-  const ranOf = ({ startedAt, finishedAt }: JobCard): number | undefined =>
-    startedAt === undefined ? undefined : (finishedAt ?? there) - startedAt
   return {
     status: { head: 'Status', of: statusOf, cell: job => badge(statusOf(job), wordOf(job.status)) },
     name: {
@@ -37,11 +33,11 @@ function columnsOf(
     stage: { head: 'Stage', of: job => job.stage, cell: job => html`<span class="word">${job.stage}</span>` },
     started: { head: 'Started', of: job => job.startedAt, cell: job => clock(job.startedAt) },
     queued: figures('Queued', job => job.queuedMs, duration),
-    ran: figures('Ran', ranOf, duration),
+    ran: figures('Ran', job => job.ranMs, duration),
     usual: {
       head: 'Usual / p95',
       of: job => jobUsuals[job.name]?.p50,
-      cell: job => usualCell(ranOf(job), jobUsuals[job.name]),
+      cell: job => usualCell(job.ranMs, jobUsuals[job.name]),
     },
     runner: runnerColumn(job => job),
   }

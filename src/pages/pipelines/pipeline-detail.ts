@@ -55,7 +55,7 @@ export async function pipelineDetail(
   const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
   const { key, attempts } = stored.run
-  const pipeline = runCard(stored)
+  const pipeline = runCard(stored, await parts.clocks())
   const names = [...new Set(pipeline.jobs.map(job => job.name))].slice(0, maxUsuals)
   const [family, chunks, insides, exports, usuals, tests] = await Promise.all([
     familyOf(parts, stored),

@@ -9,7 +9,7 @@ import { membersOf } from './family.ts'
 import { jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
 import { jobsTable } from './jobs-table.ts'
 import { attributeCard, valueOf } from '../layout/attributes.ts'
-import { spentMs, type RunCard } from './run-card.ts'
+import type { JobCard, RunCard } from './run-card.ts'
 import { sectionRows } from '../jobs/job-sections.ts'
 import { verdictLine } from './verdict.ts'
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
@@ -48,7 +48,7 @@ export function pipelinePage(
                 href: row =>
                   row.kind === 'job' ? jobAddress(base, row, row.id, context) : pipelineAddress(base, row, context),
               })}${legend}`,
-          { aside: pathSummary(waterfall, pipeline, now) },
+          { aside: pathSummary(waterfall, pipeline) },
         )}
         ${leftOut(waterfall, members.length > 1)}
       </section>
@@ -93,7 +93,7 @@ function heading({ pipeline, verdict, usual, traceId, traceUrl }: PipelineDetail
         'Pipeline',
         html`#${pipeline.pipelineId}${pipeline.iid !== undefined && html` <span class="dim">(IID ${pipeline.iid})</span>`}`,
       ],
-      ['Took', html`${duration(spentMs(pipeline, now))} ${beside(spentMs(pipeline, now), usual)}`],
+      ['Took', html`${duration(pipeline.spentMs)} ${beside(pipeline.spentMs, usual)}`],
       ['Created', time(pipeline.createdAt, now)],
       ['Finished', pipeline.finishedAt === undefined ? undefined : time(pipeline.finishedAt, now)],
       ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
@@ -134,8 +134,8 @@ function usualOf({ pipeline, usual, jobUsuals }: PipelineDetail, row: WaterfallR
   return row.kind === 'job' && Object.hasOwn(jobUsuals, row.label) ? jobUsuals[row.label] : undefined
 }
 
-function pathSummary({ path }: Waterfall, pipeline: RunCard, now: number): Content {
-  const spent = spentMs(pipeline, now)
+function pathSummary({ path }: Waterfall, pipeline: RunCard): Content {
+  const spent = pipeline.spentMs
   if (path.ids.length === 0 || spent === undefined || spent === 0) return ''
   const waited = Math.max(0, spent - path.busyMs)
   return `Critical path: ${counted(path.ids.length, 'job')}, ${duration(path.busyMs)} at work, ${duration(waited)} waiting (${percent(waited / spent)})`

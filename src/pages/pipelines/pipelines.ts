@@ -42,7 +42,7 @@ function filtersOf(query: URLSearchParams): Filters {
   )
 }
 
-type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'usuals'>
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'usuals' | 'clocks'>
 
 export async function pipelineList(parts: Parts, filters: Filters, limit = pageSize): Promise<PipelineList> {
   const query = runQuery(filters, limit)
@@ -52,14 +52,18 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
     // A pipeline may have joined a trace (TRACEPARENT). That trace's id is not derived, but the text search finds it.
     if (found.total !== 0 || query.after !== undefined) return found
   }
-  const [{ runs, next, searchedBackTo }, total] = await Promise.all([
+  const [{ runs, next, searchedBackTo }, total, clock] = await Promise.all([
     parts.views.search(query),
     text === undefined && job === undefined ? parts.views.countRuns(query) : undefined,
+    parts.clocks(),
   ])
   // Sixteen digits may also be a word, such as a part of a branch's name: that has been looked for first.
   if (runs.length === 0 && isSpanId(text)) return ofIds(parts, await searchSpan(parts, text, query.after?.id), query)
   return {
-    pipelines: await withUsual(parts, runs.map(runCard)),
+    pipelines: await withUsual(
+      parts,
+      runs.map(run => runCard(run, clock)),
+    ),
     next: next && `${next.createdAt}-${next.id}`,
     total,
     searchedBackTo,

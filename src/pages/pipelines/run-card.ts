@@ -4,10 +4,11 @@ import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { branchClasses, branchClassOf } from '../../model/branch-class.ts'
 import { delayingJobs, hasActiveJobs, newestByName } from '../../model/attempt.ts'
 import { earliest, latest } from '../../model/instant.ts'
-import { isFinished, isTerminal, hasFailed } from '../../model/status.ts'
+import { isFinished, isRunning, isTerminal, hasFailed } from '../../model/status.ts'
 import { foldedName } from '../../store/ports/pipeline-name.ts'
-import { viewJob } from '../../model/job.ts'
+import { viewJob, type JobView } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { PlatformNow } from './platform-clock.ts'
 import type { StoredRun } from '../../store/ports/runs.ts'
 
 export const jobCardShape = z.object({
@@ -21,6 +22,7 @@ export const jobCardShape = z.object({
   createdAt: millis.optional(),
   startedAt: millis.optional(),
   finishedAt: millis.optional(),
+  ranMs: ms.optional().describe('From its start to its end, or to now while it runs.'),
   queuedMs: ms.optional(),
   failureReason: z.string().optional(),
   url: z.string().optional(),
@@ -49,6 +51,8 @@ export const runCardShape = z.object({
   createdAt: millis.optional(),
   finishedAt: millis.optional(),
   changedAt: millis,
+  platformNow: millis.describe("The current time on the platform's clock."),
+  spentMs: ms.optional().describe('From its creation to its end, or to now while it runs.'),
   attempts: z.number(),
   jobs: z.array(jobCardShape),
   failures: z.array(jobCardShape),
@@ -56,7 +60,8 @@ export const runCardShape = z.object({
 })
 export type RunCard = Shaped<typeof runCardShape>
 
-export function runCard({ run, timing }: StoredRun): RunCard {
+export function runCard({ run, timing }: StoredRun, clock: PlatformNow): RunCard {
+  const platformNow = clock(run.key.instance)
   const facts = run.pipeline?.record.facts
   const times = run.pipeline?.times
   const newest = newestByName(run)
@@ -74,6 +79,7 @@ export function runCard({ run, timing }: StoredRun): RunCard {
       createdAt: job.createdAt,
       startedAt: job.startedAt,
       finishedAt: job.finishedAt,
+      ranMs: ranMs(job, platformNow),
       queuedMs: job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000),
       failureReason: job.failureReason,
       url: job.url,
@@ -83,7 +89,7 @@ export function runCard({ run, timing }: StoredRun): RunCard {
   const status = facts?.status ?? 'unknown'
   const ended = isTerminal(status)
   const waits = ended && (timing.enrichingUntil !== undefined || (hasActiveJobs(run) && delayingJobs(run).length > 0))
-  return {
+  const card = {
     instance: run.key.instance,
     projectId: run.project.facts.id,
     pipelineId: run.key.pipelineId,
@@ -103,38 +109,34 @@ export function runCard({ run, timing }: StoredRun): RunCard {
     createdAt: times?.createdAt,
     finishedAt: ended ? times?.finishedAt : undefined,
     changedAt: timing.changedAt,
+    platformNow,
     attempts: run.attempts.length,
     jobs,
     failures: jobs.filter(job => hasFailed(job.status) && !job.retried && !job.allowFailure),
     waitsUntil: waits ? (timing.enrichingUntil ?? timing.dueAt) : undefined,
   }
+  return { ...card, spentMs: spentMs(card) }
 }
 
-/**
- * The current time on the platform's clock, which may differ from ours: the latest time in the run plus the time since the run last
- * changed. Running jobs are measured by it, because their start is the platform's time.
- */
-export function platformNow(card: Pick<RunCard, 'createdAt' | 'jobs' | 'changedAt'>, now: Millis): Millis {
-  const latestKnown = latest([
-    card.createdAt,
-    ...card.jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt]),
-  ])
-  return latestKnown === undefined ? now : latestKnown + Math.max(0, now - card.changedAt)
-}
-
-/** The duration from the first known time to the end, or to now while it runs; undefined if no time is known. */
-export function spentMs(card: RunCard, now: Millis): number | undefined {
+/** From the first known time to the end, or to now while it runs; undefined if no time is known. */
+function spentMs(card: Omit<RunCard, 'spentMs'>): number | undefined {
   const start = startOf(card)
   if (start === undefined) return undefined
   const ended = isFinished(card.status) ? latest(card.jobs.map(job => job.finishedAt)) : undefined
   const end = card.finishedAt ?? ended
   if (end === undefined && isTerminal(card.status)) return undefined
-  return Math.max(0, (end ?? platformNow(card, now)) - start)
+  return Math.max(0, (end ?? card.platformNow) - start)
 }
 
-/** The first known time; undefined if none is known. */
+/** The first known time of a run. */
 export function startOf({ createdAt, jobs }: Pick<RunCard, 'createdAt' | 'jobs'>): Millis | undefined {
   return earliest([createdAt, ...jobs.map(job => job.startedAt)])
+}
+
+/** Undefined if it never started, or if its end is unknown. */
+function ranMs({ startedAt, finishedAt, status }: JobView, platformNow: Millis): number | undefined {
+  const end = finishedAt ?? (isRunning(status) ? platformNow : undefined)
+  return startedAt === undefined || end === undefined ? undefined : Math.max(0, end - startedAt)
 }
 
 /** Stages in the order of their jobs, each with its jobs that are not retried. */

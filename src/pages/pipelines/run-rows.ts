@@ -5,7 +5,7 @@ import { badge, mark, wordOf } from '../layout/status.ts'
 import { beside } from './usual.ts'
 import { empty } from '../layout/frame.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import { spentMs, stagesOf, statusOfStage, type RunCard } from './run-card.ts'
+import { stagesOf, statusOfStage, type RunCard } from './run-card.ts'
 import type { ListedRun } from './usual.ts'
 import type { RequestContext } from '../layout/frame.ts'
 
@@ -62,7 +62,6 @@ export function runRows(cards: readonly ListedRun[], context: RequestContext, wh
 }
 
 function runRow(card: ListedRun, { base, now }: RequestContext): Html {
-  const spent = spentMs(card, now)
   const failed = card.failures.map(job => job.name)
   return html`<li class="run">
     <span class="run-status">${badge(card.status)}</span>
@@ -83,8 +82,8 @@ function runRow(card: ListedRun, { base, now }: RequestContext): Html {
     </div>
     <span class="run-stages">${stages(card)}</span>
     <span class="run-time">
-      <span>${duration(spent)}</span>
-      ${beside(spent, card.usual)}
+      <span>${duration(card.spentMs)}</span>
+      ${beside(card.spentMs, card.usual)}
       <span class="dim">${since(card.finishedAt ?? card.changedAt, now)}</span>
     </span>
   </li>`

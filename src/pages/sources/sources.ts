@@ -62,7 +62,7 @@ export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
     setup: parts.setup(),
     inbox,
     quarantined,
-    projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run) }))),
+    projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run, parts.now) }))),
     discovery,
     inventory,
     counters: Object.fromEntries(counters),

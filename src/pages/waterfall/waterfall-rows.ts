@@ -1,9 +1,9 @@
 // The rows of a waterfall: a family's pipelines, stages and jobs in order, with their times. Pure.
-import { hasFailed, isRunning } from '../../model/status.ts'
+import { hasFailed } from '../../model/status.ts'
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
 import { drawnRows } from './waterfall-choice.ts'
-import { platformNow, statusOf } from '../pipelines/run-card.ts'
+import { startOf, statusOf } from '../pipelines/run-card.ts'
 import type { FamilyMember } from '../pipelines/family.ts'
 import type { JobCard, RunCard } from '../pipelines/run-card.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
@@ -20,13 +20,13 @@ export interface Waterfall {
 
 export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Waterfall {
   const rows: WaterfallRow[] = []
-  addPipeline(root, 0, true, rows, now)
+  addPipeline(root, 0, true, rows)
   const times = rows.flatMap(row => [row.queued, row.start, row.end])
   const first = earliest(times)
   const from = first ?? now
   const to = first === undefined ? now + 1 : (latest([first + 1_000, ...times]) ?? now)
   const card = find(root, asked)?.card
-  const path = criticalPath(card === undefined ? [] : ranOf(card.jobs, platformNow(card, now)))
+  const path = criticalPath(card === undefined ? [] : ranOf(card.jobs))
   const drawn = drawnRows(rows)
   const jobsOf = (some: readonly WaterfallRow[]): number => some.filter(({ kind }) => kind === 'job').length
   const ofJobs = jobsOf(rows)
@@ -46,15 +46,14 @@ function find(member: FamilyMember, id: number): FamilyMember | undefined {
   return undefined
 }
 
-function addPipeline(member: FamilyMember, depth: number, critical: boolean, rows: WaterfallRow[], ours: Millis): void {
+function addPipeline(member: FamilyMember, depth: number, critical: boolean, rows: WaterfallRow[]): void {
   const { card, children } = member
-  const now = platformNow(card, ours)
   const { projectId, pipelineId } = card
-  const path = new Set(critical ? criticalPath(ranOf(card.jobs, now)).ids : [])
+  const path = new Set(critical ? criticalPath(ranOf(card.jobs)).ids : [])
   const base = { projectId, pipelineId, retried: false, critical: false }
   rows.push({
     ...base,
-    ...spanOf(card, now),
+    ...spanOf(card),
     kind: 'pipeline',
     id: pipelineId,
     label: card.name ?? card.project,
@@ -66,7 +65,7 @@ function addPipeline(member: FamilyMember, depth: number, critical: boolean, row
   for (const [stage, jobs] of Map.groupBy(card.jobs, job => job.stage)) {
     rows.push({
       ...base,
-      ...around(jobs, now),
+      ...around(jobs),
       kind: 'stage',
       id: jobs[0]?.id ?? 0,
       label: stage || 'no stage',
@@ -74,27 +73,21 @@ function addPipeline(member: FamilyMember, depth: number, critical: boolean, row
       depth: depth + 1,
     })
     for (const job of jobs.toSorted(byStart)) {
-      rows.push(jobRow(job, card, depth + 2, path.has(job.id), now))
+      rows.push(jobRow(job, card, depth + 2, path.has(job.id)))
       for (const child of children.filter(
         one => one.triggeredBy === job.id || job.downstreamId === one.card.pipelineId,
       )) {
         if (placed.has(child)) continue
         placed.add(child)
-        addPipeline(child, depth + 3, path.has(job.id), rows, ours)
+        addPipeline(child, depth + 3, path.has(job.id), rows)
       }
     }
   }
-  for (const child of children) if (!placed.has(child)) addPipeline(child, depth + 2, false, rows, ours)
+  for (const child of children) if (!placed.has(child)) addPipeline(child, depth + 2, false, rows)
 }
 
-function jobRow(
-  job: JobCard,
-  { projectId, pipelineId }: RunCard,
-  depth: number,
-  critical: boolean,
-  now: Millis,
-): WaterfallRow {
-  const { startedAt, queuedMs } = job
+function jobRow(job: JobCard, { projectId, pipelineId }: RunCard, depth: number, critical: boolean): WaterfallRow {
+  const { startedAt, queuedMs, ranMs } = job
   const queued = startedAt === undefined || queuedMs === undefined ? undefined : startedAt - queuedMs
   return {
     kind: 'job',
@@ -105,7 +98,7 @@ function jobRow(
     depth,
     queued,
     start: startedAt,
-    end: startedAt === undefined ? undefined : (job.finishedAt ?? now),
+    end: startedAt === undefined || ranMs === undefined ? undefined : startedAt + ranMs,
     critical,
     retried: job.retried,
     projectId,
@@ -123,22 +116,21 @@ function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
-/** Jobs that ran or are running. Running ones end at `now`. */
-export function ranOf(jobs: readonly JobCard[], now: Millis): Ran[] {
-  return jobs.flatMap(({ id, startedAt, finishedAt, status }) => {
-    if (startedAt === undefined) return []
-    const end = finishedAt ?? (isRunning(status) ? now : undefined)
-    return end === undefined ? [] : [{ id, start: startedAt, end: Math.max(startedAt, end) }]
-  })
+/** Jobs that ran or are running. Running ones end now. */
+export function ranOf(jobs: readonly JobCard[]): Ran[] {
+  return jobs.flatMap(({ id, startedAt, ranMs }) =>
+    startedAt === undefined || ranMs === undefined ? [] : [{ id, start: startedAt, end: startedAt + ranMs }],
+  )
 }
 
-function spanOf(card: RunCard, now: Millis): Pick<WaterfallRow, 'start' | 'end'> {
-  const { start, end } = around(card.jobs, now)
-  const from = card.createdAt ?? start
-  return { start: from, end: card.finishedAt ?? end ?? from }
+/** As long as its elapsed time on other pages. */
+function spanOf(card: RunCard): Pick<WaterfallRow, 'start' | 'end'> {
+  const start = startOf(card)
+  if (start === undefined) return {}
+  return { start, end: card.spentMs === undefined ? (around(card.jobs).end ?? start) : start + card.spentMs }
 }
 
-function around(jobs: readonly JobCard[], now: Millis): Pick<WaterfallRow, 'start' | 'end'> {
-  const ran = ranOf(jobs, now)
+function around(jobs: readonly JobCard[]): Pick<WaterfallRow, 'start' | 'end'> {
+  const ran = ranOf(jobs)
   return { start: earliest(ran.map(job => job.start)), end: latest(ran.map(job => job.end)) }
 }

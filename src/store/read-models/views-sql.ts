@@ -1,5 +1,5 @@
 // The SQL of lists of runs, single runs, and their exports.
-import { jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
+import { firstSeenBy, jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { places, type Value } from '../sql/statements.ts'
@@ -12,6 +12,8 @@ import type { RunKey } from '../../model/observation.ts'
 import { maxCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
 const maxChildren = 100
+/** Runs whose times are compared with the clock. */
+const maxSeen = 200
 
 export function viewsOn(
   ask: Ask,
@@ -67,6 +69,26 @@ export function viewsOn(
       )
       const silent = rows.sort((a, b) => changedAt(a) - changedAt(b) || runId(a) - runId(b))
       return { runs: await load(idsOf(silent.slice(0, limit))), count: silent.length }
+    },
+    newestFirstSeen: async () => {
+      const newest = await ask(
+        'SELECT run_id, created_at FROM listed_runs ORDER BY created_at DESC, run_id DESC LIMIT ?1',
+        [maxSeen],
+      )
+      if (newest.length === 0) return []
+      const created = new Map(newest.map(row => [runId(row), createdAt(row)]))
+      const rows = await ask(
+        `SELECT id, instance, pipeline_id, first_seen_by FROM runs WHERE id IN (${places(newest)})`,
+        idsOf(newest),
+      )
+      return rows.flatMap(row => {
+        const seen = damaged.orNothing({ ...keyOf(row) }, 'its times are not compared', () => firstSeenBy(row))
+        const firstSeenAt = Math.min(...Object.values(seen ?? {}))
+        const at = created.get(rowId(row))
+        return at === undefined || !Number.isFinite(firstSeenAt)
+          ? []
+          : [{ instance: keyOf(row).instance, createdAt: at, firstSeenAt }]
+      })
     },
     lastFinished: async limit => {
       const rows = await ask(

@@ -44,7 +44,7 @@ const timing = record({
   enrichingUntil: optional(number, 'enriching_until'),
   dueAt: optional(number, 'due_at'),
 })
-const firstSeenBy = json<StoredRun['firstSeenBy']>('first_seen_by')
+export const firstSeenBy = json<StoredRun['firstSeenBy']>('first_seen_by')
 
 export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
   return { run: { ...headOf(row), jobs }, timing: timing(row), firstSeenBy: firstSeenBy(row) }

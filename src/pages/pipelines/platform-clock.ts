@@ -1,0 +1,44 @@
+// The current time on each platform's clock: our clock, and how far the platform's is certainly ahead of it. Running pipelines and jobs are
+// measured by it, because their start is the platform's time.
+import type { Millis } from '../../model/instant.ts'
+import type { Views } from '../../store/ports/views.ts'
+
+/** The current time on the clock of an instance. */
+export type PlatformNow = (instance: string) => Millis
+
+/** How long a reading of the leads is cached, ms. */
+const believedFor = 10_000
+/** ms. A time further ahead is a wrong time, not a wrong clock. */
+const maxLead = 3_600_000
+
+/**
+ * A pipeline that we received before it was created proves that the platform's clock is ahead. Nothing proves that it is behind: a
+ * delivery may also be late. So such a clock counts as ours, and no late event ever shortens an elapsed time.
+ */
+export function createPlatformClocks(
+  views: Pick<Views, 'newestFirstSeen'>,
+  now: () => Millis,
+): () => Promise<PlatformNow> {
+  let leads: Promise<ReadonlyMap<string, number>> | undefined
+  let until = -Infinity
+  return async () => {
+    if (leads === undefined || now() >= until) {
+      until = now() + believedFor
+      leads = views.newestFirstSeen().then(leadsOf)
+      // The next reading is tried at once.
+      leads.catch(() => (until = -Infinity))
+    }
+    const known = await leads
+    const at = now()
+    return instance => at + (known.get(instance) ?? 0)
+  }
+}
+
+function leadsOf(seen: Awaited<ReturnType<Views['newestFirstSeen']>>): ReadonlyMap<string, number> {
+  const leads = new Map<string, number>()
+  for (const { instance, createdAt, firstSeenAt } of seen) {
+    const lead = createdAt - firstSeenAt
+    if (lead > (leads.get(instance) ?? 0) && lead <= maxLead) leads.set(instance, lead)
+  }
+  return leads
+}

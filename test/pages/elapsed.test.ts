@@ -1,0 +1,82 @@
+// The elapsed time of what runs: one number everywhere, and it follows the clock.
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPlatformClocks } from '../../src/pages/pipelines/platform-clock.ts'
+import { openHouse, type House } from './house.ts'
+import { runProgram } from '../../src/cli/program.ts'
+
+const minute = 60_000
+const begun = Date.now() - 11 * minute
+
+/** A running pipeline: one job passed in its first minute, another started then. */
+function webhook(id: number, title: string, created = begun): string {
+  const at = (minutes: number): string => new Date(created + minutes * minute).toISOString()
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: { id, ref: 'main', status: 'running', source: 'push', created_at: at(0) },
+    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' },
+    commit: { id: 'a'.repeat(40), title, message: title },
+    builds: [
+      ...[{ id: id * 10, name: 'compile', status: 'success', started_at: at(0), finished_at: at(1) }],
+      ...[{ id: id * 10 + 1, name: 'unit', status: 'running', started_at: at(1) }],
+    ].map(job => ({ stage: 'test', created_at: at(0), ...job })),
+  })
+}
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse()
+  // The second event has no newer time.
+  for (const title of ['A commit', 'Another title'])
+    await house.deliver([{ event: 'Pipeline Hook', body: webhook(1, title) }] as never)
+})
+afterAll(async () => house.close())
+
+const read = async (path: string): Promise<string> => (await fetch(`${house.url}${path}`)).text()
+
+describe('the elapsed time of a running pipeline', () => {
+  it('is the same on the overview, its page, its waterfall, in JSON and in `top`, whatever event came last', async () => {
+    const { running } = JSON.parse(await read('/api/overview')) as { running: { spentMs: number }[] }
+    expect(running[0]?.spentMs).toBeGreaterThanOrEqual(11 * minute)
+    expect(running[0]?.spentMs).toBeLessThan(12 * minute)
+    expect(await read('/')).toMatch(/run-time"\s*><span>11 m \d\d s</)
+    const page = await read('/pipelines/3/1')
+    expect(page).toMatch(/Took<\/dt>\s*<dd>11 m \d\d s/)
+    expect(page).toMatch(/class="ran" aria-hidden="true">11 m \d\d s</)
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    await runProgram(['top', '--url', house.url], { stdout, stderr, env: { PIPESPAN_WEBHOOK_TOKEN: 'x' } })
+    stdout.end()
+    expect(await text(stdout)).toMatch(/acme\/shop #1 main {2}11m\s?\d\ds/)
+  })
+
+  it('is that of its jobs, too', async () => {
+    const { job } = JSON.parse(await read('/api/pipelines/3/1/jobs/11')) as { job: { ranMs: number } }
+    expect(job.ranMs).toBeGreaterThanOrEqual(10 * minute)
+    expect(await read('/pipelines/3/1/jobs/11')).toMatch(/Took<\/dt>\s*<dd>10 m \d\d s/)
+  })
+})
+
+describe("a platform's clock", () => {
+  const clockOf = async (seen: readonly (readonly [createdAt: number, firstSeenAt: number])[]): Promise<number> => {
+    const newestFirstSeen = async () =>
+      seen.map(([createdAt, firstSeenAt]) => ({ instance: 'one', createdAt, firstSeenAt }))
+    return (await createPlatformClocks({ newestFirstSeen }, () => 1_000_000)())('one')
+  }
+
+  it('is ahead of ours by as much as a pipeline was created after we received it', async () => {
+    expect(await clockOf([[400_000, 100_000]])).toBe(1_300_000)
+    expect(
+      await clockOf([
+        [400_000, 100_000],
+        [400_000, 390_000],
+        [100_000, 900_000],
+      ]),
+    ).toBe(1_300_000)
+  })
+
+  it('counts as ours if deliveries only were late, or if a time is absurd', async () => {
+    expect(await clockOf([[100_000, 900_000]])).toBe(1_000_000)
+    expect(await clockOf([[90_000_000, 100_000]])).toBe(1_000_000)
+  })
+})
