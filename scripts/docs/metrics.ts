@@ -138,7 +138,7 @@ remaining times are computed when they are sent. \`queries\` name their own gaug
 
 const attempts = `A retried pipeline counts once for each attempt, with the status, duration and jobs of that attempt. Metrics that are counted by job (\`platform.cicd.compute.…\`,
 \`platform.cicd.pipeline.task.run.queued_duration\`, \`cicd.system.errors\`, \`platform.cicd.artifacts.size\`) include jobs that were discovered after their pipeline was exported. The value of
-\`platform.cicd.compute.purpose\` is \`retried\` if a later run of the job is known, \`superseded\` if the job was canceled and a newer pipeline of the ref existed, \`failed\` by its result, otherwise \`useful\`. A set of
+\`platform.cicd.compute.purpose\` is \`retried\` if a later run of the job is known, \`superseded\` if the job was canceled and a newer pipeline of the ref existed, \`failed\` by its result, otherwise \`useful\`: all but \`useful\` is wasted. A set of
 tags longer than 128 characters is \`*\`. The upper bounds of the histogram buckets are ${defaultBounds.join(', ')} seconds (\`PIPESPAN_METRICS_HISTOGRAM_BOUNDS\`).`
 
 const deployments = `A deployment is known from its events (\`deployment\` in \`PIPESPAN_EVENTS\`), otherwise from a successful job that deploys (\`environment.action\` = \`start\`). One job is one deployment, whatever reports it. It is

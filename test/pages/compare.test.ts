@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, launch, openContext } from './browser.ts'
 import { costPage } from '../../src/pages/cost/cost.ts'
+import { percent } from '../../src/pages/layout/format.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { Costs } from '../../src/pages/cost/cost-figures.ts'
 
@@ -155,6 +156,23 @@ it('explains the whole difference by the critical paths, the greatest part first
     ['end', undefined, 15_000],
     ['waited', 'unit', 10_000],
   ])
+})
+
+it('counts wasted time once, with one word on tile, card and in JSON', async () => {
+  const { total } = JSON.parse(await read('/api/cost')) as {
+    total: { totalMs: number; wasted: Record<string, { totalMs: number }> }
+  }
+  // `unit` was retried in #105; the failed attempt is wasted, the rerun that passed is not.
+  expect(Object.entries(total.wasted).map(([purpose, { totalMs }]) => [purpose, totalMs])).toEqual([
+    ['retried', 60_000],
+    ['superseded', 0],
+    ['failed', 85_000],
+  ])
+  const page = await read('/cost')
+  expect(page).toContain('<h2>Wasted work</h2>')
+  const wasted = new RegExp(`>Wasted</dt>\\s*<dd>${percent(145_000 / total.totalMs)}`)
+  expect(page).toMatch(wasted)
+  expect(page).not.toMatch(/>Lost</)
 })
 
 it('sorts tables by any column in both directions without JavaScript', async () => {

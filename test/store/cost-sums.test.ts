@@ -14,7 +14,7 @@ it('reports how many rows are to be written, which limits memory', async () => {
     await world.observe(event('success', { finishedAt: at(60) }, jobs, {}, id))
   }
   await world.pass(hour)
-  for (const chunk of await world.sent()) sums.add(chunk, new Map())
+  for (const chunk of await world.sent()) sums.add(chunk)
   // The project's, and one for each of three jobs.
   expect(sums.rows()).toHaveLength(4)
   expect(sums.size).toBe(4)

@@ -279,10 +279,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(total).toEqual({
         ...{ project: '', name: '', projectId: undefined, bucket: undefined },
         ...{ runs: 5, totalMs: 255_000, cost: 18 },
-        lost: {
-          ...{ retried: { totalMs: 15_000, cost: 0 }, superseded: none },
-          ...{ failed: { totalMs: 60_000, cost: 6 }, flaky: { totalMs: 150_000, cost: 12 } },
-        },
+        // The reruns that passed are not wasted.
+        wasted: { retried: { totalMs: 15_000, cost: 0 }, superseded: none, failed: { totalMs: 60_000, cost: 6 } },
       })
       const shown = async (by: CostGroup, projectId?: number): Promise<unknown[]> =>
         (await store.views.costs.lines(by, { ...query, projectId }, 10)).map(line => [
@@ -303,12 +301,19 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       ])
       expect((await shown('branch')).length).toBe(1)
       const exact = await store.views.costs.retained({ ...query, limit: 10 })
-      const { runs, totalMs, cost, lost } = total!
-      const sum = { runs, totalMs, cost, lost }
+      const { runs, totalMs, cost, wasted } = total!
+      const sum = { runs, totalMs, cost, wasted }
       expect(exact).toMatchObject({ total: sum, pipelines: 1, backTo: undefined })
       expect(exact.branches).toEqual([{ ...sum, projectId: 3, project: 'acme/shop', name: 'main' }])
       expect(exact.runners).toMatchObject([
-        { runnerId: 7, worker: 'project_type', project: '', totalMs: 180_000, cost: 18, lost: { flaky: { cost: 12 } } },
+        {
+          runnerId: 7,
+          worker: 'project_type',
+          project: '',
+          totalMs: 180_000,
+          cost: 18,
+          wasted: { failed: { cost: 6 } },
+        },
         { runnerId: undefined, worker: '', name: '', totalMs: 75_000, cost: 0 },
       ])
       expect(await shown('day')).toEqual([['', '', t0 - (t0 % day), 255_000, 18]])
@@ -556,8 +561,13 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const { costs } = store.views
       const midnight = t0 - (t0 % day)
       const query = { since: midnight - day, until: midnight + day, limit: 100 }
-      const plain = ({ runs, totalMs, cost, lost }: Pick<CostLine, 'runs' | 'totalMs' | 'cost' | 'lost'>): unknown => ({
-        ...{ runs, totalMs, cost, lost },
+      const plain = ({
+        runs,
+        totalMs,
+        cost,
+        wasted,
+      }: Pick<CostLine, 'runs' | 'totalMs' | 'cost' | 'wasted'>): unknown => ({
+        ...{ runs, totalMs, cost, wasted },
       })
       for (const projectId of [undefined, 100]) {
         const all = await costs.retained({ ...query, projectId })

@@ -18,9 +18,9 @@ interface AskedCosts {
 const costSumShape = z.object({ totalMs: ms, cost: z.number().describe('In the currency unit of the price table.') })
 const costTotalShape = costSumShape.extend({
   runs: z.number().describe('Jobs that ran.'),
-  lost: z
-    .object({ retried: costSumShape, superseded: costSumShape, failed: costSumShape, flaky: costSumShape })
-    .describe('The part that was wasted: retried, superseded, failed or flaky.'),
+  wasted: z
+    .object({ retried: costSumShape, superseded: costSumShape, failed: costSumShape })
+    .describe('The part that was wasted: retried, superseded or failed.'),
 })
 const costLineShape = costTotalShape.extend({
   projectId: z.number().optional(),

@@ -1,16 +1,15 @@
 // The tables of the page of costs: what each line cost, and how much of that was wasted.
 import { card, type RequestContext } from '../layout/frame.ts'
 import { type Content, type Html } from '../layout/html.ts'
-import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../../store/ports/costs.ts'
+import { wastedPurposes, type CostLine, type CostSum, type WastedPurpose } from '../../store/ports/costs.ts'
 import { figure, number } from '../layout/format.ts'
 import { figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
 import type { Costs } from './cost-figures.ts'
 
-export const lostNames: Readonly<Record<LostPurpose, readonly [name: string, meaning: string]>> = {
+export const wastedNames: Readonly<Record<WastedPurpose, readonly [name: string, meaning: string]>> = {
   retried: ['Retried', 'Replaced by a later run of the same job'],
   superseded: ['Superseded', 'Canceled because the branch had a newer pipeline'],
   failed: ['Failed', 'Failed and was not retried'],
-  flaky: ['Flaky', 'Failed, then passed on the same commit'],
 }
 
 export function costTable(
@@ -53,12 +52,12 @@ export function costLines<Line extends CostLine>(
     time: { head: 'Job time', of: ({ totalMs }) => totalMs, cell: line => figure(minutes(line)) },
     jobs: figures('Jobs', ({ runs }) => runs, number),
     ...Object.fromEntries(
-      lostPurposes.map((purpose): [string, ShownColumn<Line>] => [
+      wastedPurposes.map((purpose): [string, ShownColumn<Line>] => [
         purpose,
         {
-          head: lostNames[purpose][0],
-          of: ({ lost }) => valueOf(lost[purpose]),
-          cell: ({ lost }) => show(lost[purpose]),
+          head: wastedNames[purpose][0],
+          of: ({ wasted }) => valueOf(wasted[purpose]),
+          cell: ({ wasted }) => show(wasted[purpose]),
         },
       ]),
     ),

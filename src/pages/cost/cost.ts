@@ -2,11 +2,11 @@
 import { addressWith } from '../layout/address.ts'
 import { periodChoice } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
-import { amount, costLines, costTable, lostNames, minutes } from './cost-tables.ts'
+import { amount, costLines, costTable, wastedNames, minutes } from './cost-tables.ts'
 import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { delta } from '../layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { lostPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
+import { wastedPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
 import { figure, number, percent, utc } from '../layout/format.ts'
 import { retainedCard } from './cost-retained.ts'
 import { runnerTypeName } from '../../model/runner-type.ts'
@@ -31,7 +31,7 @@ export function costPage(costs: Costs, context: RequestContext): Page {
       ${
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
-          : html`${totals(costs, total)} ${lostCard(costs, total)}
+          : html`${totals(costs, total)} ${wastedCard(costs, total)}
               ${costs.groups !== undefined && groupsCard(costs, costs.groups, context)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
@@ -66,18 +66,18 @@ function workerName(type: string): string {
 }
 
 function totals({ unit, before }: Costs, total: CostLine): Html {
-  const lost = lostOf(total, unit)
+  const wasted = wastedOf(total, unit)
   return tiles('This period, compared with the previous one', [
     unit !== undefined && ['Cost', amount(total, unit), delta(total.cost, before?.cost, 'less')],
     ['Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less')],
     ['Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral')],
-    ['Lost', percent(lost), delta(lost, before && lostOf(before, unit), 'less', 'points')],
+    ['Wasted', percent(wasted), delta(wasted, before && wastedOf(before, unit), 'less', 'points')],
   ])
 }
 
 /** The share that was wasted. */
-function lostOf({ lost, ...total }: CostLine, unit: string | undefined): number {
-  return lostPurposes.reduce((sum, purpose) => sum + shareOf(lost[purpose], total, unit), 0)
+function wastedOf({ wasted, ...total }: CostLine, unit: string | undefined): number {
+  return wastedPurposes.reduce((sum, purpose) => sum + shareOf(wasted[purpose], total, unit), 0)
 }
 
 /** The share of the cost if there are prices, else of the time. */
@@ -86,10 +86,10 @@ function shareOf(sum: CostSum, total: CostSum, unit: string | undefined): number
   return all === 0 ? 0 : part / all
 }
 
-function lostCard({ unit }: Costs, total: CostLine): Html {
-  const rows = lostPurposes.map(purpose => {
-    const [name, meaning] = lostNames[purpose]
-    const sum = total.lost[purpose]
+function wastedCard({ unit }: Costs, total: CostLine): Html {
+  const rows = wastedPurposes.map(purpose => {
+    const [name, meaning] = wastedNames[purpose]
+    const sum = total.wasted[purpose]
     const share = shareOf(sum, total, unit)
     return [
       html`<strong>${name}</strong><br /><span class="dim">${meaning}</span>`,

@@ -1,17 +1,15 @@
 // Runner time and costs of jobs by day: what one chunk adds, and the possible queries. Pure.
-import { hasSucceeded } from '../../model/status.ts'
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
-import { computePurposeOf } from '../../model/compute-purpose.ts'
+import { computePurposeOf, type ComputePurpose } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
 import { day, trendJob } from './trends.ts'
 import { plainText } from '../sql/plain-text.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { Failures } from '../read-models/earlier-failures.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** How a job's time was wasted. `flaky`: the time of a run that passed after a failure on the same commit. */
-export const lostPurposes = ['retried', 'superseded', 'failed', 'flaky'] as const
-export type LostPurpose = (typeof lostPurposes)[number]
+/** How a job's time was wasted: every purpose but `useful`. A run that passed is useful, also after a failure. */
+export const wastedPurposes = ['retried', 'superseded', 'failed'] as const satisfies readonly ComputePurpose[]
+export type WastedPurpose = Exclude<ComputePurpose, 'useful'>
 
 /** The sum of a day: of all jobs of a project (job '') by class of branch and type of runner, or of one job. */
 export interface CostRow {
@@ -32,7 +30,7 @@ export interface CostRow {
   /** In the currency of the price table; 0 without a price. */
   readonly cost: number
   /** How much of that was wasted. */
-  readonly lost: Readonly<Record<LostPurpose, CostSum>>
+  readonly wasted: Readonly<Record<WastedPurpose, CostSum>>
 }
 
 /** What sums are grouped by. `place`: project and class of branch. */
@@ -60,7 +58,7 @@ export interface CostLine extends CostSum {
   readonly name: string
   readonly bucket?: Millis | undefined
   readonly runs: number
-  readonly lost: Readonly<Record<LostPurpose, CostSum>>
+  readonly wasted: Readonly<Record<WastedPurpose, CostSum>>
 }
 
 /** A query that only the stored runs can answer, because daily sums have neither exact branches nor runners. */
@@ -114,11 +112,11 @@ export interface JobCost extends CostSum {
   readonly branch: BranchClass
   readonly worker: string
   /** Undefined if it was not wasted. */
-  readonly lost: LostPurpose | undefined
+  readonly wasted: WastedPurpose | undefined
 }
 
-/** What those jobs of a chunk add that used a runner. `failedBefore`: see `outcomesOf`. */
-export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
+/** What those jobs of a chunk add that used a runner. */
+export function costsOf(chunk: Chunk): JobCost[] {
   const { key, project, pipeline } = chunk
   const path = plainText(project.path ?? project.name ?? '')
   const branch = branchClassOf(pipeline.facts, project)
@@ -126,7 +124,6 @@ export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
   for (const job of chunk.jobs) {
     const seconds = computeSeconds(job)
     if (seconds === undefined || job.end <= 0) continue
-    const isFlaky = hasSucceeded(job.status) && (failedBefore.get(job.name ?? '') ?? Infinity) < job.id
     const purpose = computePurposeOf(job, pipeline.superseded === true)
     costs.push({
       bucket: job.end - (job.end % day),
@@ -138,7 +135,7 @@ export function costsOf(chunk: Chunk, failedBefore: Failures): JobCost[] {
       worker: plainText((job.runner?.type ?? '').slice(0, maxWorkerLength)),
       totalMs: Math.round(seconds * 1_000),
       cost: job.cost ?? 0,
-      lost: purpose === 'useful' ? (isFlaky ? 'flaky' : undefined) : purpose,
+      wasted: purpose === 'useful' ? undefined : purpose,
     })
   }
   return costs

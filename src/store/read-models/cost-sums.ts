@@ -1,14 +1,13 @@
 // Costs of chunks that were read but not yet written, added up in memory so that each row is written once for many chunks. Pure.
-import { costsOf, type CostRow, type CostSum, type JobCost, type LostPurpose } from '../ports/costs.ts'
+import { costsOf, type CostRow, type CostSum, type JobCost, type WastedPurpose } from '../ports/costs.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { Failures } from './earlier-failures.ts'
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
 /** The sums of the jobs of one row. */
 export type CostTotal = Changing<Pick<CostRow, 'runs' | 'totalMs' | 'cost'>> & {
-  readonly lost: Readonly<Record<LostPurpose, Changing<CostSum>>>
+  readonly wasted: Readonly<Record<WastedPurpose, Changing<CostSum>>>
 }
-type Sum = Changing<Omit<CostRow, 'lost'>> & CostTotal
+type Sum = Changing<Omit<CostRow, 'wasted'>> & CostTotal
 
 /** The sums of one project's day. */
 interface Day extends Pick<CostRow, 'bucket' | 'projectId' | 'instance'> {
@@ -27,8 +26,8 @@ export class CostSums {
     return this.#size
   }
 
-  add(chunk: Chunk, failedBefore: Failures): void {
-    for (const cost of costsOf(chunk, failedBefore)) {
+  add(chunk: Chunk): void {
+    for (const cost of costsOf(chunk)) {
       const { ofProject, ofJobs } = this.#dayOf(cost)
       this.#count(ofProject, `${cost.branch} ${cost.worker}`, cost, 'project')
       if (cost.job !== '') this.#count(ofJobs, cost.job, cost, 'job')
@@ -64,14 +63,14 @@ export class CostSums {
 export function countCost(sum: CostTotal, cost: JobCost): void {
   sum.runs += 1
   addCost(sum, cost)
-  if (cost.lost !== undefined) addCost(sum.lost[cost.lost], cost)
+  if (cost.wasted !== undefined) addCost(sum.wasted[cost.wasted], cost)
 }
 
 export function noCosts(): CostTotal {
   const none = (): Changing<CostSum> => ({ totalMs: 0, cost: 0 })
   return {
     ...{ runs: 0, totalMs: 0, cost: 0 },
-    lost: { retried: none(), superseded: none(), failed: none(), flaky: none() },
+    wasted: { retried: none(), superseded: none(), failed: none() },
   }
 }
 

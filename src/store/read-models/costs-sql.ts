@@ -1,5 +1,12 @@
 // The SQL of costs: how rows are added to what is stored, and how sums are read.
-import { lostPurposes, type CostGroup, type CostLine, type CostReads, type CostRow } from '../ports/costs.ts'
+import {
+  wastedPurposes,
+  type CostGroup,
+  type CostLine,
+  type CostReads,
+  type CostRow,
+  type CostSum,
+} from '../ports/costs.ts'
 import { number, optional, text, type Row } from '../sql/columns.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
 import type { Ask } from './ask.ts'
@@ -7,26 +14,43 @@ import type { Value } from '../sql/statements.ts'
 
 const key = 'bucket, project_id, job, instance, branch, worker'
 /** The columns that are added up. */
-const sums = ['runs', 'total_ms', 'cost', ...lostPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
+const sums = ['runs', 'total_ms', 'cost', ...wastedPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
+
+/** Columns of the schema that stay 0. */
+const unused = ['flaky_ms', 'flaky_cost']
 
 /** Adds rows (`costValues`) to those with their keys. */
 export const addCosts = forRows(
   [
     ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'] as const),
     ...(['bigint', 'bigint', 'double precision'] as const),
-    ...lostPurposes.flatMap(() => ['bigint', 'double precision'] as const),
+    ...wastedPurposes.flatMap(() => ['bigint', 'double precision'] as const),
+    ...(['bigint', 'double precision'] as const),
   ],
   ({ rows }) => `
-  INSERT INTO costs (${key}, project, ${sums.join(', ')}) ${rows}
+  INSERT INTO costs (${key}, project, ${[...sums, ...unused].join(', ')}) ${rows}
   ON CONFLICT (${key}) DO UPDATE SET
     project = excluded.project, ${sums.map(name => `${name} = costs.${name} + excluded.${name}`).join(', ')}`,
 )
 export const pruneCosts = 'DELETE FROM costs WHERE bucket < ?1 RETURNING 1'
 
 export function costValues(row: CostRow): StepValue[] {
-  const { bucket, projectId, job, instance, branch, worker, project, runs, totalMs, cost, lost } = row
-  const ofLost = lostPurposes.flatMap(purpose => [lost[purpose].totalMs, lost[purpose].cost])
-  return [bucket, projectId, job, instance, branch, worker, project, runs, totalMs, cost, ...ofLost]
+  const { bucket, projectId, job, instance, branch, worker, project, runs, totalMs, cost, wasted } = row
+  const ofWasted = wastedPurposes.flatMap(purpose => [wasted[purpose].totalMs, wasted[purpose].cost])
+  return [
+    bucket,
+    projectId,
+    job,
+    instance,
+    branch,
+    worker,
+    project,
+    runs,
+    totalMs,
+    cost,
+    ...ofWasted,
+    ...unused.map(() => 0),
+  ]
 }
 
 /**
@@ -43,7 +67,7 @@ const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   day: ['bucket + 0 AS bucket'],
 }
 
-const lostSums = lostPurposes
+const wastedSums = wastedPurposes
   .map(purpose => `CAST(sum(${purpose}_ms) AS bigint) AS ${purpose}_ms, sum(${purpose}_cost) AS ${purpose}_cost`)
   .join(', ')
 
@@ -57,7 +81,7 @@ export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
       const grouping = own.length === 0 ? '' : `GROUP BY ${own.map(one => one.replace(/ AS .*$/, '')).join(', ')}`
       const rows = await ask(
         `SELECT ${[...own, ''].join(', ')} ${isOfOne ? 'max(project)' : `''`} AS project,
-                CAST(sum(runs) AS bigint) AS runs, CAST(sum(total_ms) AS bigint) AS total_ms, sum(cost) AS cost, ${lostSums}
+                CAST(sum(runs) AS bigint) AS runs, CAST(sum(total_ms) AS bigint) AS total_ms, sum(cost) AS cost, ${wastedSums}
          FROM costs WHERE job ${by === 'job' ? '<>' : '='} '' AND bucket >= ?1 AND bucket < ?2 ${scope}
          ${grouping} HAVING count(*) > 0
          ORDER BY ${by === 'day' ? 'bucket + 0' : 'sum(cost) DESC, sum(total_ms) DESC'} LIMIT ?3`,
@@ -80,15 +104,14 @@ function lineOf(row: Row): CostLine {
     ...{ projectId: known('project_id'), project: projectOf(row), bucket: known('bucket') },
     name: Object.hasOwn(row, 'name') ? text('name')(row) : '',
     ...{ runs: runsOf(row), totalMs: msOf(row), cost: costOf(row) },
-    lost: {
+    wasted: {
       retried: sumOf(row, 'retried'),
       superseded: sumOf(row, 'superseded'),
       failed: sumOf(row, 'failed'),
-      flaky: sumOf(row, 'flaky'),
     },
   }
 }
 
-function sumOf(row: Row, purpose: string): CostLine['lost']['flaky'] {
+function sumOf(row: Row, purpose: string): CostSum {
   return { totalMs: number(`${purpose}_ms`)(row), cost: number(`${purpose}_cost`)(row) }
 }

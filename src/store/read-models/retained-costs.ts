@@ -40,9 +40,9 @@ async function pathsOf(ask: Ask, { since, until, projectId = 0 }: RetainedCostQu
 }
 
 function countInto(sums: RetainedSums, { since, until }: RetainedCostQuery): CountChunk {
-  return (chunk, failedBefore) => {
+  return chunk => {
     for (const jobs of Map.groupBy(chunk.jobs, ({ runner }) => runner?.id).values()) {
-      const costs = costsOf({ ...chunk, jobs }, failedBefore)
+      const costs = costsOf({ ...chunk, jobs })
       const counted = costs.filter(({ bucket }) => bucket >= since && bucket < until)
       if (counted.length > 0) sums.add(chunk, jobs[0]?.runner, counted)
     }

@@ -63,7 +63,7 @@ export class TrendSums {
   add(chunk: Chunk, failedBefore: Failures): void {
     const outcomes = outcomesOf(chunk, failedBefore, this.#names.of(chunk))
     for (const outcome of outcomes) this.count(outcome)
-    this.costs.add(chunk, failedBefore)
+    this.costs.add(chunk)
   }
 
   count(outcome: TrendOutcome): void {

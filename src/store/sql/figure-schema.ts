@@ -54,7 +54,7 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
     runs       bigint NOT NULL,
     total_ms   bigint NOT NULL,
     cost       double precision NOT NULL,
-    -- The part that was wasted: retried, superseded, failed or flaky.
+    -- The part that was wasted: retried, superseded or failed. The last two columns are not used.
     retried_ms      bigint           NOT NULL,
     retried_cost    double precision NOT NULL,
     superseded_ms   bigint           NOT NULL,
