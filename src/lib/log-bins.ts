@@ -34,6 +34,18 @@ export function percentileOf(bins: Bins, share: number): number | undefined {
   return undefined
 }
 
+/** Steps of round values, as clocks have them; ms. */
+const steps = [1, 2, 5].flatMap(one => [one, one * 10, one * 100])
+const longSteps = [1, 2, 5, 10, 15, 30].flatMap(one => [one * 1_000, one * 60_000, one * 3_600_000])
+const roundSteps = [...steps, ...longSteps].sort((a, b) => b - a)
+
+/** The same for durations in ms, rounded: more digits than the bins can know would look exact. */
+export function roundPercentileOf(bins: Bins, share: number): number | undefined {
+  const value = percentileOf(bins, share)
+  const step = roundSteps.find(one => value !== undefined && one <= value * 0.05) ?? 1
+  return value === undefined ? undefined : Math.round(value / step) * step
+}
+
 /**
  * A mutable histogram. Thousands are in memory at a time, most with a few values, so each is a flat list of numbers: an object with a property for each
  * bin would take several times the memory.

@@ -6,21 +6,29 @@ import type { JobCard } from '../../src/pages/pipelines/run-card.ts'
 import type { JobDetail } from '../../src/pages/jobs/job-detail.ts'
 import type { JobInside, Section } from '../../src/model/inside.ts'
 
-const usual = { days: 30, branch: 'merge_request', runs: 143, failed: 9, p50: 60_000, p95: 100_000 } as const
+const usual = {
+  days: 30,
+  branch: 'merge_request',
+  pipelineName: '',
+  runs: 143,
+  failed: 9,
+  p50: 60_000,
+  p95: 100_000,
+} as const
 
 describe('a run compared with the usual figures of its job', () => {
   it.each([
     [
       62_000,
       true,
-      'This is about as long as usual. It took 1 m 02 s; median 1 m 00 s, p95 1 m 40 s (143 runs on merge requests in',
+      'This is about as long as usual. It took 1 m 02 s; median ≈ 1 m 00 s, p95 ≈ 1 m 40 s (143 runs on merge requests in',
     ],
     [95_000, true, 'This is longer than the median, but not unusual.'],
     [180_000, true, 'This is unusually long: 3.0 times the median. It took 3 m 00 s;'],
     [20_000, true, 'This is unusually short.'],
     [20_000, false, 'Nothing unusual so far. It has run for 20 s so far;'],
     [180_000, false, 'This is unusually long'],
-    [undefined, true, 'This job did not run. Usual duration: median 1 m 00 s'],
+    [undefined, true, 'This job did not run. Usual duration: median ≈ 1 m 00 s'],
   ])('that took %s ms, over: %s', (took, isOver, description) => {
     expect(againstUsual(usual, took, isOver)).toContain(description)
   })
@@ -111,7 +119,7 @@ describe('the page of a job', () => {
       'linux-1, instance runner',
       '0.25 EUR (small)',
       'This is unusually long: 3.0 times the median. It took 3 m 00 s',
-      'p95 1 m 40 s',
+      'p95 ≈ 1 m 40 s',
       '<strong>#70</strong> <span class="tag">this run</span>',
       'href="/pipelines/3/6/jobs/60"',
       'href="https://git.example.com/acme/shop/-/jobs/70"',

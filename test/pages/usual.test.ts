@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { binOf } from '../../src/lib/log-bins.ts'
 import { beside, createUsuals, isUnusual, type Usual } from '../../src/pages/pipelines/usual.ts'
 import { day } from '../../src/store/ports/trends.ts'
 import { delta } from '../../src/pages/layout/delta.ts'
@@ -49,7 +50,40 @@ describe('the usual duration', () => {
     const of = async (countedAs: string): Promise<Usual | undefined> =>
       (await usuals.of({ ...asked, countedAs }, [''])).get('')
     expect(await of('Checks')).toMatchObject({ runs: 30, pipelineName: 'Checks', branch: 'merge_request' })
+    expect(await of('Review app')).toMatchObject({ runs: 300, pipelineName: 'Review app' })
     expect(await of('Seldom')).toMatchObject({ runs: 330, branch: 'merge_request' })
+  })
+
+  it('is that of the same name on all branches before that of other names, and says when it is of all names', async () => {
+    const stored = [
+      row('', 'merge_request', 300, 60, 'Checks'),
+      ...[row('', 'default', 40, 180, 'Nightly'), row('', 'merge_request', 2, 180, 'Nightly')],
+      row('', 'tag', 4, 140, 'Release'),
+    ]
+    const usuals = createUsuals(
+      () => ({ ofJobs: async () => stored }),
+      () => 0,
+    )
+    const of = async (countedAs: string): Promise<Usual | undefined> =>
+      (await usuals.of({ ...asked, countedAs }, [''])).get('')
+    expect(await of('Nightly')).toMatchObject({ runs: 42, pipelineName: 'Nightly' })
+    expect(await of('Release')).toMatchObject({ runs: 4, pipelineName: 'Release' })
+    const ofAll = await of('New')
+    expect(ofAll?.pipelineName).toBeUndefined()
+    expect(String(beside(1_000, ofAll))).toMatch(/>usually ≈ .*>, of 302 runs of all pipeline names</s)
+    expect(String(beside(1_000, await of('Nightly')))).not.toContain('all pipeline names')
+  })
+
+  it('has no more precision than it was counted with', async () => {
+    const took = (4 * 60 + 27) * 1_000
+    const stored = [row('', 'merge_request', 4, binOf(took), 'Checks')]
+    const usuals = createUsuals(
+      () => ({ ofJobs: async () => stored }),
+      () => 0,
+    )
+    const usual = (await usuals.of(asked, [''])).get('')
+    expect(usual?.p50).toBe(270_000)
+    expect(String(beside(took, usual))).toContain('usually ≈ 4 m 30 s')
   })
 
   it('is queried from time to time, not with every view of a page', async () => {
@@ -72,9 +106,19 @@ describe('the usual duration', () => {
   })
 
   it('is shown beside a duration, with the multiple of the median for an unusual one', () => {
-    const usual: Usual = { days: 30, branch: 'default', runs: 50, failed: 0, p50: 60_000, p95: 90_000 }
+    const usual: Usual = {
+      days: 30,
+      branch: 'default',
+      pipelineName: '',
+      runs: 50,
+      failed: 0,
+      p50: 60_000,
+      p95: 90_000,
+    }
     expect(beside(70_000, usual)?.toString()).not.toContain('class="long"')
-    expect(beside(300_000, usual)?.toString()).toMatch(/class="long"[^>]*>5\.0×<.*usually\s+1 m 00 s.*p95 1 m 30 s/s)
+    expect(beside(300_000, usual)?.toString()).toMatch(
+      /class="long"[^>]*>5\.0×<.*usually\s+≈ 1 m 00 s.*p95 ≈ 1 m 30 s/s,
+    )
     expect(beside(300_000, usual)?.toString()).toContain('of 50 runs in 30 days on the default branch')
     expect([isUnusual(300_000, { ...usual, runs: 5 }), beside(300_000, { ...usual, runs: 2 })]).toEqual([false, ''])
   })

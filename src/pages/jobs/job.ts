@@ -4,7 +4,7 @@ import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, days, minRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
 import { card, crumbs, facts, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, duration, percent, time, number } from '../layout/format.ts'
+import { counted, duration, percent, time, number, roughly } from '../layout/format.ts'
 import { historyTable } from './job-history.ts'
 import { hasLog } from './job-log-detail.ts'
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
@@ -28,7 +28,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, context: R
   const { base } = context
   const isOver = isFinished(job.status)
   const tookMs = detail.job.ranMs
-  const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${duration(usual.queueP50)}.`
+  const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${roughly(usual.queueP50)}.`
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
@@ -99,7 +99,7 @@ function heading(
       [
         'Waited for a runner',
         job.queuedMs !== undefined &&
-          html`${duration(job.queuedMs)}${usual?.queueP50 !== undefined && html` <span class="usual">usually ${duration(usual.queueP50)}, p95 ${duration(usual.queueP95)}</span>`}`,
+          html`${duration(job.queuedMs)}${usual?.queueP50 !== undefined && html` <span class="usual">usually ${roughly(usual.queueP50)}, p95 ${roughly(usual.queueP95)}</span>`}`,
       ],
       ['Created', job.createdAt === undefined ? undefined : time(job.createdAt, now)],
       ['Started', job.startedAt === undefined ? undefined : time(job.startedAt, now)],
@@ -150,7 +150,7 @@ export function againstUsual(usual: Usual | undefined, tookMs: number | undefine
     return `The usual duration is not known yet: no run in the last ${days} days has been counted.`
   }
   const its = `${number(runs)} ${runs === 1 ? 'run' : 'runs'} ${whereUsual(usual)} in the last ${days} days`
-  const figures = `median ${duration(p50)}, p95 ${duration(p95)} (${its})`
+  const figures = `median ${roughly(p50)}, p95 ${roughly(p95)} (${its})`
   if (tookMs === undefined) return `This job did not run. Usual duration: ${figures}.`
   const took = isOver ? `took ${duration(tookMs)}` : `has run for ${duration(tookMs)} so far`
   if (runs < minRuns) return `It ${took}. Too few runs to tell what is usual: ${figures}.`

@@ -29,6 +29,11 @@ export function duration(ms: number | undefined): string {
   return durationText(ms)
 }
 
+/** A rounded duration, such as a percentile: `≈ 4 m 30 s`. */
+export function roughly(ms: number | undefined): string {
+  return ms === undefined ? '–' : `≈ ${duration(ms)}`
+}
+
 /** `40 s ago`, roughly, so that live pages do not change every second. */
 export function ago(at: Millis | undefined, now: Millis): string {
   if (at === undefined) return 'never'

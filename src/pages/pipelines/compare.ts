@@ -5,7 +5,7 @@ import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { alternatives, card, crumbs, empty, table, type Page, type RequestContext } from '../layout/frame.ts'
 import { compareAddress, jobAddress, pipelineAddress, pipelineLink, pipelineTitle, projectCrumbs } from './run-rows.ts'
-import { counted, duration, figure, number, shortSha, time, title } from '../layout/format.ts'
+import { counted, duration, figure, number, shortSha, time, title, roughly } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { longer } from '../layout/delta.ts'
 import { slack, whereUsual } from './usual.ts'
@@ -121,7 +121,7 @@ function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Compari
       ['', `#${pipeline.pipelineId}`, 'Usual (median)', 'Difference'],
       [['Took', took(hereMs), took(thereMs), longer(deltaMs, thereMs, slack)]],
     )}
-    ${usual !== undefined && html`<p class="dim">Of ${counted(usual.runs, 'run')} in ${usual.days} days ${whereUsual(usual)}; p95 ${duration(usual.p95)}.</p>`}`
+    ${usual !== undefined && html`<p class="dim">Of ${counted(usual.runs, 'run')} in ${usual.days} days ${whereUsual(usual)}; p95 ${roughly(usual.p95)}.</p>`}`
   }
   const link = (run: RunCard): Content =>
     html`<a href="${pipelineAddress(base, run, context)}">${pipelineTitle(run)}</a>`

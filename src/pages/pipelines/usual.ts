@@ -4,9 +4,9 @@ import { runCardShape, type RunCard } from './run-card.ts'
 import { z } from 'zod'
 import { branchClasses, type BranchClass } from '../../model/branch-class.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
-import { duration, number } from '../layout/format.ts'
+import { number, roughly } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
-import { percentileOf, plusBins } from '../../lib/log-bins.ts'
+import { roundPercentileOf, plusBins } from '../../lib/log-bins.ts'
 import { day, trendJob, type TrendFigures, type TrendViews } from '../../store/ports/trends.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -14,7 +14,10 @@ export const usualShape = z
   .object({
     days: z.number(),
     branch: z.enum(branchClasses).optional().describe('Branch class; absent means all branches.'),
-    pipelineName: z.string().optional().describe('Pipeline name; absent means all names.'),
+    pipelineName: z
+      .string()
+      .optional()
+      .describe('Pipeline name, empty for pipelines without one; absent means all names.'),
     runs: z.number(),
     failed: z.number(),
     p50: ms.optional(),
@@ -22,7 +25,7 @@ export const usualShape = z
     queueP50: ms.optional(),
     queueP95: ms.optional(),
   })
-  .describe('Usual duration, for the same branch class where that has enough runs.')
+  .describe('Usual duration, for the same pipeline name and the same branch class if these have enough runs.')
 export type Usual = Shaped<typeof usualShape>
 
 /** The pipeline whose usual durations are wanted. */
@@ -85,12 +88,16 @@ export function createUsuals(trends: () => Pick<TrendViews, 'ofJobs'>, now: () =
   }
 }
 
-/** Of pipelines with the same name and branch class if these have enough runs; else of the class; else of all. */
-function usualAmong(figures: Counted, { branchClass: branch, countedAs }: UsualOf): Usual | undefined {
-  const ofClass = figures.filter(one => one.branch === branch)
-  const ofName = ofClass.filter(one => one.pipelineName === countedAs)
-  if (countedAs !== '' && runsOf(ofName) >= minRuns) return { ...usualOf(ofName), branch, pipelineName: countedAs }
-  if (runsOf(ofClass) >= minRuns) return { ...usualOf(ofClass), branch }
+/**
+ * Of pipelines with the same name and branch class if these have enough runs; else of the name. All names count only if it has hardly any
+ * run: a nightly pipeline says nothing about a check.
+ */
+function usualAmong(figures: Counted, { branchClass: branch, countedAs: pipelineName }: UsualOf): Usual | undefined {
+  const ofName = figures.filter(one => one.pipelineName === pipelineName)
+  const ofClass = (some: Counted): Counted => some.filter(one => one.branch === branch)
+  if (runsOf(ofClass(ofName)) >= minRuns) return { ...usualOf(ofClass(ofName)), branch, pipelineName }
+  if (runsOf(ofName) >= minShown) return { ...usualOf(ofName), pipelineName }
+  if (runsOf(ofClass(figures)) >= minRuns) return { ...usualOf(ofClass(figures)), branch }
   return figures.length === 0 ? undefined : usualOf(figures)
 }
 
@@ -105,10 +112,10 @@ function usualOf(figures: readonly TrendFigures[]): Usual {
     days,
     runs: runsOf(figures),
     failed: figures.reduce((sum, { failed }) => sum + failed, 0),
-    p50: percentileOf(durations, 0.5),
-    p95: percentileOf(durations, 0.95),
-    queueP50: percentileOf(queues, 0.5),
-    queueP95: percentileOf(queues, 0.95),
+    p50: roundPercentileOf(durations, 0.5),
+    p95: roundPercentileOf(durations, 0.95),
+    queueP50: roundPercentileOf(queues, 0.5),
+    queueP95: roundPercentileOf(queues, 0.95),
   }
 }
 
@@ -119,10 +126,11 @@ const branchWords: Readonly<Record<BranchClass, string>> = {
   other: 'other branches',
 }
 
-/** `on merge requests`; `of “Nightly” on the default branch`; `on all branches`. */
+/** `on merge requests`; `of “Nightly” on the default branch`; `on all branches, of all pipeline names`. */
 export function whereUsual({ branch, pipelineName }: Usual): string {
-  const of = pipelineName === undefined ? '' : `of “${pipelineName}” `
-  return `${of}on ${branch === undefined ? 'all branches' : branchWords[branch]}`
+  const on = `on ${branch === undefined ? 'all branches' : branchWords[branch]}`
+  if (pipelineName === undefined) return `${on}, of all pipeline names`
+  return pipelineName === '' ? on : `of “${pipelineName}” ${on}`
 }
 
 /** Whether a run took longer than nearly all runs (p95). */
@@ -135,12 +143,13 @@ export function isUnusual(tookMs: number | undefined, usual: Usual | undefined):
 export function beside(tookMs: number | undefined, usual: Usual | undefined): Content {
   if (usual?.p50 === undefined || usual.runs < minShown) return ''
   const { p50, p95, runs } = usual
-  const title = `Median ${duration(p50)}, p95 ${duration(p95)}, of ${number(runs)} runs in ${days} days ${whereUsual(usual)}`
+  const title = `Median ${roughly(p50)}, p95 ${roughly(p95)}, of ${number(runs)} runs in ${days} days ${whereUsual(usual)}`
   const isLong = isUnusual(tookMs, usual)
   return html`<span class="usual" title="${title}"
     >${isLong && tookMs !== undefined && html`<strong class="long">${times(tookMs / p50)}</strong> `}<span class="whole"
-      >usually ${duration(p50)}</span
-    ><span class="p95">, <span class="whole">p95 ${duration(p95)}</span></span></span
+      >usually ${roughly(p50)}</span
+    ><span class="p95">, <span class="whole">p95 ${roughly(p95)}</span></span
+    >${usual.pipelineName === undefined && html`<span class="whole">, of ${number(runs)} runs of all pipeline names</span>`}</span
   >`
 }
 
@@ -149,8 +158,8 @@ export function usualCell(tookMs: number | undefined, usual: Usual | undefined):
   if (usual?.p50 === undefined || usual.runs < minShown) return html`<span class="figure dim">–</span>`
   const title = `${number(usual.runs)} runs in ${days} days ${whereUsual(usual)}`
   return html`<span class="figure" title="${title}"
-    >${isUnusual(tookMs, usual) && html`<strong class="long">${times((tookMs ?? 0) / usual.p50)}</strong> `}${duration(usual.p50)}
-    <span class="dim">/ ${duration(usual.p95)}</span></span
+    >${isUnusual(tookMs, usual) && html`<strong class="long">${times((tookMs ?? 0) / usual.p50)}</strong> `}${roughly(usual.p50)}
+    <span class="dim">/ ${roughly(usual.p95)}</span></span
   >`
 }
 

@@ -1,7 +1,7 @@
 // The figures of trends, and the lines of their tables: jobs and projects in the order of a column, each with its figures of the previous period.
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
-import { percentileOf, plusBins } from '../../lib/log-bins.ts'
+import { roundPercentileOf, plusBins } from '../../lib/log-bins.ts'
 import {
   trendOrders,
   type TrendOrder,
@@ -112,10 +112,10 @@ function lineOf({ projectId, project, job, runs, failed, flaky, totalMs, duratio
   return {
     ...{ projectId, project, job, runs, failed, flaky, totalMs },
     meanMs: runs === 0 ? 0 : totalMs / runs,
-    p50: percentileOf(durations, 0.5),
-    p95: percentileOf(durations, 0.95),
-    queueP50: percentileOf(queues, 0.5),
-    queueP95: percentileOf(queues, 0.95),
+    p50: roundPercentileOf(durations, 0.5),
+    p95: roundPercentileOf(durations, 0.95),
+    queueP50: roundPercentileOf(queues, 0.5),
+    queueP95: roundPercentileOf(queues, 0.95),
   }
 }
 
@@ -127,8 +127,8 @@ export function figuresOf(rows: readonly TrendFigures[]): Figures {
   return {
     runs: sum(row => row.runs),
     failed: sum(row => row.failed),
-    p50: percentileOf(durations, 0.5),
-    p95: percentileOf(durations, 0.95),
-    queueP50: percentileOf(queues, 0.5),
+    p50: roundPercentileOf(durations, 0.5),
+    p95: roundPercentileOf(durations, 0.95),
+    queueP50: roundPercentileOf(queues, 0.5),
   }
 }

@@ -1,7 +1,7 @@
 // Draws a waterfall. A row is a label and a track with its bar, side by side, or one above the other on a narrow page. Zooming
 // (assets/waterfall.js) widens all tracks at once. Stages can be collapsed, and sections of a job expanded, without a script.
 import { hasFailed } from '../../model/status.ts'
-import { counted, duration } from '../layout/format.ts'
+import { counted, duration, roughly } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { isUnusual, type Usual } from '../pipelines/usual.ts'
 import { toneOf, wordOf } from '../layout/status.ts'
@@ -148,7 +148,7 @@ function cells(row: WaterfallRow, { x, links }: Drawing): Content {
   const words = [
     status === '' ? undefined : wordOf(status),
     took === undefined ? 'did not run' : duration(took),
-    usual?.p50 !== undefined && `usually ${duration(usual.p50)}`,
+    usual?.p50 !== undefined && `usually ${roughly(usual.p50)}`,
     critical && kind === 'job' && 'on the critical path',
   ]
     .filter(Boolean)
@@ -196,7 +196,7 @@ function bars(
     />
     ${isLong && mark !== undefined && html`<line class="usual-end" x1="${percent(mark)}" x2="${percent(mark)}" y1="2" y2="22" />`}
     <text class="took" x="${percent(left + long)}" dx="6" y="16"
-      >${duration(end - start)}${isLong && left + long < roomFor && usual?.p50 !== undefined && `, usually ${duration(usual.p50)}`}</text
+      >${duration(end - start)}${isLong && left + long < roomFor && usual?.p50 !== undefined && `, usually ${roughly(usual.p50)}`}</text
     >`
 }
 
