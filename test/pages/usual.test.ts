@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { binOf } from '../../src/lib/log-bins.ts'
 import { beside, createUsuals, isUnusual, type Usual } from '../../src/pages/pipelines/usual.ts'
 import { day } from '../../src/store/ports/trends.ts'
-import { delta } from '../../src/pages/layout/delta.ts'
+import { delta, longer } from '../../src/pages/layout/delta.ts'
 import { openingSpan } from '../../src/pages/layout/trend-spans.ts'
 import type { BranchClass } from '../../src/model/branch-class.ts'
 import type { TrendViews } from '../../src/store/ports/trends.ts'
@@ -125,21 +125,43 @@ describe('the usual duration', () => {
 })
 
 describe('the change since the previous period', () => {
+  const [many, few] = [
+    [400, 380],
+    [400, 12],
+  ] as const
   it.each([
-    [120, 100, 'less', 'percent', 'worse', '▲', '20 %'],
-    [80, 100, 'less', 'percent', 'better', '▼', '20 %'],
-    [80, 100, 'neutral', 'percent', '', '▼', '20 %'],
-    [0.05, 0.02, 'less', 'points', 'worse', '▲', '3.0 points'],
-    [102, 100, 'less', 'percent', '', '→', 'unchanged'],
-  ] as const)('%d after %d, %s is better, in %s: %s', (now, before, better, unit, tone, arrow, description) => {
-    const shown = String(delta(now, before, better, unit))
-    expect(shown).toContain(`class="delta${tone === '' ? '' : ` ${tone}`}`)
+    [120, 100, 'less', { runs: many }, 'worse', '▲', '20 %'],
+    [80, 100, 'less', { runs: many }, 'better', '▼', '20 %'],
+    [80, 100, 'neutral', { runs: many }, '', '▼', '20 %'],
+    [0.05, 0.02, 'less', { runs: many, unit: 'points' }, 'worse', '▲', '3.0 points'],
+    [102, 100, 'less', { runs: many }, '', '→', 'unchanged'],
+    // Two percentiles may differ by this much although nothing has changed; sums may not.
+    [108, 100, 'less', { runs: many }, '', '▲', '8 %'],
+    [108, 100, 'less', { runs: many, isExact: true }, 'worse', '▲', '8 %'],
+    // Chance, as the count says.
+    [300, 100, 'less', { runs: few }, '', '▲', '200 % <span class="dim">(400 after 12 runs)'],
+    [0.9, 0.1, 'less', { runs: few, unit: 'points' }, '', '▲', '80 points <span class="dim">(400 after 12 runs)'],
+  ] as const)('%d after %d, %s is better, of %j: %s', (now, before, better, options, tone, arrow, description) => {
+    const shown = String(delta(now, before, better, options))
+    expect(shown).toMatch(new RegExp(`class="delta ${tone}"|class="delta" title="Unchanged`))
     expect(shown).toContain(arrow)
     expect(shown).toContain(description)
   })
 
   it('is not shown without a previous period', () => {
-    expect([delta(1, undefined, 'less'), delta(undefined, 1, 'less'), delta(1, 0, 'less')]).toEqual(['', '', ''])
+    const options = { runs: many }
+    const all = [
+      delta(1, undefined, 'less', options),
+      delta(undefined, 1, 'less', options),
+      delta(1, 0, 'less', options),
+    ]
+    expect(all).toEqual(['', '', ''])
+  })
+
+  it('is also grey against what is usual of few runs', () => {
+    expect(String(longer(60_000, 60_000, 1.1, 50))).toMatch(/delta worse"\s*>\+1 m 00 s<\/span/)
+    expect(String(longer(60_000, 60_000, 1.1, 4))).toMatch(/delta "\s*>\+1 m 00 s <span class="dim">\(of 4 runs\)/)
+    expect(String(longer(5_000, 60_000, 1.1, 50))).toContain('delta "')
   })
 })
 

@@ -67,11 +67,12 @@ function workerName(type: string): string {
 
 function totals({ unit, before }: Costs, total: CostLine): Html {
   const wasted = wastedOf(total, unit)
+  const exact = { runs: [total.runs, before?.runs ?? 0], isExact: true } as const
   return tiles('This period, compared with the previous one', [
-    unit !== undefined && ['Cost', amount(total, unit), delta(total.cost, before?.cost, 'less')],
-    ['Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less')],
-    ['Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral')],
-    ['Wasted', percent(wasted), delta(wasted, before && wastedOf(before, unit), 'less', 'points')],
+    unit !== undefined && ['Cost', amount(total, unit), delta(total.cost, before?.cost, 'less', exact)],
+    ['Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less', exact)],
+    ['Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral', exact)],
+    ['Wasted', percent(wasted), delta(wasted, before && wastedOf(before, unit), 'less', { ...exact, unit: 'points' })],
   ])
 }
 

@@ -1,21 +1,31 @@
 // Shows how a figure has changed: an arrow, by how much, and whether that is better or worse.
-import { duration } from './format.ts'
+import { counted, duration, number } from './format.ts'
 import { html, type Content } from './html.ts'
 
 /** Smaller changes are shown as unchanged, because percentiles are exact only to 5 %. */
 const minChange = 0.05
+/** Smaller changes have no colour: both percentiles may be wrong by 5 %. */
+const minColoured = 0.1
 /** Percentage points. */
 const minPoints = 0.005
+/** With fewer runs on either side a change may be chance: it has no colour, and the counts are shown. */
+const minRuns = 20
 
-/**
- * Against the previous period. `better`: `less` if a smaller figure is better. `points`: both are shares, and the difference is in
- * percentage points. Empty if there is nothing to compare with.
- */
+export interface DeltaOptions {
+  /** `points`: both are shares, and the difference is in percentage points. */
+  readonly unit?: 'percent' | 'points'
+  /** How many runs each side counted. */
+  readonly runs: readonly [now: number, before: number]
+  /** Sums are exact; percentiles are not. */
+  readonly isExact?: boolean
+}
+
+/** Against the previous period. `better`: `less` if a smaller figure is better. Empty if there is nothing to compare with. */
 export function delta(
   now: number | undefined,
   before: number | undefined,
   better: 'less' | 'neutral',
-  unit: 'percent' | 'points' = 'percent',
+  { unit = 'percent', runs, isExact = unit === 'points' }: DeltaOptions,
 ): Content {
   if (now === undefined || before === undefined) return ''
   const isPoints = unit === 'points'
@@ -28,10 +38,16 @@ export function delta(
   }
   const size = Math.abs(change) * 100
   const shown = `${size < 10 && isPoints ? size.toFixed(1) : Math.round(size)} ${isPoints ? 'points' : '%'}`
-  const tone = better === 'neutral' ? '' : change < 0 ? 'better' : 'worse'
+  const isFew = Math.min(...runs) < minRuns
+  const isClear = !isFew && (isExact || Math.abs(change) > minColoured)
+  const tone = better === 'neutral' || !isClear ? '' : change < 0 ? 'better' : 'worse'
+  const counts =
+    better !== 'neutral' &&
+    isFew &&
+    html` <span class="dim">(${number(runs[0])} after ${counted(runs[1], 'run')})</span>`
   return html`<span class="delta ${tone}" title="${shown} ${change > 0 ? 'more' : 'less'} than in the previous period"
     ><span aria-hidden="true">${change > 0 ? '▲' : '▼'}</span
-    ><span class="visually-hidden">${change > 0 ? 'up by' : 'down by'}</span> ${shown}</span
+    ><span class="visually-hidden">${change > 0 ? 'up by' : 'down by'}</span> ${shown}${counts}</span
   >`
 }
 
@@ -39,12 +55,15 @@ export function delta(
 const minMs = 1_000
 
 /**
- * How much longer or shorter one run took than another. `factor`: differences below this factor of `there` are shown without a colour,
- * as they may be chance; absent: every difference counts.
+ * How much longer or shorter one run took than another, or than is usual of so many runs. `factor`: differences below this factor of
+ * `there` are shown without a colour, as they may be chance; absent: every difference counts.
  */
-export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1): Content {
+export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1, runs = Infinity): Content {
   if (deltaMs === undefined || there === undefined) return html`<span class="figure dim">–</span>`
-  const isSmall = Math.abs(deltaMs) < Math.max(minMs, there * (factor - 1))
+  const isFew = runs < minRuns
+  const isSmall = isFew || Math.abs(deltaMs) < Math.max(minMs, there * (factor - 1))
   const shown = deltaMs === 0 ? '0' : `${deltaMs > 0 ? '+' : '−'}${duration(Math.abs(deltaMs))}`
-  return html`<span class="figure delta ${isSmall ? '' : deltaMs > 0 ? 'worse' : 'better'}">${shown}</span>`
+  return html`<span class="figure delta ${isSmall ? '' : deltaMs > 0 ? 'worse' : 'better'}"
+    >${shown}${isFew && html` <span class="dim">(of ${counted(runs, 'run')})</span>`}</span
+  >`
 }

@@ -119,7 +119,7 @@ function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Compari
     return html`${table(
       'The run and its usual',
       ['', `#${pipeline.pipelineId}`, 'Usual (median)', 'Difference'],
-      [['Took', took(hereMs), took(thereMs), longer(deltaMs, thereMs, slack)]],
+      [['Took', took(hereMs), took(thereMs), longer(deltaMs, thereMs, slack, usual?.runs)]],
     )}
     ${usual !== undefined && html`<p class="dim">Of ${counted(usual.runs, 'run')} in ${usual.days} days ${whereUsual(usual)}; p95 ${roughly(usual.p95)}.</p>`}`
   }
@@ -200,13 +200,13 @@ function jobColumns(
     delta: {
       head: 'Difference',
       of: job => job.ranDeltaMs,
-      cell: ({ ranDeltaMs, there }) => longer(ranDeltaMs, there?.ranMs, slack),
+      cell: ({ ranDeltaMs, there }) => longer(ranDeltaMs, there?.ranMs, slack, there?.runs),
     },
     queued: figures('Queued', job => job.here?.queuedMs, duration),
     queue: {
       head: 'Difference',
       of: job => job.queuedDeltaMs,
-      cell: ({ queuedDeltaMs, there }) => longer(queuedDeltaMs, there?.queuedMs, slack),
+      cell: ({ queuedDeltaMs, there }) => longer(queuedDeltaMs, there?.queuedMs, slack, there?.runs),
     },
   }
 }

@@ -13,6 +13,7 @@ const sideShape = z.object({
   id: z.number().optional(),
   status: z.string().optional(),
   tries: z.number().describe('How often it ran; above 1 it was retried.'),
+  runs: z.number().optional().describe('Of the usual: how many runs it is the median of.'),
   ranMs: ms.optional(),
   queuedMs: ms.optional(),
   critical: z.boolean(),
@@ -71,7 +72,7 @@ export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: Read
   const own = timelineOf(here)
   const compared = [...sidesOf(here, own).values()].map(({ job, side }): ComparedJob => {
     const known = jobs.get(job.name)
-    const there = known && { tries: 1, ranMs: known.p50, queuedMs: known.queueP50, critical: false }
+    const there = known && { tries: 1, runs: known.runs, ranMs: known.p50, queuedMs: known.queueP50, critical: false }
     return { ...ofJob(job), here: side, there, change: 'none', ...deltas(side, there) }
   })
   const thereMs = usual?.p50

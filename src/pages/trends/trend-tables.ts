@@ -67,7 +67,12 @@ export function jobsTable(trends: Trends, base: string): Content {
           ></span
         >`,
     ],
-    column('Median', 'p50', ({ p50, before }) => html`${duration(p50)} ${delta(p50, before?.p50, 'less')}`),
+    column(
+      'Median',
+      'p50',
+      ({ p50, runs, before }) =>
+        html`${duration(p50)} ${delta(p50, before?.p50, 'less', { runs: [runs, before?.runs ?? 0] })}`,
+    ),
     column('p95', 'p95', ({ p95 }) => duration(p95)),
     column('Mean', 'slowest', ({ meanMs }) => duration(meanMs)),
     column('Total', 'total', ({ totalMs }) => duration(totalMs)),
@@ -77,7 +82,8 @@ export function jobsTable(trends: Trends, base: string): Content {
       'Rate',
       'rate',
       line =>
-        html`${percent(rateOf(line))} ${delta(rateOf(line), line.before && rateOf(line.before), 'less', 'points')}`,
+        html`${percent(rateOf(line))}
+        ${delta(rateOf(line), line.before && rateOf(line.before), 'less', { unit: 'points', runs: [line.runs, line.before?.runs ?? 0] })}`,
     ),
     column('Flaky', 'flakiest', ({ flaky }) => number(flaky)),
     column('Runs', 'runs', ({ runs }) => number(runs)),

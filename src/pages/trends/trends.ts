@@ -118,12 +118,13 @@ function aboutRetained({ retained }: Trends): Content {
 
 function totals({ total, before, span, ...trends }: Trends): Html {
   const rate = (of: { runs: number; failed: number }): number => (of.runs === 0 ? 0 : of.failed / of.runs)
+  const runs = [total.runs, before?.runs ?? 0] as const
   return html`${tiles('This period, compared with the previous one', [
-      [nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral')],
-      ['Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', 'points')],
-      ['Median', duration(total.p50), delta(total.p50, before?.p50, 'less')],
-      ['p95', duration(total.p95), delta(total.p95, before?.p95, 'less')],
-      ['Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less')],
+      [nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral', { runs })],
+      ['Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', { unit: 'points', runs })],
+      ['Median', duration(total.p50), delta(total.p50, before?.p50, 'less', { runs })],
+      ['p95', duration(total.p95), delta(total.p95, before?.p95, 'less', { runs })],
+      ['Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less', { runs })],
     ])}
     <p class="dim">
       ${before === undefined ? `No data for the previous ${spans[span].name} to compare with.` : `Arrows compare with the previous ${spans[span].name}.`}
