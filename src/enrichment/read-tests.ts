@@ -155,6 +155,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     const { flaky, forgotten } = await memory.record({
       ...{ instance: key.instance, projectId: project.id, project: project.path ?? String(project.id) },
       ...{ job: withoutNumber(job.name ?? ''), jobId: job.id, pipelineId: key.pipelineId, revision },
+      endedAt: job.end,
       lostMs: hasFailed(job.status) ? Math.round(job.end - job.start) : 0,
       ...outcomes,
     })

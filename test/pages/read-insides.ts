@@ -45,9 +45,9 @@ export async function withTests(store: Store): Promise<string> {
     ...{ instance, projectId: Number(projectId), project: run!.run.project.facts.path ?? '', job: owner?.name ?? '' },
     ...{ pipelineId: Number(pipelineId), revision: 'abc', flaky: new Map(), slowest: [slow] },
   }
-  const failed = { passed: new Set<number>(), failed: new Map([named]), lostMs: 90_000 }
+  const failed = { passed: new Set<number>(), failed: new Map([named]), lostMs: 90_000, endedAt: Date.now() }
   await store.tests.record({ ...report, ...failed, jobId: Number(jobId) })
-  const passed = { passed: new Set([1]), failed: new Map(), lostMs: 0 }
+  const passed = { passed: new Set([1]), failed: new Map(), lostMs: 0, endedAt: Date.now() }
   await store.tests.record({ ...report, ...passed, jobId: Number(jobId) + 1 })
   return address
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
   for (const jobId of [9_000, 9_001]) {
     await tests.record({
       ...{ instance: 'https://git.example.com', projectId: 301, project: 'acme/vault/keys', job: 'unit', jobId },
-      ...{ pipelineId: 5, revision: 'def', flaky: new Map(), lostMs: 900_000 },
+      ...{ pipelineId: 5, revision: 'def', flaky: new Map(), endedAt: Date.now(), lostMs: 900_000 },
       ...(jobId === 9_000
         ? { failed: new Map([[7, { suite: '', name: 'opens the vault' }]]), passed: new Set<number>() }
         : { failed: new Map(), passed: new Set([7]) }),

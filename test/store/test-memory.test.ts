@@ -8,7 +8,7 @@ import { hasHash, packHashes } from '../../src/store/sql/hash-set.ts'
 import { newDatabase } from './new-database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import type { RememberedReport } from '../../src/store/ports/test-memory.ts'
+import type { RememberedReport, TestQuestion } from '../../src/store/ports/test-memory.ts'
 import { instance, t0 } from '../flow/world.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -57,7 +57,7 @@ describe.each([
   ): RememberedReport {
     return {
       ...{ instance, projectId, project: `acme/shop-${projectId}`, job: 'unit', jobId: (jobId += 1), pipelineId: 7 },
-      ...{ revision: 'abc', lostMs: failed.length > 0 ? 60_000 : 0, slowest: [] },
+      ...{ revision: 'abc', endedAt: now, lostMs: failed.length > 0 ? 60_000 : 0, slowest: [] },
       ...{ passed: new Set(passed), failed: new Map(failed.map(named)), flaky: new Map(flaky.map(named)) },
       ...more,
     }
@@ -137,6 +137,21 @@ describe.each([
     expect(await store.tests.figures('slow', of)).toMatchObject([{ name: 'slow', costMs: 2_000, times: 2 }])
     expect(await store.tests.figures('slow', { ...of, project: 'acme/other' })).toEqual([])
     expect(await store.tests.figures('slow', { ...of, since: now + 1 })).toEqual([])
+  })
+
+  it('dates tests by the end of their job, however late its report is read', async () => {
+    const endedAt = now - 5 * 24 * 3_600_000
+    await record({ failed: [1] }, { endedAt: endedAt - 60_000 })
+    await record({ passed: [1] }, { endedAt, slowest: [{ hash: 5, suite: 'S', name: 'slow', seconds: 1 }] })
+    const of = { project: `acme/shop-${projectId}`, limit: 10 }
+    const dates = async (question: TestQuestion, since: number): Promise<number[]> =>
+      (await store.tests.figures(question, { ...of, since })).map(({ lastAt }) => lastAt)
+    expect(await dates('flaky', endedAt)).toEqual([endedAt])
+    expect(await dates('slow', endedAt)).toEqual([endedAt])
+    expect(await dates('failed', 0)).toEqual([endedAt - 60_000])
+    for (const question of ['flaky', 'failed', 'slow'] as const) expect(await dates(question, endedAt + 1)).toEqual([])
+    await record({ failed: [2] }, { endedAt: now + 3_600_000 })
+    expect(await dates('failed', now)).toEqual([now])
   })
 
   it('forgets tests after their retention', async () => {

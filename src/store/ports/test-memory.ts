@@ -15,6 +15,8 @@ export interface RememberedReport extends TestOutcomes {
   readonly jobId: number
   readonly pipelineId: number
   readonly revision: string
+  /** When the job ended, which dates its tests: the report may be read much later. */
+  readonly endedAt: Millis
   /** How long the job took if it failed, else 0. */
   readonly lostMs: number
 }
@@ -54,7 +56,7 @@ export interface TestMemory {
       readonly limit: number
     },
   ): Promise<readonly TestFigures[]>
-  /** Deletes rows older than `before`; returns how many, at most twice `limit`. */
+  /** Deletes rows of jobs that ended before; returns how many, at most twice `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }
 

@@ -26,6 +26,8 @@ const bytesOfRow = 100
 /** `limit`: bytes of one project. */
 function* recordReport(report: RememberedReport, limit: number, { now, damaged }: Within): Steps<Recorded> {
   const { instance, projectId, project, job, revision, jobId, pipelineId, lostMs } = report
+  // A platform's clock may be ahead.
+  const endedAt = Math.min(report.endedAt, now)
   const known = yield ['SELECT id FROM test_reports WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
   if (known.length > 0) return { flaky: yield* foundBy(report), forgotten: 0 }
   const code = [instance, projectId, job, revision]
@@ -46,7 +48,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
   const size = rows.reduce((sum, row) => sum + bytesOfRow + 2 * (row.suite.length + row.name.length), passed.length)
   const [written] = yield [
     insertReport,
-    [instance, projectId, project, job, revision, jobId, pipelineId, lostMs, now, size + bytesOfRow, passed],
+    [instance, projectId, project, job, revision, jobId, pipelineId, lostMs, endedAt, size + bytesOfRow, passed],
   ]
   const reportId = written === undefined ? 0 : reportKey(written).id
   for (let from = 0; from < rows.length; from += rowsAtOnce) {
@@ -57,7 +59,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
     ]
   }
   for (const { hash, suite, name, within, lost } of flaky) {
-    const values = [...code, hash, project, suite, name, within, jobId, pipelineId, now, lost]
+    const values = [...code, hash, project, suite, name, within, jobId, pipelineId, endedAt, lost]
     yield [`INSERT INTO flaky_tests (${flakyColumns}) VALUES ${marks(1, values.length)}`, values]
   }
   return { flaky: flaky.map(shown), forgotten: yield* forgetBeyond(instance, projectId, limit) }

@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts'
 export function testSchema({ id, bytes, byKey }: Dialect): string {
   return `
   -- Test reports of jobs, for comparing those of the same revision. \`passed\`: a packed set of hashes. \`size\`: bytes of all its rows. \`lost_ms\`: how
-  -- long the job took, if it failed.
+  -- long the job took, if it failed. \`reported_at\`: when the job ended.
   CREATE TABLE test_reports (
     id          ${id},
     instance    text     NOT NULL,
