@@ -152,10 +152,30 @@ it('explains the whole difference by the critical paths, the greatest part first
   expect(parts.reduce((sum, part) => sum + part.deltaMs, 0)).toBe(deltaMs)
   expect(parts.map(({ part, name, deltaMs: by }) => [part, name, by])).toEqual([
     ['ran', 'compile', 60_000],
-    ['ran', 'unit', 35_000],
+    ['attempts', 'unit', 60_000],
+    ['ran', 'unit', -25_000],
     ['end', undefined, 15_000],
-    ['waited', 'unit', 10_000],
+    ['waited', 'unit', 5_000],
+    ['retry', 'unit', 5_000],
   ])
+})
+
+it('explains the whole difference from the usual, too: by job, failed attempts and the wait for a retry', async () => {
+  const { comparison } = await compared(105, 'usual')
+  const { deltaMs, parts } = comparison!
+  expect(deltaMs).toBeGreaterThan(0)
+  expect(parts.reduce((sum, part) => sum + part.deltaMs, 0)).toBeCloseTo(deltaMs)
+  const by = Object.fromEntries(parts.map(part => [`${part.part} ${part.name ?? ''}`, part.deltaMs]))
+  expect(by).toMatchObject({ 'attempts unit': 60_000, 'retry unit': 5_000, 'end ': 20_000 })
+  const page = await read('/pipelines/3/105/compare?with=usual')
+  const table = page.split('aria-label="What explains the difference"')[1]?.split('</table>')[0] ?? ''
+  const rows = table.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
+  for (const one of [
+    'failed attempts of unit',
+    'waiting for a retry of unit',
+    'other jobs and waits of the usual pipeline',
+  ])
+    expect(rows).toContain(one)
 })
 
 it('counts wasted time once, with one word on tile, card and in JSON', async () => {

@@ -65,7 +65,7 @@ function whyNone({ with: wanted, pipeline }: ComparedRuns): string {
 function found(compared: ComparedRuns, comparison: Comparison, context: RequestContext): Html {
   const { pipeline, other } = compared
   return html`${card(other === undefined ? 'The run and its usual' : 'The two runs', runsTable(compared, comparison, context), { aside: inAll(comparison) })}
-  ${other !== undefined && card('What explains the difference', explanation(comparison, compared))}
+  ${card('What explains the difference', explanation(comparison, compared))}
   ${other !== undefined && card('Both on one time axis', bothWaterfalls(pipeline, other, context))}
   ${card('Job by job', jobsTable(compared, comparison, context), { aside: changes(comparison), id: 'jobs' })}`
 }
@@ -153,25 +153,44 @@ function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: Co
   if (parts.length === 0) return empty('Their critical paths took equally long, or one of them has none: no job ran.')
   const shown = parts.slice(0, maxParts)
   const rest = deltaMs - shown.reduce((sum, part) => sum + part.deltaMs, 0)
+  const isUsual = other === undefined
+  const missing = (of: string): Content => html`<span class="dim">${of}</span>`
   const rows = shown.map(part => [
     partName(part),
-    figure(part.hereMs === undefined ? html`<span class="dim">not on its path</span>` : duration(part.hereMs)),
-    figure(part.thereMs === undefined ? html`<span class="dim">not on its path</span>` : duration(part.thereMs)),
-    longer(part.deltaMs, 0),
+    figure(part.hereMs === undefined ? missing(isUsual ? '–' : 'not on its path') : duration(part.hereMs)),
+    figure(part.thereMs === undefined ? missing(isUsual ? '–' : 'not on its path') : duration(part.thereMs)),
+    longer(part.deltaMs, part.thereMs ?? 0, isUsual ? slack : 1),
   ])
   if (rest !== 0) rows.push([html`<span class="dim">all else</span>`, '', '', longer(rest, 0)])
-  const heads = ['On the critical path', `#${pipeline.pipelineId}`, `#${other?.pipelineId}`, 'Difference']
+  const heads = [
+    'On the critical path',
+    `#${pipeline.pipelineId}`,
+    isUsual ? 'Usual' : `#${other.pipelineId}`,
+    'Difference',
+  ]
   return html`${table('What explains the difference', heads, rows)}
     <p class="dim">
-      The critical path is the chain of jobs that decided how long the pipeline took. A step listed for one run only was
-      not critical in the other.
+      The critical path is the chain of jobs that decided how long the pipeline took.
+      ${
+        isUsual
+          ? 'Usual are the medians of these jobs. What the usual pipeline takes besides is one row, so that the rows add up to the difference.'
+          : 'A step listed for one run only was not critical in the other.'
+      }
     </p>`
+}
+
+const partWords: Readonly<Record<Exclude<TimePart['part'], 'end' | 'rest'>, (job: Html) => Html>> = {
+  ran: job => html`${job} ran`,
+  waited: job => html`waiting until ${job} began`,
+  attempts: job => html`failed attempts of ${job}`,
+  retry: job => html`waiting for a retry of ${job}`,
 }
 
 function partName({ part, name, stage }: TimePart): Content {
   if (part === 'end') return 'after the last job'
+  if (part === 'rest') return 'other jobs and waits of the usual pipeline'
   const job = html`<strong>${name}</strong> <span class="dim">${stage}</span>`
-  return html`<span class="name">${part === 'ran' ? html`${job} ran` : html`waiting until ${job} began`}</span>`
+  return html`<span class="name">${partWords[part](job)}</span>`
 }
 
 function jobColumns(

@@ -36,14 +36,17 @@ const jobShape = z.object({
 export type ComparedJob = Shaped<typeof jobShape>
 
 const partShape = z.object({
-  part: z.enum(['ran', 'waited', 'end']),
+  part: z.enum(['ran', 'waited', 'attempts', 'retry', 'end', 'rest']),
   name: z.string().optional(),
   stage: z.string().optional(),
   hereMs: ms.optional(),
   thereMs: ms.optional(),
   deltaMs: ms,
 })
-/** A part of the critical paths: a job ran, the path waited for it to start, or waited for the end of the pipeline. */
+/**
+ * A part of the critical paths: a job ran, the path waited for it to start, its earlier attempts ran, the path waited for its retry, or for
+ * the end of the pipeline. `rest`: what is usual besides, because medians do not add up.
+ */
 export type TimePart = Shaped<typeof partShape>
 
 export const comparisonShape = z.object({
@@ -76,7 +79,26 @@ export function compareUsual(here: RunCard, usual: Usual | undefined, jobs: Read
     return { ...ofJob(job), here: side, there, change: 'none', ...deltas(side, there) }
   })
   const thereMs = usual?.p50
-  return { hereMs: own.spent, thereMs, deltaMs: less(own.spent, thereMs), jobs: compared, parts: [] }
+  const parts = partsFromUsual(own, thereMs, jobs)
+  return { hereMs: own.spent, thereMs, deltaMs: less(own.spent, thereMs), jobs: compared, parts }
+}
+
+const ofStep = ['ran', 'waited', 'attempts', 'retry'] as const
+
+/** A usual run has no failed attempts, and no path: its jobs count as long as they usually run and wait. */
+function partsFromUsual(own: Timeline, usualMs: number | undefined, jobs: ReadonlyMap<string, Usual>): TimePart[] {
+  if (own.steps.size === 0 || usualMs === undefined) return []
+  const parts = [...own.steps.values()].flatMap((step): TimePart[] => {
+    const known = jobs.get(step.job.name)
+    const there = { ran: known?.p50, waited: known && (known.queueP50 ?? 0), attempts: known && 0, retry: known && 0 }
+    return ofStep.map(part => partOf({ part, ...ofJob(step.job) }, step[part], there[part]))
+  })
+  const rest = usualMs - parts.reduce((sum, { thereMs = 0 }) => sum + thereMs, 0)
+  return byDifference([
+    ...parts,
+    partOf({ part: 'end' }, own.end, undefined),
+    partOf({ part: 'rest' }, undefined, rest),
+  ])
 }
 
 interface Timeline {
@@ -90,8 +112,13 @@ interface Timeline {
 
 interface Step {
   readonly job: JobCard
+  /** Durations, ms. */
   readonly ran: number
   readonly waited: number
+  /** Of its attempts before the last one. */
+  readonly attempts: number
+  /** The wait for those after the first. */
+  readonly retry: number
 }
 
 /** The critical path as consecutive steps that add up to the duration of the run. */
@@ -107,10 +134,13 @@ function timelineOf(card: RunCard): Timeline {
     const [job, one] = [byId.get(id), ran.get(id)]
     if (job === undefined || one === undefined) continue
     const known = steps.get(keyOf(job))
+    const before = known ?? { ran: 0, waited: 0, attempts: 0, retry: 0 }
+    const [waiting, running] = [known === undefined ? 'waited' : 'retry', job.retried ? 'attempts' : 'ran'] as const
     steps.set(keyOf(job), {
+      ...before,
       job,
-      waited: (known?.waited ?? 0) + Math.max(0, one.start - at),
-      ran: (known?.ran ?? 0) + Math.max(0, one.end - Math.max(at, one.start)),
+      [waiting]: before[waiting] + Math.max(0, one.start - at),
+      [running]: before[running] + Math.max(0, one.end - Math.max(at, one.start)),
     })
     at = Math.max(at, one.end)
   }
@@ -123,15 +153,22 @@ function partsOf(here: Timeline, there: Timeline): TimePart[] {
     const [own, other] = [here.steps.get(key), there.steps.get(key)]
     const job = (own ?? other)?.job
     if (job === undefined) return []
-    return (['ran', 'waited'] as const).map(part => ({
-      ...{ part, ...ofJob(job), hereMs: own?.[part], thereMs: other?.[part] },
-      deltaMs: (own?.[part] ?? 0) - (other?.[part] ?? 0),
-    }))
+    return ofStep.map(part => partOf({ part, ...ofJob(job) }, own?.[part], other?.[part]))
   })
-  const end: TimePart = { part: 'end', hereMs: here.end, thereMs: there.end, deltaMs: here.end - there.end }
-  return [...parts, end]
-    .filter(({ deltaMs }) => deltaMs !== 0)
-    .sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
+  return byDifference([...parts, partOf({ part: 'end' }, here.end, there.end)])
+}
+
+function partOf(
+  of: Pick<TimePart, 'part' | 'name' | 'stage'>,
+  hereMs: number | undefined,
+  thereMs: number | undefined,
+): TimePart {
+  return { ...of, hereMs, thereMs, deltaMs: (hereMs ?? 0) - (thereMs ?? 0) }
+}
+
+/** Those that differ, the greatest difference first. */
+function byDifference(parts: readonly TimePart[]): TimePart[] {
+  return parts.filter(({ deltaMs }) => deltaMs !== 0).sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
 }
 
 interface Sided {
