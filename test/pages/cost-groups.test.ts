@@ -71,12 +71,19 @@ it('adds up runs, time, cost and waste, and puts the most expensive first', () =
   const none = { totalMs: 0, cost: 0 }
   const line = (project: string, name: string, cost: number): CostLine => ({
     ...{ projectId: 1, project, name, runs: 2, totalMs: cost * 10, cost },
-    lost: { retried: { totalMs: 1, cost: 0.5 }, superseded: none, failed: none, flaky: none },
+    wasted: { retried: { totalMs: 1, cost: 0.5 }, superseded: none, failed: none },
   })
   const lines = [line('a/x', 'default', 1), line('b/x', 'default', 4), line('a/y', 'tag', 2)]
   const valueOf = (project: string): string => project.slice(0, 1)
   expect(groupedCosts(lines, { name: 'team', valueOf })).toMatchObject([
     { name: 'b', project: '', runs: 2, cost: 4 },
-    { name: 'a', project: '', runs: 4, cost: 3, totalMs: 30, lost: { retried: { totalMs: 2, cost: 1 }, failed: none } },
+    {
+      name: 'a',
+      project: '',
+      runs: 4,
+      cost: 3,
+      totalMs: 30,
+      wasted: { retried: { totalMs: 2, cost: 1 }, failed: none },
+    },
   ])
 })

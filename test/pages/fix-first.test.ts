@@ -22,7 +22,7 @@ const waited = (waitMs: number, jobId: number) => ({
 })
 const line = (superseded: number): CostLine => ({
   ...{ ...of, name: '', runs: 9, ...none },
-  lost: { retried: none, failed: none, flaky: none, superseded: { totalMs: superseded, cost: 2.5 } },
+  wasted: { retried: none, failed: none, superseded: { totalMs: superseded, cost: 2.5 } },
 })
 const flaky = (name: string, costMs: number) => ({
   ...{ ...of, suite: 'Cart', name, job: 'unit', times: 3, lastAt: 0, jobId: 11, pipelineId: 7, costMs },

@@ -1,5 +1,5 @@
 // Sums of costs by one of the operator's attributes, such as a team.
-import { lostPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
+import { wastedPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
 import type { PagesSettings } from '../ports.ts'
 
 /** `lines`: by project and class of branch. The most expensive first; a line without a name is everything that has no value. */
@@ -8,18 +8,23 @@ export function groupedCosts(
   { valueOf }: NonNullable<PagesSettings['groupBy']>,
 ): CostLine[] {
   const sums = new Map<string, CostLine>()
-  for (const { project, name: branch, runs, totalMs, cost, lost } of lines) {
+  for (const { project, name: branch, runs, totalMs, cost, wasted } of lines) {
     const name = valueOf(project, branch) ?? ''
     const known = sums.get(name)
-    const line = { project: '', name, runs, totalMs, cost, lost }
+    const line = { project: '', name, runs, totalMs, cost, wasted }
     sums.set(name, known === undefined ? line : added(known, line))
   }
   return [...sums.values()].sort((a, b) => b.cost - a.cost || b.totalMs - a.totalMs)
 }
 
 function added(a: CostLine, b: CostLine): CostLine {
-  const lost = lostPurposes.map(purpose => [purpose, sumOf(a.lost[purpose], b.lost[purpose])] as const)
-  return { ...a, ...sumOf(a, b), runs: a.runs + b.runs, lost: Object.fromEntries(lost) as unknown as CostLine['lost'] }
+  const wasted = wastedPurposes.map(purpose => [purpose, sumOf(a.wasted[purpose], b.wasted[purpose])] as const)
+  return {
+    ...a,
+    ...sumOf(a, b),
+    runs: a.runs + b.runs,
+    wasted: Object.fromEntries(wasted) as unknown as CostLine['wasted'],
+  }
 }
 
 function sumOf(a: CostSum, b: CostSum): CostSum {

@@ -104,10 +104,10 @@ function waits({ runners: { tagSets, since, until } }: FixSources): Fix[] {
 }
 
 function superseded({ projects, rateOf }: FixSources): Fix[] {
-  return projects.map(({ projectId, project, lost }) => ({
+  return projects.map(({ projectId, project, wasted }) => ({
     ...{ kind: 'superseded', subject: 'Superseded pipelines', project },
-    weekMs: lost.superseded.totalMs,
-    ...(rateOf !== undefined && { cost: lost.superseded.cost }),
+    weekMs: wasted.superseded.totalMs,
+    ...(rateOf !== undefined && { cost: wasted.superseded.cost }),
     why: 'Jobs ran for pipelines that were canceled because their branch had a newer one.',
     path: addressWith('/cost', { project: projectId }),
   }))

@@ -71,7 +71,7 @@ export async function pipelineDetail(
   const jobUsuals = Object.fromEntries([...usuals].filter(([name]) => name !== ''))
   return {
     pipeline,
-    verdict: verdictOfRun(pipeline, { usual, jobUsuals, tests }, parts.now()),
+    verdict: verdictOfRun(pipeline, { usual, jobUsuals, tests }),
     family,
     usual,
     jobUsuals,

@@ -4,11 +4,10 @@ import { html, type Content } from '../layout/html.ts'
 import { jobVerdict, pipelineVerdict, verdictOutcomes, type FailedTests, type Verdict } from '../../model/verdict.ts'
 import { minRuns, type Usual } from './usual.ts'
 import { ms, type Shaped } from '../layout/shape.ts'
-import { startOf, spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { startOf, type JobCard, type RunCard } from './run-card.ts'
 import { verdictPartKinds, type JudgedJob, type UsualJob, type VerdictPart } from '../../model/verdict-parts.ts'
 import { verdictSentence } from '../../model/verdict-sentence.ts'
 import { labelOf, type JobSections } from '../jobs/job-sections.ts'
-import type { Millis } from '../../model/instant.ts'
 
 export const verdictShape = z
   .object({
@@ -38,8 +37,8 @@ interface Known {
 }
 
 /** Undefined while the pipeline has not ended. */
-export function verdictOfRun(card: RunCard, { usual, jobUsuals, tests }: Known, now: Millis): ShownVerdict | undefined {
-  const [start, spent] = [startOf(card), spentMs(card, now)]
+export function verdictOfRun(card: RunCard, { usual, jobUsuals, tests }: Known): ShownVerdict | undefined {
+  const [start, spent] = [startOf(card), card.spentMs]
   if (start === undefined || spent === undefined) return undefined
   const { ms } = usualTimes(usual)
   const jobs = new Map(Object.entries(jobUsuals).map(([name, one]) => [name, usualTimes(one)]))
