@@ -149,7 +149,7 @@ export function beside(tookMs: number | undefined, usual: Usual | undefined): Co
     >${isLong && tookMs !== undefined && html`<strong class="long">${times(tookMs / p50)}</strong> `}<span class="whole"
       >usually ${roughly(p50)}</span
     ><span class="p95">, <span class="whole">p95 ${roughly(p95)}</span></span
-    >${usual.pipelineName === undefined && html`<span class="whole">, of ${number(runs)} runs of all pipeline names</span>`}</span
+    >${usual.pipelineName === undefined && html`, of ${number(runs)} runs of all pipeline names`}</span
   >`
 }
 
