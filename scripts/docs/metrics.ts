@@ -147,8 +147,8 @@ environment was counted, its count and duration are recorded, but it is not comp
 
 - A rollback brings back a revision that was deployed successfully to the environment before, or one that is older than the one it replaces: committed earlier, or without any commit that the other does not have.
 - The recovery time is the time from the first failed deployment to the next successful one. For a rollback it starts at the end of the deployment that is rolled back.
-- The lead time has one value for each commit between the previous successful deployment of the environment and this one, for production only (by its tier, or, if the tier is unknown, an environment
-  named \`production\` or \`prod\`). \`PIPESPAN_LEAD_TIME\` decides when it starts. One request per deployment, 500 commits at most. Going back brings no commits. Going forward again after one, commits that were
+- The lead time has one value for each commit between the previous successful deployment of the environment and this one, for production only: the environments that \`PIPESPAN_PRODUCTION\` selects
+  (by default those of the tier \`production\`, and those named \`production\` or \`prod\` whose tier is unknown). \`PIPESPAN_LEAD_TIME\` decides when it starts. One request per deployment, 500 commits at most. Going back brings no commits. Going forward again after one, commits that were
   rolled back count again, also if exactly the revision comes back that was rolled back: in between they were not in production.
 
 The upper bounds of the buckets of recovery time and lead time are ${longBounds.join(', ')} seconds.`

@@ -9,7 +9,12 @@ export function productionBy(patterns: readonly string[] | undefined): IsProduct
   if (patterns === undefined) return isProduction
   const [tiers, names] = [true, false].map(ofTier => {
     const own = patterns.filter(pattern => pattern.startsWith(tierPrefix) === ofTier)
-    return picomatch(own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length) : pattern)))
+    const globs = own.map(pattern => (ofTier ? pattern.slice(tierPrefix.length).trim() : pattern))
+    // `tier:` alone is no glob, and picomatch throws on an empty one: it matches no tier.
+    return picomatch(
+      globs.filter(glob => glob !== ''),
+      { dot: true },
+    )
   })
   return ({ environment, tier }) =>
     (tier !== undefined && tiers?.(tier) === true) || (environment !== undefined && names?.(environment) === true)

@@ -8,6 +8,7 @@ const environments = [
   { environment: 'live-eu' },
   { environment: 'eu', tier: 'production' },
   { environment: 'live-trial', tier: 'testing' },
+  { environment: 'live-us/.green' },
 ]
 
 it.each([
@@ -19,6 +20,9 @@ it.each([
   ],
   [['tier:production'], ['eu']],
   [['tier:*'], ['eu', 'live-trial']],
+  [['tier: production'], ['eu']],
+  [['tier:'], []],
+  [['live-us/*'], ['live-us/.green']],
 ])('PIPESPAN_PRODUCTION=%j selects %j', (patterns, selected) => {
   const isProduction = productionBy(patterns)
   expect(environments.filter(isProduction).map(({ environment }) => environment)).toEqual(selected)
