@@ -1,40 +1,80 @@
-// The queries of the shipped dashboards, answered by a real Prometheus that scrapes a daemon at work.
+// The queries of the shipped dashboards and of the documentation, answered by a real Prometheus that scrapes a daemon at work.
+import { readFileSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { dashboards, expressionsOf, promqlOf } from '../deploy/grafana-dashboards.ts'
+import { generate } from '../support/generate.ts'
 import { hasPrometheus, startPrometheus } from '../support/prometheus.ts'
 import { openHouse } from '../pages/house.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
-/** Rows of the dashboard of pipelines that have data wherever pipelines ran. */
-const filled = ['Overview', 'Duration and results', 'Jobs']
+/** Rows of the dashboard of pipelines that have data wherever pipelines ran, and one runs now. */
+const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']
 
-it.skipIf(!hasPrometheus)('all are valid, and those about pipelines and jobs have answers', async () => {
-  const house = await openHouse({
-    SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
-    PIPESPAN_JOB_METRICS: 'all',
-  })
-  onTestFinished(async () => house.close())
-  await house.live(['release', 'mergeRequest'])
-  const prometheus = await startPrometheus(house.url)
-  await expect.poll(async () => prometheus.query('count(pipeline_status_total)')).toBeGreaterThan(0)
-  await house.live(['release', 'mergeRequest'], { seed: 7 })
-  await expect.poll(async () => prometheus.query('sum(changes(pipeline_status_total[5m]))')).toBeGreaterThan(0)
+it.skipIf(!hasPrometheus)(
+  'all are valid, and those about pipelines, jobs and runners have answers',
+  async () => {
+    const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+    onTestFinished(async () => api.close())
+    const house = await openHouse({
+      SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics',
+      PIPESPAN_JOB_METRICS: 'all',
+      PIPESPAN_METRICS_INTERVAL: '200ms',
+      PIPESPAN_PLATFORM_URL: api.url,
+      PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+      PIPESPAN_INVENTORY_RUNNERS: 'brightwater',
+    })
+    onTestFinished(async () => house.close())
+    await house.live(['release', 'mergeRequest'])
+    const prometheus = await startPrometheus(house.url)
+    await expect.poll(async () => prometheus.query('count(pipeline_status_total)')).toBeGreaterThan(0)
+    await house.live(['release', 'mergeRequest'], { seed: 7 })
+    await expect.poll(async () => prometheus.query('sum(changes(pipeline_status_total[5m]))')).toBeGreaterThan(0)
+    await house.deliver(unfinished())
+    for (const name of ['platform_cicd_pipeline_task_run_oldest_wait', 'cicd_worker_count'])
+      await expect.poll(async () => prometheus.count(name), { timeout: 10_000, message: name }).toBeGreaterThan(0)
 
-  for (const [, dashboard] of dashboards) {
-    for (const promql of expressionsOf(dashboard)) expect(await prometheus.count(promql)).toBeGreaterThanOrEqual(0)
-  }
-  const [, pipelines] = dashboards.find(([name]) => name === 'pipelines.json')!
-  let row = ''
-  let checked = 0
-  for (const { type, title, targets = [] } of pipelines.panels) {
-    if (type === 'row') row = title
-    if (!filled.includes(row)) continue
-    for (const { expr = '' } of targets) {
-      checked += 1
-      // Nothing fails for sure, and nothing runs any more.
-      if (!/errors|failing|under way/i.test(title))
-        expect(await prometheus.count(promqlOf(expr)), title).toBeGreaterThan(0)
+    for (const [, dashboard] of dashboards) {
+      for (const promql of expressionsOf(dashboard)) expect(await prometheus.count(promql)).toBeGreaterThanOrEqual(0)
     }
-  }
-  expect(checked).toBeGreaterThan(8)
-})
-if (!hasPrometheus) process.stderr.write('Prometheus is not installed: the queries of dashboards are not run here.\n')
+    for (const promql of documented()) {
+      const count = await prometheus.count(promql)
+      // Nothing is broken, and nothing waits for ten minutes.
+      if (!/(== 1|> 600)$/.test(promql)) expect(count, promql).toBeGreaterThan(0)
+    }
+    const [, pipelines] = dashboards.find(([name]) => name === 'pipelines.json')!
+    let row = ''
+    let checked = 0
+    for (const { type, title, targets = [] } of pipelines.panels) {
+      if (type === 'row') row = title
+      if (!filled.includes(row)) continue
+      for (const { expr = '' } of targets) {
+        checked += 1
+        // Nothing fails for sure.
+        if (!/errors|failing/i.test(title)) expect(await prometheus.count(promqlOf(expr)), title).toBeGreaterThan(0)
+      }
+    }
+    expect(checked).toBeGreaterThan(11)
+  },
+  30_000,
+)
+
+/** The deliveries of a pipeline that runs, until its last job waits for a runner. */
+function unfinished(): readonly Delivery[] {
+  const firstIds = { pipeline: 900_000, job: 9_000_000 }
+  const start = Date.now() - 60_000
+  const [family] = generate({ seed: 5, start, scenarios: ['release'], pipelines: 1, firstIds })
+  const { deliveries } = family!
+  const waits = deliveries.findLastIndex(({ kind, body }) => kind === 'job' && body.includes('"pending"'))
+  return deliveries.slice(0, waits + 1)
+}
+
+/** The queries of the page about numbers. */
+function documented(): string[] {
+  const text = readFileSync(new URL('../../docs/numbers.md', import.meta.url), 'utf8')
+  return [...text.matchAll(/```promql\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n\n'))
+}
+
+if (!hasPrometheus)
+  process.stderr.write('Prometheus is not installed: the queries of dashboards and documentation are not run here.\n')
