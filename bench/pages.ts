@@ -137,7 +137,15 @@ function partsOf({
       })),
     flow: () => ({
       ...{ startedAt: 0, received: 0, accepted: 0, duplicate: 0, ignored: {}, refused: [] },
-      ...{ processed: 0, unparseable: 0, excluded: 0, attempts: 0, supplements: 0, apiClients: {} },
+      ...{
+        processed: 0,
+        unparseable: 0,
+        excluded: 0,
+        attempts: 0,
+        supplements: 0,
+        apiClients: {},
+        platformAnswered: false,
+      },
     }),
     exported: chunks =>
       chunks.flatMap(chunk =>

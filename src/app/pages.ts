@@ -88,6 +88,7 @@ export function pagesOf(
             jobs: shown.inside?.jobReader,
           },
           platformError: platform?.error(),
+          platformAnswered: platform?.hasAnswered() === true,
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
       legacyName: legacyNameOf,

@@ -33,6 +33,8 @@ import type { Watch } from '../self-telemetry/watch.ts'
 export interface Platform {
   readonly client: RestClient
   readonly budget: Budget
+  /** Whether the platform has answered since the start, with more than an error. */
+  readonly hasAnswered: () => boolean
 }
 
 /** Requests of one priority that are under way at once. */
@@ -61,6 +63,7 @@ export function connectPlatform(
       ? createInMemoryBudget(rules, clock)
       : createStoredBudget({ budgets: store.repositories.budgets, rules, account, clock })
   const budget = watch?.budget(unwatched) ?? unwatched
+  let hasAnswered = false
   const client = createPlatformClient({
     url,
     token: () => token.current()?.reveal(),
@@ -70,6 +73,7 @@ export function connectPlatform(
     budget,
     concurrency,
     onUnauthorized: watch?.unauthorized,
+    onAnswer: () => (hasAnswered = true),
     onLeftOut: watch?.leftOut,
     auditWords: {
       profile: profiles[config.platform.profile],
@@ -81,7 +85,7 @@ export function connectPlatform(
     clock,
     log,
   })
-  return { client, budget }
+  return { client, budget, hasAnswered: () => hasAnswered }
 }
 
 /** What uses the platform's API. */
@@ -93,12 +97,13 @@ export interface PlatformParts {
   readonly redelivery: Redelivery | undefined
   /** Why the platform gives no answers at this moment. */
   readonly error: () => PlatformError | undefined
+  readonly hasAnswered: Platform['hasAnswered']
 }
 
 /** Starts enrichment, and the poller and redelivery where they are configured. */
 export function startPlatformParts(
   { config, store, events, clock, log }: Context,
-  { client, budget }: Platform,
+  { client, budget, hasAnswered }: Platform,
   selection: Selection,
   rules: MergeRules,
 ): Started<PlatformParts> {
@@ -141,7 +146,7 @@ export function startPlatformParts(
   const loops = [enricher, poller, redelivery].filter(loop => loop !== undefined)
   for (const loop of loops) loop.start()
   return {
-    part: { enricher, poller, redelivery, error: errors.ofPlatform },
+    part: { enricher, poller, redelivery, error: errors.ofPlatform, hasAnswered },
     why: 'pending requests to the platform continue after the next start',
     stop: async () => {
       await Promise.all(loops.map(loop => loop.stop()))

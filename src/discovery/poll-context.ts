@@ -1,11 +1,19 @@
 // What all kinds of polling share: how requests are made and counted, the platform's clock, how discovered pipelines are stored.
 import { discover, isHistory, type DiscoveryRules } from './discovered-run.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
-import type { CallOptions, ListedPipeline, PlatformClient, Priority } from '../platform/port.ts'
+import {
+  PlatformError,
+  type CallOptions,
+  type ListedPipeline,
+  type PlatformClient,
+  type Priority,
+} from '../platform/port.ts'
+import { remember } from '../lib/bounded-map.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Millis } from '../model/instant.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
+import { knownOf } from '../model/versioned.ts'
 import type { Log } from '../lib/log.ts'
 import type { Runs, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
@@ -35,6 +43,9 @@ export interface PollContext {
   readonly discover: (items: readonly ListedPipeline[], project?: ProjectFacts) => Promise<number>
 }
 
+/** How many projects' facts are remembered. */
+const maxProjects = 10_000
+
 /** How late a change may appear in a list, ms: so much of a list is read again. */
 export const overlap = 120_000
 
@@ -45,6 +56,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
   let ahead: number | undefined
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()
+  const projects = new Map<number, ProjectFacts>()
 
   /** A pipeline whose stored run is damaged must not hold up the others. */
   async function write(work: readonly RunWork[]): Promise<void> {
@@ -68,17 +80,40 @@ export function createPollContext(options: PollContextOptions): PollContext {
     }
   }
 
+  /** With the default branch, which lists of pipelines do not have: without it no branch would count as the default. Asked once per project. */
+  async function completed(facts: ProjectFacts): Promise<ProjectFacts> {
+    if (facts.defaultBranch !== undefined) remember(projects, facts.id, facts, maxProjects)
+    const known = projects.get(facts.id)
+    if (known !== undefined) return { ...facts, ...known }
+    const found = await factsOf(facts)
+    remember(projects, facts.id, found, maxProjects)
+    return found
+  }
+
+  async function factsOf(facts: ProjectFacts): Promise<ProjectFacts> {
+    try {
+      const { id, name, path, webUrl, defaultBranch } = await client.project(facts.id, call)
+      return { ...facts, ...knownOf({ id, name, path, webUrl, defaultBranch }) }
+    } catch (error) {
+      // The token may read the pipelines of a project, but not the project.
+      if (error instanceof PlatformError && (error.kind === 'forbidden' || error.kind === 'not-found')) return facts
+      throw error
+    }
+  }
+
+  const call: CallOptions = {
+    priority,
+    signal,
+    onSend: () => {
+      requests += 1
+    },
+  }
+
   const now = (): Millis => (ahead === undefined ? clock.now() : elapsed(clock) + ahead)
 
   return {
     client,
-    call: {
-      priority,
-      signal,
-      onSend: () => {
-        requests += 1
-      },
-    },
+    call,
     requests: () => requests,
     now,
     observeTime: servedAt => {
@@ -87,13 +122,15 @@ export function createPollContext(options: PollContextOptions): PollContext {
     discover: async (items, project) => {
       const { instance } = client
       const found = new Set<number>()
-      const work = items.flatMap(item => {
-        const facts = { ...item.project, ...project }
-        if (!selection.project(facts.path)) return []
+      const work: RunWork[] = []
+      for (const item of items) {
+        const listed = { ...item.project, ...project }
+        if (!selection.project(listed.path)) continue
+        const facts = await completed(listed)
         const priorityOf = (known: StoredRun | undefined): EnrichmentPriority =>
           source === 'backfill' || isHistory(item, known, now()) ? 'backfill' : 'fresh'
-        return [discover({ instance, item, project: facts }, source, priorityOf, rules, () => found.add(item.id))]
-      })
+        work.push(discover({ instance, item, project: facts }, source, priorityOf, rules, () => found.add(item.id)))
+      }
       if (work.length > 0) await write(work)
       return found.size
     },

@@ -130,7 +130,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     at('/exports/:id', async (context, { id }) => deadLetterPage(parts, id, context)),
     at('/audit', async context => {
       const view = await auditView(parts, settings, context.query.get('after') ?? undefined)
-      return view instanceof NotShown ? notShownPage(view) : auditPage(view, context)
+      return view instanceof NotShown ? notShownPage(view) : auditPage(view, settings.readsAudit === true, context)
     }),
     at('/tokens', async context => tokensPage(await tokensView(parts, context.query.get('sort')), context)),
   ]

@@ -1,3 +1,4 @@
+import { branchClassOf } from '../../src/model/branch-class.ts'
 import { describe, expect, it } from 'vitest'
 import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
 import { day, hour, minute, openPolledWorld, second, type PolledWorld, type WorldOptions } from './polled-world.ts'
@@ -83,6 +84,16 @@ describe('the poller without webhooks', () => {
     const about = world.api.asked.map(({ path }) => path).filter(path => path.includes(String(id)))
     expect(about).toEqual(['', '/jobs', '/bridges'].map(chunk => `/projects/333/pipelines/${id}${chunk}`))
     expect(await world.sent()).toHaveLength(1)
+  })
+
+  it('knows the default branch of a project that is named in the configuration', async () => {
+    await using world = await openPolledWorld({ poll: { projects: ['brightwater/data/reports'] } })
+    const { ref } = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(hour, 30 * second)
+    const [chunk] = await world.sent()
+    expect(chunk?.project).toMatchObject({ defaultBranch: ref })
+    expect(branchClassOf(chunk!.pipeline.facts, chunk!.project)).toBe('default')
+    expect(world.api.asked.filter(({ path }) => path === '/projects/333')).toHaveLength(1)
   })
 
   it.each([-3 * hour, 3 * hour])('is not misled by a platform whose clock is off by %s ms', async skew => {

@@ -83,6 +83,26 @@ it('is shown only with the admin token, and does not exist without one', async (
   await open.close()
 })
 
+it('says why the configured events are not read', async () => {
+  const { problems } = await json('/audit')
+  expect(problems).toEqual([])
+  const refusing = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+  refusing.misbehave = ({ path }) =>
+    path.includes('audit_events') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
+  const other = await openHouse({
+    PIPESPAN_ADMIN_TOKEN: token,
+    PIPESPAN_PLATFORM_URL: refusing.url,
+    PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+    PIPESPAN_AUDIT: 'instance',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
+  })
+  const page = async (): Promise<string> => (await fetch(`${other.url}/audit`, bearer)).text()
+  await expect.poll(page).toMatch(/notice problem.*the instance.*403/s)
+  expect(await page()).not.toContain('Set <code>PIPESPAN_AUDIT</code>')
+  await other.close()
+  await refusing.close()
+})
+
 it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
   const browser = await launch()
   const page = await (await openContext(browser, { extraHTTPHeaders: bearer.headers })).newPage()

@@ -5,7 +5,16 @@ import type { ExportQueueStatus } from '../../src/pages/exports/queue-shape.ts'
 const now = Date.UTC(2026, 5, 1, 12)
 const fine: Health = {
   flow: {
-    ...{ startedAt: now - 600_000, received: 10, accepted: 10, duplicate: 0, ignored: {}, refused: [], apiClients: {} },
+    ...{
+      startedAt: now - 600_000,
+      received: 10,
+      accepted: 10,
+      duplicate: 0,
+      ignored: {},
+      refused: [],
+      apiClients: {},
+      platformAnswered: false,
+    },
     ...{ processed: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
   },
   inbox: { waiting: 0, waitingBytes: 0, quarantined: 0 },

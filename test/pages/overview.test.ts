@@ -73,3 +73,17 @@ it('links every count to its list, and separates pipelines from events', async (
   expect([silent.count, silent.runs.length]).toEqual([1, 1])
   expect((await views.silentInStatus(['running'], Date.now() - 60_000, 5)).count).toBe(0)
 })
+
+it('counts what finished in the last hour, also before its own start', async () => {
+  const house = await openHouse()
+  onTestFinished(async () => house.close())
+  await house.live(['branch'], { families: 2, start: Date.now() - 20 * 60_000 })
+  const { finished, finishedCount } = (await (await fetch(`${house.url}/api/overview`)).json()) as {
+    finished: { finishedAt?: number }[]
+    finishedCount: number
+  }
+  const lately = finished.filter(({ finishedAt = 0 }) => finishedAt >= Date.now() - 3_600_000)
+  expect(lately.length).toBeGreaterThan(0)
+  expect(finishedCount).toBe(lately.length)
+  expect(await (await fetch(house.url)).text()).toContain(`${finishedCount} finished in the last hour`)
+})

@@ -39,6 +39,17 @@ it('says that the platform refuses the token until it accepts one', async () => 
   await expect.poll(overview).not.toContain('The platform does not accept the token')
 })
 
+it('calls the platform connected only after it has answered, and not while it fails', async () => {
+  const badge = async (): Promise<string> =>
+    ((await overview()).split('<strong>Platform API</strong>')[1] ?? '').replace(/<[^>]+>/g, ' ').slice(0, 200)
+  platform.misbehave = () => restFaults.wrongToken()
+  await open()
+  expect(await badge()).not.toContain('connected')
+  await expect.poll(badge).toContain('failing')
+  platform.misbehave = () => undefined
+  await expect.poll(badge).toContain('connected')
+})
+
 it('says that the platform has disabled the hook', async () => {
   const hook = {
     id: 17,

@@ -273,7 +273,12 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       })
       for (let round = 0; round < 2; round += 1) {
         await context.discover(
-          all.map(id => ({ id, project: { id: 3 }, status: 'success', updatedAt: at(90 + round) })),
+          all.map(id => ({
+            id,
+            project: { id: 3, defaultBranch: 'main' },
+            status: 'success',
+            updatedAt: at(90 + round),
+          })),
         )
       }
       for (const pipelineId of others) {

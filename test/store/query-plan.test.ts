@@ -54,6 +54,8 @@ async function askAll(ask: Ask): Promise<void> {
   await views.lastFinished(20)
   await views.silentInStatus(['running', 'failed'], t0, 20)
   await views.newestFirstSeen()
+  await views.countFinished(t0)
+  await views.countFinished(t0, () => true)
   await views.projects(100)
   await views.find(100, key.pipelineId)
   await views.children(key)

@@ -188,6 +188,10 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.inStatus(['running'], 10)).toEqual([])
       expect(await store.views.countInStatus(['running'])).toBe(0)
       expect(ids({ runs: await store.views.lastFinished(10) })).toEqual([1])
+      const [{ run: ended } = { run: undefined }] = await store.views.lastFinished(1)
+      const endedAt = ended?.pipeline?.times.finishedAt ?? 0
+      expect([await store.views.countFinished(endedAt), await store.views.countFinished(endedAt + 1)]).toEqual([1, 0])
+      expect(await store.views.countFinished(endedAt, () => false)).toBe(0)
       expect(await found({ ref: 'release' })).toEqual([1])
     })
 

@@ -178,6 +178,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         enough(async limit => views.shownEvents({ ...query, limit }), query.limit, shownEvents),
       inStatus: async (statuses, limit) => runsOf(async more => views.inStatus(statuses, more), limit),
       countInStatus: async statuses => views.countInStatus(statuses, path => !isHidden(path)),
+      countFinished: async since => views.countFinished(since, path => !isHidden(path)),
       silentInStatus: async (statuses, since, limit) => {
         let count = 0
         const runs = await runsOf(async more => {

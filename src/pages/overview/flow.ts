@@ -19,6 +19,7 @@ export const flowShape = z.object({
   supplements: z.number(),
   apiClients: z.record(z.string(), counts),
   platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
+  platformAnswered: z.boolean().describe("Whether the platform's API has answered since the start."),
 })
 export type Flow = Shaped<typeof flowShape>
 
@@ -36,10 +37,21 @@ interface FlowSources {
   /** The clients of the platform's API; undefined if one does not run. */
   readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
   readonly platformError: { readonly message: string; readonly remedy: string } | undefined
+  readonly platformAnswered: boolean
 }
 
 export function flowOf(sources: FlowSources): Flow {
-  const { startedAt, webhooks, lastAccepted, refusals, deliveries, snapshots, platform, platformError } = sources
+  const {
+    startedAt,
+    webhooks,
+    lastAccepted,
+    refusals,
+    deliveries,
+    snapshots,
+    platform,
+    platformError,
+    platformAnswered,
+  } = sources
   const { received, accepted, duplicate, ignored, refused } = webhooks
   const { processed, unparseable, excluded } = deliveries
   const { attempts, supplements } = snapshots
@@ -54,6 +66,7 @@ export function flowOf(sources: FlowSources): Flow {
     apiClients: Object.fromEntries(
       Object.entries(platform).flatMap(([name, part]) => (part === undefined ? [] : [[name, { ...part.counters }]])),
     ),
+    platformAnswered,
     // The error's message ends with its remedy; pages show them separately.
     platformError: platformError && {
       what: platformError.message.slice(0, -platformError.remedy.length).trim(),

@@ -35,6 +35,7 @@ export const overviewShape = z.object({
   fixFirst: fixFirstShape,
   lastHour: lastHourShape,
   finished: z.array(listedRunShape),
+  finishedCount: z.number().describe('How many pipelines finished in the last hour.'),
 })
 
 export interface Overview extends Health, Shown {}

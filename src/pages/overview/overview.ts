@@ -24,22 +24,25 @@ import type { Millis } from '../../model/instant.ts'
 const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
 /** ms. A running pipeline has an event for each change of a job, so this long a silence is unusual. */
 const silentAfter = 3_600_000
+const hour = 3_600_000
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
   const silentSince = now - silentAfter
-  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst, clock] = await Promise.all([
-    parts.inbox.state(),
-    parts.queues(),
-    parts.views.inStatus(activeStatuses, shown.running + shown.silent),
-    parts.views.countInStatus(activeStatuses),
-    parts.views.silentInStatus(activeStatuses, silentSince, shown.silent),
-    parts.views.lastFinished(shown.finished),
-    parts.repositories.hooks.all(),
-    parts.hour.read(),
-    regressionsOf(parts, { since: Infinity }),
-    parts.fixFirst(),
-    parts.clocks(),
-  ])
+  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst, clock, ended] =
+    await Promise.all([
+      parts.inbox.state(),
+      parts.queues(),
+      parts.views.inStatus(activeStatuses, shown.running + shown.silent),
+      parts.views.countInStatus(activeStatuses),
+      parts.views.silentInStatus(activeStatuses, silentSince, shown.silent),
+      parts.views.lastFinished(shown.finished),
+      parts.repositories.hooks.all(),
+      parts.hour.read(),
+      regressionsOf(parts, { since: Infinity }),
+      parts.fixFirst(),
+      parts.clocks(),
+      parts.views.countFinished(now - hour),
+    ])
   const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, shown.running)
   const hasRuns = newest.length + finished.length > 0
   const card = (run: StoredRun): RunCard => runCard(run, clock)
@@ -54,7 +57,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
   return {
     ...{ ...health, notices, lastHour, fixFirst, running: runningNow, finished: lastFinished },
     active: Math.max(0, active - silent.count),
-    ...{ silent: silentNow, silentCount: silent.count },
+    ...{ silent: silentNow, silentCount: silent.count, finishedCount: ended },
     ...{ regressions: worse.slice(0, shown.regressions), regressionCount: worse.length },
   }
 }
@@ -139,14 +142,14 @@ function withCode(text: string): Content {
 
 /** Five stations, from left to right or from top to bottom. Each links to what it counts. */
 function flowPicture(
-  { flow, lastHour, inbox, queues, active, silentCount }: Overview,
+  { flow, lastHour, inbox, queues, active, silentCount, finishedCount }: Overview,
   { base, now }: RequestContext,
 ): Html {
   const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
   const oldest = queues.flatMap(queue => queue.oldest ?? [])
   const names = [...new Set(queues.map(queue => queue.destination))]
   const troubled = queues.some(queue => queue.state !== 'closed')
-  const { received, ignored, refused, settled, delivered } = lastHour
+  const { received, ignored, refused, delivered } = lastHour
   // In whole minutes, because a live page is sent again whenever it has changed.
   const minutes = Math.floor((now - lastHour.since) / 60_000)
   const span = minutes >= 59 ? 'in the last hour' : 'since the start'
@@ -166,7 +169,7 @@ function flowPicture(
     ${station('Pipelines', link('/pipelines?status=running', number(active)), [
       'running',
       silentCount > 0 && link('/#silent', html`<span class="bad-text">${number(silentCount)} without events</span>`),
-      `${number(settled)} finished ${span}`,
+      `${number(finishedCount)} finished in the last hour`,
     ])}
     ${station('Exports', link('/exports', number(pending)), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`])}
     ${station(names.length > 1 ? 'Backends' : 'Backend', link('/exports', number(delivered)), [`exports delivered ${span}`, troubled ? link('/exports', html`<span class="bad-text">failing</span>`) : names.join(', ')])}
@@ -236,6 +239,13 @@ function becameOf({
   }
 }
 
+/** `connected`: it answered, and its last answer was no error that affects everything. */
+function platformBadge({ platformAnswered, platformError }: Overview['flow'], setup: Overview['setup']): Html {
+  if (!setup.hasPlatformToken) return badge('created', 'without a token')
+  if (platformError !== undefined) return badge('failed', 'failing')
+  return platformAnswered ? badge('open', 'connected') : badge('created', 'no answer yet')
+}
+
 function sources({ flow, setup }: Overview, now: Millis): Content {
   const { accepted, ignored, refused } = becameOf(flow)
   const isRefusing = refused > 0 && accepted + ignored === 0
@@ -260,9 +270,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
           >${setup.platform ?? 'URL taken from webhooks'}</span
         ></span
       >
-      <span class="right"
-        >${setup.hasPlatformToken ? badge('open', 'connected') : badge('created', 'without a token')}</span
-      >
+      <span class="right">${platformBadge(flow, setup)}</span>
     </li>
   </ul>`
 }

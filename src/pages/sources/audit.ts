@@ -7,9 +7,12 @@ import { needed, NotShown } from '../layout/not-shown.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import type { AuditCursorPlace } from '../../store/ports/views.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
+import { auditEvents, type RefusedEndpoint } from '../../store/ports/capability-documents.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSettings, PagesSources } from '../ports.ts'
+import type { Flow } from '../overview/flow.ts'
+import type { Setup } from './setup-shape.ts'
 
 const itemShape = z.object({
   at: millis,
@@ -26,6 +29,7 @@ export const auditShape = z.object({
   next: z.string().optional(),
   sources: z.array(z.object({ source: z.string(), since: millis, upTo: millis, readAt: millis.optional() })),
   backfills: z.array(z.object({ since: millis, until: millis, upTo: millis })),
+  problems: z.array(z.object({ source: z.string(), what: z.string() })).describe('Why events are not read.'),
 })
 /** Newest first. `next`: the value of `after` for the next page; `upTo`: up to when it was read. */
 export type AuditView = Shaped<typeof auditShape>
@@ -36,16 +40,17 @@ export const auditPlacePattern = /^(\d{1,15})-(\d{1,15})$/
 
 /** Not shown without an admin token. */
 export async function auditView(
-  { views, repositories }: PagesSources,
-  { adminToken }: Pick<PagesSettings, 'adminToken'>,
+  { views, repositories, flow, setup }: PagesSources,
+  { adminToken, readsAudit }: Pick<PagesSettings, 'adminToken' | 'readsAudit'>,
   after: string | undefined,
   limit = pageSize,
 ): Promise<AuditView | NotShown> {
   if (adminToken() === undefined) return new NotShown('Audit events are not shown', [needed.adminToken])
-  const [{ events, next }, cursors, backfills] = await Promise.all([
+  const [{ events, next }, cursors, backfills, refused] = await Promise.all([
     views.audit(limit, placeOf(after)),
     repositories.auditCursors.all(),
     repositories.auditBackfills.all(),
+    repositories.refusedEndpoints.all(),
   ])
   return {
     events: events.map(itemOf),
@@ -56,7 +61,28 @@ export async function auditView(
       until,
       upTo: reading?.since ?? from,
     })),
+    problems: readsAudit === true ? problemsOf(refused, flow().platformError, setup()) : [],
   }
+}
+
+/** Why the configured sources are not read, or not all of them. */
+function problemsOf(
+  refused: readonly RefusedEndpoint[],
+  platformError: Flow['platformError'],
+  { destinations, hasPlatformToken }: Setup,
+): AuditView['problems'] {
+  const takesLogs = destinations.some(({ endpoints }) => endpoints.some(({ signal }) => signal === 'logs'))
+  const whole = [
+    !hasPlatformToken && 'There is no token for the platform (PIPESPAN_PLATFORM_TOKEN).',
+    !takesLogs && 'No destination takes log records (SERVICE_OBSERVABILITY_EXPORT), so audit events are not read.',
+    platformError !== undefined && `${platformError.what} ${platformError.remedy}`,
+  ]
+  return [
+    ...whole.flatMap(what => (what === false ? [] : [{ source: 'all', what }])),
+    ...refused
+      .filter(({ what }) => what.startsWith(auditEvents))
+      .map(({ path = '', message }) => ({ source: path, what: message })),
+  ]
 }
 
 function itemOf({ at, observedAt, key, event }: EventChunk): AuditItem {
@@ -68,14 +94,14 @@ function placeOf(text: string | undefined): AuditCursorPlace | undefined {
   return at === undefined || id === undefined ? undefined : { at: Number(at), id: Number(id) }
 }
 
-export function auditPage(view: AuditView, { base, now, query }: RequestContext): Page {
+export function auditPage(view: AuditView, readsAudit: boolean, { base, now, query }: RequestContext): Page {
   const after = query.get('after')
   return {
     title: 'Audit',
     live: after === null,
     content: html`
       <h1>Audit</h1>
-      ${region('progress', progress(view, now))}
+      ${region('progress', [problemList(view), progress(view, readsAudit, now)])}
       <section id="list" data-region>
         ${card(after === null ? 'Newest first' : 'Older', eventTable(view.events, now), { aside: counted(view.events.length, 'event') })}
         <nav class="pager" aria-label="Pages of the list">
@@ -87,7 +113,19 @@ export function auditPage(view: AuditView, { base, now, query }: RequestContext)
   }
 }
 
-function progress({ sources, backfills }: AuditView, now: Millis): Content {
+function problemList({ problems }: AuditView): Content {
+  if (problems.length === 0) return ''
+  return html`<ul class="notices" aria-label="Why events are missing">
+    ${problems.map(
+      ({ source, what }) =>
+        html`<li class="notice problem">
+          <p>${source !== 'all' && html`<strong>${source}</strong>: `}${what}</p>
+        </li>`,
+    )}
+  </ul>`
+}
+
+function progress({ sources, backfills }: AuditView, readsAudit: boolean, now: Millis): Content {
   const read = sources.map(
     ({ source, since: from, upTo, readAt }) =>
       [
@@ -98,6 +136,7 @@ function progress({ sources, backfills }: AuditView, now: Millis): Content {
   const past = backfills.map(
     one => ['Backfill', `${utc(one.since)} to ${utc(one.until)}, read up to ${utc(one.upTo)}`] as const,
   )
+  if (read.length + past.length === 0 && readsAudit) return card('Read', empty('No source has been read yet.'))
   if (read.length + past.length === 0) {
     return card(
       'Read',

@@ -32,6 +32,8 @@ export interface RequesterOptions {
   readonly basePath: string
   /** Called on every 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
+  /** Called on every answer that is no error. */
+  readonly onAnswer?: (() => void) | undefined
   readonly clock: Clock
   readonly log: Log
 }

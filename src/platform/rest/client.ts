@@ -52,6 +52,8 @@ export interface PlatformClientOptions {
   readonly maxBytes?: number | undefined
   /** Called on every 401: the token is missing, expired or revoked. */
   readonly onUnauthorized?: (() => void) | undefined
+  /** Called on every answer that is no error. */
+  readonly onAnswer?: (() => void) | undefined
   readonly onLeftOut?: OnLeftOut | undefined
   /** How audit events are read. By default known secrets are redacted and addresses of clients omitted. */
   readonly auditWords?: AuditWords | undefined
@@ -120,6 +122,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     retry: options.retry ?? defaults.retry,
     basePath: new URL(base).pathname,
     onUnauthorized: options.onUnauthorized,
+    onAnswer: options.onAnswer,
     clock: options.clock,
     log: options.log,
   })

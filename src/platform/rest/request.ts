@@ -111,6 +111,7 @@ export function createRequester(options: RequesterOptions): Requester {
     keys: readonly string[] = [],
   ): Promise<number | undefined> {
     if (status === 401) options.onUnauthorized?.()
+    if (status < 300) options.onAnswer?.()
     const now = clock.now()
     const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
     if (isOfEndpoint(status, headers, keys)) return facts.pause

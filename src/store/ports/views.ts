@@ -108,6 +108,8 @@ export interface Views {
     since: Millis,
     limit: number,
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
+  /** How many runs finished since then, in all projects or in those for which `isCounted` holds. */
+  countFinished(since: Millis, isCounted?: (project: string) => boolean): Promise<number>
   /** When the newest runs were created, and when any source first reported them. */
   newestFirstSeen(): Promise<readonly SeenRun[]>
   /** The latest end first. */

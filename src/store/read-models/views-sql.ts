@@ -70,6 +70,15 @@ export function viewsOn(
       const silent = rows.sort((a, b) => changedAt(a) - changedAt(b) || runId(a) - runId(b))
       return { runs: await load(idsOf(silent.slice(0, limit))), count: silent.length }
     },
+    countFinished: async (since, isCounted) => {
+      // Grouped by an expression: with the bare column SQLite would scan the index of projects.
+      const [column, group] =
+        isCounted === undefined ? ['', ''] : [`project || '' AS project, `, `GROUP BY project || ''`]
+      const rows = await ask(`SELECT ${column}count(*) AS count FROM listed_runs WHERE finished_at >= ?1 ${group}`, [
+        since,
+      ])
+      return rows.filter(row => isCounted?.(project(row)) ?? true).reduce((sum, row) => sum + count(row), 0)
+    },
     newestFirstSeen: async () => {
       const newest = await ask(
         'SELECT run_id, created_at FROM listed_runs ORDER BY created_at DESC, run_id DESC LIMIT ?1',
