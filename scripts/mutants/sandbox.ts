@@ -41,7 +41,11 @@ export class Sandbox {
       encoding: 'utf8',
     })
     for (const file of listed.split('\0').filter(one => one !== '' && existsSync(path.join(root, one))))
-      cpSync(path.join(root, file), path.join(this.#checkout, file), { preserveTimestamps: true })
+      cpSync(path.join(root, file), path.join(this.#checkout, file), {
+        recursive: true,
+        verbatimSymlinks: true,
+        preserveTimestamps: true,
+      })
     // Not linked: the bundle names its packages by their real paths. Caches are not shared.
     const packages = path.join(root, 'node_modules')
     cpSync(packages, path.join(this.#checkout, 'node_modules'), {
