@@ -86,18 +86,19 @@ export function createPollContext(options: PollContextOptions): PollContext {
     const known = projects.get(facts.id)
     if (known !== undefined) return { ...facts, ...known }
     const found = await factsOf(facts)
-    remember(projects, facts.id, found, maxProjects)
-    return found
+    if (found !== undefined) remember(projects, facts.id, found, maxProjects)
+    return found ?? facts
   }
 
-  async function factsOf(facts: ProjectFacts): Promise<ProjectFacts> {
+  /** Undefined if the platform answers for this project with an error that may pass: its pipelines are found without the facts, and it is asked again. */
+  async function factsOf(facts: ProjectFacts): Promise<ProjectFacts | undefined> {
     try {
       const { id, name, path, webUrl, defaultBranch } = await client.project(facts.id, call)
       return { ...facts, ...knownOf({ id, name, path, webUrl, defaultBranch }) }
     } catch (error) {
+      if (!(error instanceof PlatformError) || error.kind === 'unauthorized' || error.kind === 'limited') throw error
       // The token may read the pipelines of a project, but not the project.
-      if (error instanceof PlatformError && (error.kind === 'forbidden' || error.kind === 'not-found')) return facts
-      throw error
+      return error.passing ? undefined : facts
     }
   }
 

@@ -96,6 +96,17 @@ describe('the poller without webhooks', () => {
     expect(world.api.asked.filter(({ path }) => path === '/projects/333')).toHaveLength(1)
   })
 
+  it.each(['broken', 'missingRole'] as const)(
+    'finds pipelines if the platform does not show their project (%s)',
+    async fault => {
+      await using world = await openPolledWorld({ poll: { projects: ['brightwater/data/reports'] } })
+      world.api.misbehave = ({ path }) => (path === '/projects/333' ? restFaults[fault]() : undefined)
+      const found = world.lifecycle.create(scenarios.nightly(new Random(3)))
+      await world.pass(hour, 30 * second)
+      expect(lastStatus(await world.sent())).toEqual(truthOf(found))
+    },
+  )
+
   it.each([-3 * hour, 3 * hour])('is not misled by a platform whose clock is off by %s ms', async skew => {
     await using world = await openPolledWorld({ poll: whole, skew })
     world.lifecycle.create(scenarios.nightly(new Random(3)))
