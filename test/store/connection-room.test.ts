@@ -34,4 +34,22 @@ describe('a daemon on a PostgreSQL server with 50 connections', () => {
     opened.push(await openPostgres(database, { maxSize: 2 ** 30 }))
     await Promise.all([...others.map(async other => other.end()), ...opened.map(async store => store.close())])
   })
+
+  it('is refused beside a program of another role that has too many connections', async () => {
+    const database = await server.newDatabase()
+    const administrator = new pg.Client({ connectionString: database })
+    await administrator.connect()
+    const name = new URL(database).pathname.slice(1)
+    await administrator.query(`CREATE ROLE plain LOGIN PASSWORD 'plain'; ALTER DATABASE "${name}" OWNER TO plain`)
+    await administrator.query('ALTER SCHEMA public OWNER TO plain')
+    const own = new URL(database)
+    Object.assign(own, { username: 'plain', password: 'plain' })
+    const crowd = Array.from({ length: 35 }, () => new pg.Client({ connectionString: database }))
+    await Promise.all(crowd.map(async one => one.connect()))
+    const options = { maxSize: 2 ** 30, daemon: 'main' } as const
+    await expect(openPostgres(own.href, options)).rejects.toThrow(/other programs have 36/)
+    await Promise.all(crowd.map(async one => one.end()))
+    await expect.poll(async () => openPostgres(own.href, options).then(async store => store.close())).toBeUndefined()
+    await administrator.end()
+  })
 })

@@ -16,13 +16,15 @@ export function daemonSessions(): string {
   return `${prefix}${process.pid} on ${os.hostname()}`.slice(0, 63)
 }
 
+/** Of the sessions of other roles an ordinary role sees neither the type nor, perhaps, the name: they count as other programs'. */
 const room = `
   SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
        - coalesce(current_setting('reserved_connections', true)::int, 0) AS allowed,
     (SELECT count(DISTINCT application_name) FROM pg_stat_activity
      WHERE application_name LIKE $1 || '%' AND application_name <> $2)::int AS daemons,
     (SELECT count(*) FROM pg_stat_activity
-     WHERE backend_type = 'client backend' AND application_name NOT LIKE $1 || '%')::int AS others,
+     WHERE datid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'
+       AND coalesce(application_name, '') NOT LIKE $1 || '%')::int AS others,
     coalesce(inet_client_port(), 0) AS port`
 
 /** Throws StoreError if this daemon is one too many; behind a pooler, which shares its own connections, that is only a warning. */
