@@ -1,4 +1,8 @@
 // Promises about what the pages and the API show of deployments.
+import { environmentsOf } from '../../src/pages/environments/environment-figures.ts'
+import { environmentsPage } from '../../src/pages/environments/environments.ts'
+import { productionBy } from '../../src/enrichment/production.ts'
+import type { RequestContext } from '../../src/pages/layout/frame.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fourKeys } from '../../src/pages/environments/environment-figures.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
@@ -65,6 +69,24 @@ describe('environments', () => {
     expect(page).toMatch(/href="\/pipelines\/3\/7\/jobs\/30"/)
     expect(page).toContain('ana')
     expect(page).toContain('Lead time is the median')
+  })
+
+  it('are production as the configured patterns say', async () => {
+    const { deployments, incidents, views } = house.daemon.store
+    const parts = { deployments, incidents, views, countBehind: undefined, isProduction: productionBy(['staging']) }
+    const found = await environmentsOf(parts, { span: '7d', limit: 9 }, Date.now())
+    const live = found.environments.filter(({ isProduction }) => isProduction)
+    expect(live.map(({ environment }) => environment)).toEqual(['staging'])
+    expect(found.deployments.filter(({ isProduction }) => isProduction)).toHaveLength(1)
+    const context = {
+      base: '',
+      address: '/environments',
+      now: Date.now(),
+      query: new URLSearchParams(),
+    } as RequestContext
+    expect(String((await environmentsPage(parts, context)).content)).toMatch(
+      /staging <span class="dim">\(production\)</,
+    )
   })
 
   it('have their four keys in the API, for one project or all, without hidden projects', async () => {

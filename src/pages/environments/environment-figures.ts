@@ -5,7 +5,7 @@ import { median } from '../layout/median.ts'
 import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { DeploymentFigures } from '../../model/deployment-figures.ts'
-import type { DeploymentView } from '../../model/deployment.ts'
+import type { DeploymentView, IsProduction } from '../../model/deployment.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSources } from '../ports.ts'
 import type { Scope } from '../layout/scope-heading.ts'
@@ -26,6 +26,7 @@ const place = {
 const deploymentShape = z.object({
   ...place,
   environment: z.string().optional(),
+  isProduction: z.boolean().describe('As PIPESPAN_PRODUCTION says.'),
   status: z.string().describe('As the platform reports it.'),
   outcome: z.enum(['succeeded', 'failed']).optional(),
   at: millis,
@@ -96,13 +97,20 @@ export async function environmentsOf(
     const shown = latest.get(place)
     const [any = shown] = own
     if (any === undefined) return []
-    const { instance, projectId, project: path, environment = '', tier } = listed(shown ?? any)
+    const { instance, projectId, project: path, environment = '', tier } = listed(shown ?? any, isProduction)
     const days = spans[span].length / spans['24h'].length
     const keys = fourKeys(own, days)
     const about = { environment, tier, isProduction: isProduction({ environment, tier }) }
-    return [{ ...about, instance, projectId, project: path, current: shown && listed(shown), keys }]
+    return [{ ...about, instance, projectId, project: path, current: shown && listed(shown, isProduction), keys }]
   })
-  return { span, since, project, environments, incidents, deployments: made.slice(0, limit).map(listed) }
+  return {
+    span,
+    since,
+    project,
+    environments,
+    incidents,
+    deployments: made.slice(0, limit).map(one => listed(one, isProduction)),
+  }
 }
 
 /** `days`: the length of the period. */
@@ -122,10 +130,11 @@ function placeOf({ deployment: { instance, project }, view }: ShownDeployment): 
   return JSON.stringify([instance, project.id, view.environment])
 }
 
-function listed({ deployment, view, at, figures }: ShownDeployment): ListedDeployment {
+function listed({ deployment, view, at, figures }: ShownDeployment, isProduction: IsProduction): ListedDeployment {
   const { instance, project, deploymentId, jobId, job } = deployment
   return {
     ...view,
+    isProduction: isProduction(view),
     ...{ instance, projectId: project.id, project: project.path ?? '', at, deploymentId, jobId },
     pipelineId: job?.span.pipelineId,
     isRollback: figures?.isRollback,

@@ -55,9 +55,10 @@ export async function environmentsPage(
 const definitions = html`<p class="dim">
   Deployments are known from events or from jobs, and are counted some minutes after they ended. Per day: successful
   deployments only. Lead time is the median over all commits, from the commit (or as
-  <code>PIPESPAN_LEAD_TIME</code> says) to the production deployment that contains it. Failures are failed deployments
-  and rollbacks, as a share of all deployments; a rollback deploys an earlier or older revision. Recovery is the median
-  from the first failed deployment to the next successful one; for a rollback, measured from the deployment it reverted.
+  <code>PIPESPAN_LEAD_TIME</code> says) to the production deployment that contains it;
+  <code>PIPESPAN_PRODUCTION</code> decides what is production. Failures are failed deployments and rollbacks, as a share
+  of all deployments; a rollback deploys an earlier or older revision. Recovery is the median from the first failed
+  deployment to the next successful one; for a rollback, measured from the deployment it reverted.
 </p>`
 
 const aboutIncidents = html`<p class="dim">
@@ -194,17 +195,14 @@ function place(
     tier,
     isProduction,
     project,
-  }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'project'> & Partial<Pick<EnvironmentFigures, 'isProduction'>>,
+  }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'isProduction' | 'project'>,
   { span, project: chosen }: Environments,
   { base }: RequestContext,
 ): Html {
+  const kinds = new Set([...(tier === undefined ? [] : [tier]), ...(isProduction ? ['production'] : [])])
+  const notes = [...kinds].filter(kind => kind !== environment)
   return html`<span class="name"
-    >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
-      isProduction === true &&
-      environment !== 'production' &&
-      tier !== 'production' &&
-      html` <span class="dim">(production)</span>`
-    }${
+    >${environment}${notes.length > 0 && html` <span class="dim">(${notes.join(', ')})</span>`}${
       chosen === undefined &&
       html`<br /><span class="dim"
           ><a href="${scopeAddress(`${base}/environments`, { span, project })}">${pathText(project)}</a></span
