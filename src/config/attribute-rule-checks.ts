@@ -166,7 +166,7 @@ function witnesses(pattern: string): string[] {
   )
 }
 
-/** Whether these patterns match everything that this one matches, as far as that can be told. */
+/** Whether these patterns match everything that this one matches, as far as that can be decided. */
 function isCovered(pattern: string, by: readonly string[]): boolean {
   if (by.length === 0) return false
   const matches = picomatch([...by], { dot: true })

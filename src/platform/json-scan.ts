@@ -1,10 +1,10 @@
-// Scans JSON that arrives in windows, and tells a sink where objects, lists, keys, strings, numbers and literals begin and end. The scanner keeps one
+// Scans JSON that arrives in windows, and reports to a sink where objects, lists, keys, strings, numbers and literals begin and end. The scanner keeps one
 // bit for each level and the number or literal at a window's end, so that it needs next to no memory for a text of any size or depth.
 import { ReportFault } from './reports/report-fault.ts'
 
 /** Positions count the UTF-16 units of all windows. */
 export interface JsonSink {
-  /** False: nothing within it is told, only its end. */
+  /** False: nothing within it is reported, only its end. */
   open(isList: boolean, from: number): boolean
   close(end: number): void
   /** The characters of a key or string in this window, as they are written. */
@@ -41,7 +41,7 @@ export function createJsonScan(sink: JsonSink, { maxDepth, isLenient = false }: 
   let depth = 0
   let isInList = false
   const noLevel = maxDepth + 1
-  /** The level of the object or list of which nothing is told. */
+  /** The level of the object or list of which nothing is reported. */
   let silentFrom = noLevel
   /** Whether an object or list was found. */
   let isBegun = false

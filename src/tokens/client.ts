@@ -137,7 +137,7 @@ async function createAgain(
 ): Promise<CreatedToken> {
   const ids = async (): Promise<readonly string[]> =>
     (await list()).filter(token => token.valid && (token.name ?? name) === name).map(({ id }) => id)
-  // If the tokens cannot be listed, the creation is not repeated. Its own error tells the reason.
+  // If the tokens cannot be listed, the creation is not repeated. Its own error has the reason.
   const before = await ids().catch(() => undefined)
   /** Tokens to revoke later: while enforcement is on, the last valid token can only be revoked after another one was created. */
   const deferredIds: string[] = []

@@ -17,7 +17,7 @@ export type Proof =
   | { readonly kind: 'accepted' }
   /** 401 or 403: the endpoint does not accept this token. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** There is no answer, or it tells nothing about the token. */
+  /** There is no answer, or it proves nothing about the token. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
 /** Tests a token. Without a token it tests whether the endpoint accepts exports without one. */

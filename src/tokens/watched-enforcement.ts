@@ -1,4 +1,4 @@
-// Tells the pages the state of enforcement without waiting for the observability instance. It answers the last known state, and requests a new one in
+// Gives the pages the state of enforcement without waiting for the observability instance. It answers the last known state, and requests a new one in
 // the background if that is old.
 import { elapsed, type Clock } from '../lib/clock.ts'
 

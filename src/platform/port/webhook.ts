@@ -14,7 +14,7 @@ export interface DeliveryHeaders {
   event(headers: Headers): string
   /** The platform's base URL. */
   instance(headers: Headers): string | undefined
-  /** The kind of event, if that kind is not selected. Undefined if it is selected, or if only the body tells the kind. */
+  /** The kind of event, if that kind is not selected. Undefined if it is selected, or if only the body names the kind. */
   unwanted(headers: Headers): string | undefined
   /** The key that identifies a repeated delivery; undefined if the sender gave none. `signed`: the delivery's signature was verified. */
   key(headers: Headers, proof: 'sent' | 'signed'): string | undefined

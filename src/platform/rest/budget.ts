@@ -48,7 +48,7 @@ export function freshBudget(rules: BudgetRules, now: Millis): BudgetState {
   return { tokens: burstOf(rules), at: now }
 }
 
-/** Grants one request, or tells how long to wait. */
+/** Grants one request, or answers how long to wait. */
 export function grant(rules: BudgetRules, before: BudgetState, now: Millis, priority: Priority): Grant {
   const state = refilled(rules, before, now)
   const { tokens, pausedUntil, announced } = state

@@ -14,7 +14,7 @@ export interface ErrorBody {
   readonly code?: string | undefined
   /** True if the message was in `error`, and not in `message`: the API refuses every request to this endpoint or lacks it. */
   readonly affectsAllRequests?: boolean | undefined
-  /** The keys of a JSON body, by which some refusals are told apart. */
+  /** The keys of a JSON body, by which some refusals are distinguished. */
   readonly keys?: readonly string[] | undefined
   /** True if the body is a web page: it comes from a proxy or a wrong address. */
   readonly isPage: boolean

@@ -24,7 +24,7 @@ export interface ListPage {
   readonly next: string | undefined
   /** True if the platform named the next page. Otherwise `next` is a guess, and a platform without pages answers the same items again. */
   readonly isLinked: boolean
-  /** Number of items in the whole list, if the platform tells it. */
+  /** Number of items in the whole list, if the platform reports it. */
   readonly total?: number | undefined
 }
 

@@ -2,10 +2,10 @@
 // indispensable fields are required. snake_case ends here. Of pipeline variables only those are read that variables.ts
 // names.
 import { readVariables, Variables } from '../variables.ts'
-import { instanceOfPayload } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { beginBridges, beginJobs, listedJobShape, readPerson, readReportedJob } from './job-fields.ts'
 import { maxItems } from '../port.ts'
+import { instanceOf, lastName, projectFacts, projectOf, type HookContext } from './hook-project.ts'
 import { readItems } from './wire-items.ts'
 import {
   readFlag,
@@ -22,30 +22,10 @@ import {
 } from '../wire-read.ts'
 import { anyOf, fieldsOf } from './wire-record.ts'
 import { objectShape, shapeOf, type ObjectShape, type Shape } from './wire-shape.ts'
-import { labelsShape, type WantedFacts } from '../wanted-facts.ts'
+import { labelsShape } from '../wanted-facts.ts'
 import { readMergeRequest } from './merge-request.ts'
 import { mergeRequestEventOfRef } from '../../model/pipeline.ts'
-import type {
-  Observation,
-  PipelineFacts,
-  PipelineTimes,
-  ProjectFacts,
-  SourcePipeline,
-} from '../../model/observation.ts'
-
-/** What is known about a delivery besides its body. */
-export interface HookContext {
-  /** The delivery's instance header. */
-  readonly instance?: string | undefined
-  /** That header's name, for messages. */
-  readonly instanceHeader: string
-  /** The configured base URL of the platform. */
-  readonly platformUrl?: string | undefined
-  /** Whether the pipeline's traceparent variable is to be used. */
-  readonly traceparent: boolean
-  /** What is read for the operator's attributes; undefined: nothing. */
-  readonly wanted?: WantedFacts | undefined
-}
+import type { Observation, PipelineFacts, PipelineTimes, SourcePipeline } from '../../model/observation.ts'
 
 export interface ReadHook {
   readonly observation: Observation
@@ -78,25 +58,29 @@ const pipelineTimes = fieldsOf<PipelineTimes>({
   finishedAt: ['finished_at', readTime],
 })
 
-const projectFacts = fieldsOf<ProjectFacts>({
-  name: ['name', readText],
-  path: ['path_with_namespace', readText],
-  webUrl: ['web_url', readUrl],
-  defaultBranch: ['default_branch', readText],
-})
-
 const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   id: ['id', readText],
   message: ['message', readMessage],
 })
 
-const variablesShape = (names?: ReadonlySet<string>): Shape => ({
+const variablesShape = (names: ReadonlySet<string>): Shape => ({
   items: objectShape({ key: 'scalar', value: 'scalar' }),
   begin: () => new Variables(names),
 })
 
-/** All fields that are read of pipeline and job events. `names`: of the variables that are allowed. */
-export const hookShape = (names?: ReadonlySet<string>): ObjectShape =>
+/** All fields that are read of pipeline and job events. `names`: of the variables that are allowed; made once for each set of them. */
+export function hookShape(names: ReadonlySet<string> = noNames): ObjectShape {
+  const known = shapes.get(names)
+  if (known !== undefined) return known
+  const shape = shapeWith(names)
+  shapes.set(names, shape)
+  return shape
+}
+
+const noNames: ReadonlySet<string> = new Set()
+const shapes = new WeakMap<ReadonlySet<string>, ObjectShape>()
+
+const shapeWith = (names: ReadonlySet<string>): ObjectShape =>
   objectShape(
     {
       object_kind: 'scalar',
@@ -226,36 +210,6 @@ export function readJobHook(body: unknown, context: HookContext): ReadHook {
     },
     dropped: 0,
   }
-}
-
-/** Throws a PayloadError if it is not known. */
-export function instanceOf(
-  { instance: header, instanceHeader, platformUrl }: HookContext,
-  project: Partial<ProjectFacts>,
-): string {
-  const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: project.webUrl, path: project.path })
-  if (instance !== undefined) return instance
-  throw new PayloadError(
-    `The delivery does not name its instance: no usable ${instanceHeader} header, no web URL of its project.`,
-    'Set PIPESPAN_PLATFORM_URL.',
-  )
-}
-
-function projectOf(id: number, project: Partial<ProjectFacts>, instance: string): ProjectFacts {
-  const path = project.path ?? pathOf(project.webUrl, instance)
-  return { id, ...project, ...(path !== undefined && { path }) }
-}
-
-/** A project's full path, from its URL. */
-export function pathOf(webUrl: string | undefined, instance: string): string | undefined {
-  if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
-  const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
-  return path.includes('/') ? path : undefined
-}
-
-/** Job events have the display names of owner and project, `Owner / project`, which are not the path. */
-function lastName(projectName: string | undefined): string | undefined {
-  return projectName?.split('/').at(-1)?.trim()
 }
 
 /**

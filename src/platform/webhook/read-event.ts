@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
-import { instanceOf, pathOf, type HookContext } from './payload.ts'
+import { instanceOf, pathOf, type HookContext } from './hook-project.ts'
 import { anyKnown, known } from '../known.ts'
 import { Items } from './wire-items.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'

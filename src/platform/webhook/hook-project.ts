@@ -1,0 +1,58 @@
+// The project and the instance of a delivery, as its fields name them.
+import { fieldsOf } from './wire-record.ts'
+import { instanceOfPayload } from '../../model/instance.ts'
+import { PayloadError } from '../../lib/fault.ts'
+import { readText, readUrl } from '../wire-read.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+import type { WantedFacts } from '../wanted-facts.ts'
+
+/** What is known about a delivery besides its body. */
+export interface HookContext {
+  /** The delivery's instance header. */
+  readonly instance?: string | undefined
+  /** That header's name, for messages. */
+  readonly instanceHeader: string
+  /** The configured base URL of the platform. */
+  readonly platformUrl?: string | undefined
+  /** Whether the pipeline's traceparent variable is to be used. */
+  readonly traceparent: boolean
+  /** What is read for the operator's attributes; undefined: nothing. */
+  readonly wanted?: WantedFacts | undefined
+}
+
+export const projectFacts = fieldsOf<ProjectFacts>({
+  name: ['name', readText],
+  path: ['path_with_namespace', readText],
+  webUrl: ['web_url', readUrl],
+  defaultBranch: ['default_branch', readText],
+})
+
+/** Throws a PayloadError if it is not known. */
+export function instanceOf(
+  { instance: header, instanceHeader, platformUrl }: HookContext,
+  project: Partial<ProjectFacts>,
+): string {
+  const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: project.webUrl, path: project.path })
+  if (instance !== undefined) return instance
+  throw new PayloadError(
+    `The delivery does not name its instance: no usable ${instanceHeader} header, no web URL of its project.`,
+    'Set PIPESPAN_PLATFORM_URL.',
+  )
+}
+
+export function projectOf(id: number, project: Partial<ProjectFacts>, instance: string): ProjectFacts {
+  const path = project.path ?? pathOf(project.webUrl, instance)
+  return { id, ...project, ...(path !== undefined && { path }) }
+}
+
+/** A project's full path, from its URL. */
+export function pathOf(webUrl: string | undefined, instance: string): string | undefined {
+  if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
+  const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
+  return path.includes('/') ? path : undefined
+}
+
+/** Job events have the display names of owner and project, `Owner / project`, which are not the path. */
+export function lastName(projectName: string | undefined): string | undefined {
+  return projectName?.split('/').at(-1)?.trim()
+}
