@@ -27,8 +27,11 @@ export interface DueProject {
 }
 
 export interface Due {
-  /** Projects that are named in the configuration, were recently active, were hinted at, or have active pipelines. */
-  urgent(book: PollBook): Promise<DueProject[]>
+  /**
+   * Projects that are named in the configuration, were recently active, were hinted at, or have active pipelines. `limit`: the count of requests at
+   * which no further list of active projects is read in this round.
+   */
+  urgent(book: PollBook, limit: number): Promise<DueProject[]>
   /** Recently active projects that were not read in the last few rounds. */
   ranLately(book: PollBook): DueProject[]
   /** Forgets projects that have not run anything for long, unless the configuration names them. */
@@ -45,10 +48,16 @@ export function createDue(options: DueOptions): Due {
   const { context, turns, hints, projects, lists, lookback, trying } = options
   const { client } = context
 
+  /** The list that is read first in the next round. */
+  let firstList = 0
+
   /** Projects with activity of users lately. */
-  async function active(): Promise<PlatformProject[]> {
+  async function active(limit: number): Promise<PlatformProject[]> {
     const found: PlatformProject[] = []
-    for (const { name, pages } of lists) {
+    const inTurn = [...lists.slice(firstList), ...lists.slice(0, firstList)]
+    for (const { name, pages } of inTurn) {
+      if (context.requests() >= limit) break
+      firstList = (firstList + 1) % lists.length
       const goesOn = await options.tryingList(name, async () => {
         const activeAfter = context.now() - activeWithin
         for await (const page of pages({ activeAfter }, context.call)) {
@@ -73,13 +82,13 @@ export function createDue(options: DueOptions): Due {
   }
 
   return {
-    urgent: async book => {
+    urgent: async (book, limit) => {
       const first = context.now() - lookback
       const due = new Map<BookEntry['project'], DueProject>()
       for (const project of projects) {
         if (turns.isDue(project, 1)) due.set(project, { entry: book.get(project) ?? newEntry(project, first, project) })
       }
-      for (const facts of await active()) {
+      for (const facts of await active(limit)) {
         if (!turns.isDue(facts.id, 1)) continue
         due.set(facts.id, { entry: book.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
       }

@@ -5,12 +5,15 @@
 //   every few rounds  projects with a pipeline in the last two weeks: schedules and retries do not change the activity
 //   once a day        every project of these lists, a few in each round (`poll-sweep.ts`)
 //
+// Groups share each round's requests (`fair-turns.ts`), and lists take turns, so that a busy group does not delay the others.
+//
 // One replica, which holds a lease, polls at a time. Its state is in the store, so a restart continues.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPollHints } from './poll-hints.ts'
 import { createPollContext, type PollContext } from './poll-context.ts'
 import { createPollTurns } from './poll-turns.ts'
 import { createDue, few, type DueProject } from './poll-due.ts'
+import { createFairTurns, fairGroupOf } from './fair-turns.ts'
 import { createSingleton } from './singleton.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
@@ -68,6 +71,8 @@ export interface Poller extends Loop {
 
 /** Share of a round for urgent projects while others wait. */
 const urgentShare = 0.9
+/** Share of a round for the lists of recently active projects. The next round goes on with the lists that were left. */
+const listShare = 0.5
 const atOnce = 4
 
 export function createPoller(options: PollerOptions): Poller {
@@ -80,6 +85,10 @@ export function createPoller(options: PollerOptions): Poller {
   const lease = createSingleton('poller', leases, clock)
   const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
+  const fairGroup = fairGroupOf(options.groups)
+  const fairTurns = createFairTurns<DueProject>(({ entry, facts }) =>
+    fairGroup(facts?.path ?? entry.path ?? String(entry.project)),
+  )
   let book: PollBook | undefined
   /** Whether the current round must end. */
   const end: { now: boolean } = { now: false }
@@ -133,11 +142,13 @@ export function createPoller(options: PollerOptions): Poller {
     }
   }
 
-  async function look({ entry, facts }: DueProject): Promise<void> {
+  /** Answers the number of requests. */
+  async function look({ entry, facts }: DueProject): Promise<number> {
     const { project } = entry
+    const [own, requests] = counted(context)
     const done = await trying(`project ${entry.path ?? project}`, async () => {
       const read = await lookAt(entry, {
-        context,
+        context: own,
         put: async changed => book?.put(changed),
         children: entry.ranAt > 0 && turns.areChildrenDue(project, few),
         facts,
@@ -147,6 +158,7 @@ export function createPoller(options: PollerOptions): Poller {
       turns.answered(project, read.children)
     })
     if (!done) turns.failed(project)
+    return requests()
   }
 
   async function lookAtOwn(): Promise<void> {
@@ -161,14 +173,15 @@ export function createPoller(options: PollerOptions): Poller {
 
   const due = createDue({ ...options, lists, context, turns, hints, trying, tryingList })
 
-  /** A few projects at once, the longest unread first, while the round's share lasts. */
+  /** A few projects at once, while the round's share lasts: groups take turns, and in a group the longest unread project is first. */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
     const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
-    const queue = projects.toSorted((a, b) => roundOf(a) - roundOf(b))
+    const queue = fairTurns.begin(projects.toSorted((a, b) => roundOf(a) - roundOf(b)))
     const worker = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        if (isEnding() || context.requests() >= limit) return
-        await look(next)
+      while (!isEnding() && context.requests() < limit) {
+        const next = queue.take()
+        if (next === undefined) return
+        queue.charge(next, await look(next))
       }
     }
     await Promise.all(Array.from({ length: atOnce }, worker))
@@ -180,9 +193,9 @@ export function createPoller(options: PollerOptions): Poller {
     counters.rounds += 1
     const start = context.requests()
     if (options.ownPipelines && turns.isDue(ownPipelines, 1)) await lookAtOwn()
-    await lookAll(await due.urgent(book), start + allowance * urgentShare)
+    await lookAll(await due.urgent(book, start + allowance * listShare), start + allowance * urgentShare)
     await lookAll(due.ranLately(book), start + allowance)
-    for (const sweep of sweeps) {
+    for (const sweep of inTurn(sweeps, counters.rounds)) {
       if (isEnding()) break
       const left = Math.max(1, start + allowance - context.requests())
       await trying('the sweep', async () => {
@@ -228,4 +241,20 @@ export function createPoller(options: PollerOptions): Poller {
       await lease.release()
     },
   }
+}
+
+/** The context with a count of its own. */
+function counted(context: PollContext): [PollContext, () => number] {
+  let requests = 0
+  const onSend = (): void => {
+    requests += 1
+    context.call.onSend?.()
+  }
+  return [{ ...context, call: { ...context.call, onSend } }, () => requests]
+}
+
+/** Another one is first in each round. */
+function inTurn<T>(all: readonly T[], round: number): T[] {
+  const first = round % Math.max(1, all.length)
+  return [...all.slice(first), ...all.slice(0, first)]
 }
