@@ -52,6 +52,8 @@ export interface DaemonOptions {
   readonly folder?: string
   /** Default: the build. */
   readonly from?: 'build' | 'sources'
+  /** The main file of another build. */
+  readonly main?: string
 }
 
 export interface RunningDaemon extends Running {
@@ -65,7 +67,8 @@ export interface RunningDaemon extends Running {
 
 /** Starts the daemon, by default as built (`npm run build`): its defaults, but traces alone, and what is due is exported at once. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<RunningDaemon> {
-  const main = path.join(import.meta.dirname, '..', options.from === 'sources' ? 'src/main.ts' : 'dist/main.js')
+  const main =
+    options.main ?? path.join(import.meta.dirname, '..', options.from === 'sources' ? 'src/main.ts' : 'dist/main.js')
   if (!existsSync(main)) throw new Error('dist/main.js is missing. Run `npm run build` first.')
   const own = options.folder === undefined ? temporaryFolder() : undefined
   const file = path.join(own?.path ?? options.folder ?? '', storeFile)

@@ -1,0 +1,95 @@
+// A company of 10,000 projects in 500 groups on the simulated platform, in real time: pipelines start at a steady pace in projects that
+// are drawn at random, and each of their events is handed to a sender as it happens.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { deliveryOf, type Delivery } from '../../src/demo/platform/delivery.ts'
+import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import type { PipelinePlan } from '../../src/demo/platform/plan.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
+import { isOver, type PlatformState } from '../../src/demo/platform/state.ts'
+import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { projects as ofOneTeam, type SimProject } from '../../src/demo/platform/world.ts'
+import { generate } from '../../test/support/generate.ts'
+
+export interface Size {
+  readonly groups: number
+  /** Each has the five projects of the simulated company, in one group. */
+  readonly teams: number
+}
+
+/** An event of a pipeline. `ends`: with it the pipeline ended, for the so-manieth time. */
+export interface CompanyEvent {
+  readonly delivery: Delivery
+  readonly ends?: number | undefined
+}
+
+const team = Object.values(ofOneTeam)
+
+/** All projects, of each team in turn. */
+export function projectsOf({ groups, teams }: Size): SimProject[] {
+  return Array.from({ length: teams }, (_, number) => projectsOfTeam(number, groups)).flat()
+}
+
+function projectsOfTeam(number: number, groups: number): SimProject[] {
+  return team.map((project, place) => ({
+    ...project,
+    id: 1_000_000 + number * team.length + place,
+    path: `acme/group-${number % groups}/team-${number}/${project.path.split('/').at(-1) ?? ''}`,
+  }))
+}
+
+/** The same plan in the team's projects. */
+function inTeam(plan: PipelinePlan, number: number, groups: number): PipelinePlan {
+  const place = team.findIndex(({ id }) => id === plan.project.id)
+  return {
+    ...plan,
+    project: projectsOfTeam(number, groups)[place] ?? plan.project,
+    jobs: plan.jobs.map(job => {
+      const { triggers } = job
+      return triggers === undefined
+        ? job
+        : { ...job, triggers: { ...triggers, plan: inTeam(triggers.plan, number, groups) } }
+    }),
+  }
+}
+
+/** How many events a pipeline has on average, with those that it triggers. */
+function eventsOfOne(): number {
+  const families = [...generate({ seed: 5, scenarios: allScenarios, pipelines: allScenarios.length * 5 })]
+  return families.reduce((sum, { deliveries }) => sum + deliveries.length, 0) / families.length
+}
+
+export interface CompanyOptions {
+  readonly size: Size
+  /** Events per second, on average. */
+  readonly rate: number
+  readonly instance: string
+  readonly state: PlatformState
+  readonly send: (event: CompanyEvent) => void
+}
+
+/** Starts pipelines until `signal`, then lets those that run end. Resolves when all have ended. */
+export async function runCompany(options: CompanyOptions, signal: AbortSignal): Promise<void> {
+  const { size, rate, instance, state, send } = options
+  const random = new Random(11)
+  const timeline = new Timeline(Date.now())
+  const payload = { instance, newest: true }
+  const lifecycle = new Lifecycle(state, timeline, random, news => {
+    const { kind, pipeline } = news
+    const over = kind === 'pipeline' && isOver(pipeline.status)
+    const ends = over ? pipeline.history.filter(({ status }) => isOver(status)).length : undefined
+    send({ delivery: deliveryOf(news, payload, random), ends })
+  })
+  const every = eventsOfOne() / rate
+  const start = (count: number): void => {
+    if (signal.aborted) return
+    const name = allScenarios[count % allScenarios.length] ?? allScenarios[0]
+    lifecycle.create(inTeam(scenarios[name](random), random.whole(0, size.teams - 1), size.groups))
+    timeline.after(random.between(0.5, 1.5) * every, () => start(count + 1))
+  }
+  start(0)
+  while (timeline.next !== undefined) {
+    timeline.runUntil(Date.now())
+    await sleep(5)
+  }
+}

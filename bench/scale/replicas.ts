@@ -1,0 +1,101 @@
+// Three replicas behind a load balancer, upgraded one after the other while webhooks arrive.
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { processorMs, residentBytes, startDaemon, type RunningDaemon } from '../processes.ts'
+
+const root = path.join(import.meta.dirname, '..', '..')
+
+/** The program of an earlier commit, built in a folder that goes when it is disposed of. */
+export function buildOf(commit: string): Disposable & { readonly main: string } {
+  const folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-scale-')), 'pipespan')
+  execFileSync('git', ['clone', '-q', '--no-checkout', root, folder])
+  execFileSync('git', ['checkout', '-q', '--detach', commit], { cwd: folder })
+  cpSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  })
+  execFileSync(process.execPath, ['scripts/build.js'], { cwd: folder, stdio: 'ignore' })
+  return {
+    main: path.join(folder, 'dist', 'main.js'),
+    [Symbol.dispose]: () => rmSync(path.dirname(folder), { recursive: true }),
+  }
+}
+
+interface Replica {
+  daemon: RunningDaemon
+  pool: Pool
+}
+
+export class Replicas implements AsyncDisposable {
+  readonly #replicas: Replica[] = []
+  readonly #env: Readonly<Record<string, string>>
+  readonly #backend: number
+  #turn = 0
+  /** Of replicas that were stopped, ms. */
+  #processorMs = 0
+  /** Requests that a replica did not answer; each was sent to another one. */
+  sentAgain = 0
+
+  constructor(env: Readonly<Record<string, string>>, backend: number) {
+    this.#env = env
+    this.#backend = backend
+  }
+
+  /** `main`: the program. Default: the build of this checkout. */
+  async start(main?: string): Promise<void> {
+    this.#replicas.push(await this.#started(main))
+  }
+
+  /** Stops each as an orchestrator does, and starts this checkout's build in its place; then waits before it goes on with the next one. */
+  async upgrade(pauseMs: number): Promise<void> {
+    for (let left = this.#replicas.length; left > 0; left -= 1) {
+      // First out of the load balancer, then stopped.
+      const oldest = this.#replicas.shift()
+      if (oldest === undefined) return
+      await oldest.pool.close()
+      this.#processorMs += processorMs(oldest.daemon.pid)
+      await oldest.daemon.stop()
+      await this.start()
+      await sleep(pauseMs)
+    }
+  }
+
+  /** Posts to one replica after the other; to another one if it does not answer. Rejects if none accepts it. */
+  async post(headers: Record<string, string>, body: string): Promise<void> {
+    for (let tries = 0; tries < 20; tries += 1) {
+      const replica = this.#replicas[this.#turn++ % this.#replicas.length]
+      const answer = await replica?.pool
+        .request({ method: 'POST', path: '/webhooks', headers, body })
+        .catch(() => undefined)
+      await answer?.body.dump()
+      if (answer?.statusCode === 202 || answer?.statusCode === 200) return
+      this.sentAgain += 1
+    }
+    throw new Error('No replica accepted a webhook.')
+  }
+
+  /** Processor time of all, ms, and the resident memory of those that run, bytes. */
+  usage(): { processorMs: number; residentBytes: number[] } {
+    const pids = this.#replicas.map(({ daemon }) => daemon.pid)
+    return {
+      processorMs: pids.reduce((sum, pid) => sum + processorMs(pid), this.#processorMs),
+      residentBytes: pids.map(residentBytes),
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { daemon, pool } of this.#replicas) {
+      await pool.destroy()
+      await daemon[Symbol.asyncDispose]()
+    }
+  }
+
+  async #started(main: string | undefined): Promise<Replica> {
+    const daemon = await startDaemon({ backend: this.#backend, env: this.#env, ...(main !== undefined && { main }) })
+    return { daemon, pool: new Pool(`http://127.0.0.1:${daemon.port}`, { connections: 20, headersTimeout: 10_000 }) }
+  }
+}
