@@ -136,6 +136,18 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect([pruned, await store.pruning.keys(here.now() - 7 * day, 10)]).toEqual([1, 1])
     })
 
+    it('keeps the settle delay of what another replica wrote while it read the clock', async () => {
+      here.move(500 - ahead)
+      await observe(1, 'success')
+      here.move(-500)
+      expect(await store.bringBack()).toBe(0)
+      await settle()
+      expect(await pendingCount()).toBe(0)
+      here.move(rules.settle + 500)
+      await settle()
+      expect(await pendingCount()).toBe(1)
+    })
+
     it('does not touch what is due by the correct clock', async () => {
       await restart()
       await observe(1, 'running', rules.deadline)

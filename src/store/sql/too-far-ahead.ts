@@ -19,31 +19,33 @@ export const forGood = 50 * 365 * day
 
 /** The one parameter: the store's time, ms. */
 const now = 'CAST(?1 AS bigint)'
+/** Another replica may have committed a moment after this transaction read the clock: its rows are not from the future. */
+const future = `${now} + ${second}`
 const endOfToday = `(${now} / ${day} + 1) * ${day}`
 
 /** The queue comes first: its last condition needs the `changed_at` of runs, which a later statement changes. */
 export const broughtBack: readonly string[] = [
   `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
    WHERE due_at > ${now} + ${maxUnasked.silent} OR due_at > ${now} + ${maxUnasked.usual} AND (leased = 1 OR priority <> 'silent')
-      OR due_at > ${now} AND leased = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${now})`,
+      OR due_at > ${now} AND leased = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${future})`,
   `UPDATE job_reads SET due_at = ${now}, leased = 0
-   WHERE due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${maxUnasked.usual})`,
-  `UPDATE runs SET due_at = ${now} WHERE due_at > ${now} AND changed_at > ${now}`,
-  `UPDATE runs SET changed_at = ${now} WHERE due_at IS NULL AND changed_at > ${now}`,
+   WHERE due_at > ${now} AND (pending_since > ${future} OR due_at > ${now} + ${maxUnasked.usual})`,
+  `UPDATE runs SET due_at = ${now} WHERE due_at > ${now} AND changed_at > ${future}`,
+  `UPDATE runs SET changed_at = ${now} WHERE due_at IS NULL AND changed_at > ${future}`,
   `UPDATE outbox SET due_at = ${now}
-   WHERE state = 'pending' AND lease IS NULL AND due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${maxPutOff})`,
+   WHERE state = 'pending' AND lease IS NULL AND due_at > ${now} AND (pending_since > ${future} OR due_at > ${now} + ${maxPutOff})`,
   `UPDATE outbox SET due_at = ${now}, lease = NULL
    WHERE state = 'pending' AND lease IS NOT NULL AND due_at > ${now} + ${maxLease}`,
-  `UPDATE outbox SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${now}`,
+  `UPDATE outbox SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${future}`,
   `UPDATE inbox SET leased_until = 0 WHERE leased_until > ${now} + ${maxLease}`,
   `DELETE FROM leases WHERE until > ${now} + ${maxLease} AND until < ${now} + ${forGood}`,
   `UPDATE delivery_keys SET seen_at = ${endOfToday}
    WHERE seen_at > ${endOfToday} AND key NOT IN (SELECT key FROM delivery_keys WHERE seen_at = ${endOfToday})`,
-  `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${now}`,
-  `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
-  `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${now}`,
+  `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${future}`,
+  `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${future}`,
+  `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${future}`,
   `UPDATE deployments SET due_at = ${now} WHERE due_at > ${now} + ${maxUnasked.silent}`,
   `UPDATE changes SET due_at = ${now} WHERE due_at > ${now} + ${maxUnasked.usual}`,
   `UPDATE incidents SET due_at = ${now} WHERE due_at > ${now} + ${maxLease}`,
-  `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${now}`,
+  `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${future}`,
 ]
