@@ -5,8 +5,9 @@ import { bounds } from '../trends/regression-figures.ts'
 import { branchClasses } from '../../model/branch-class.ts'
 import { changeKeys, projectKeys } from '../changes/change-figures.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'
-import { cursorPattern, filterNames, instantPattern } from '../pipelines/pipelines.ts'
+import { cursorPattern, instantPattern } from '../pipelines/pipelines.ts'
 import { deadLetterKeys, queueKeys } from '../exports/export-tables.ts'
+import { knownStatuses } from '../../model/status.ts'
 import { lineSorts } from '../trends/trend-lines.ts'
 import { maxFindLength } from '../jobs/job-log-detail.ts'
 import { rotationKeys } from '../sources/tokens.ts'
@@ -25,12 +26,21 @@ const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
     )
 }
 export const wholeNumber = z.coerce.number().int().positive()
+const projectId = wholeNumber.optional().describe('ID of a project.')
 const instant = z
   .string()
   .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
+const text = (description: string) => z.string().optional().describe(description)
 export const filters = z.object({
-  ...Object.fromEntries(filterNames.map(name => [name, z.string().optional()])),
+  project: text('Full path.'),
+  ref: text('Exact branch or tag.'),
+  status: text(`One of ${knownStatuses.join(', ')}.`),
+  source: text('What started it, such as `push`.'),
+  job: text('Exact name of a job.'),
+  text: text(
+    'Part of the project, branch, user, commit message or title; `#` and an ID or IID; a revision, trace ID or span ID.',
+  ),
   since: instant.optional(),
   until: instant.optional(),
   after: z
@@ -42,7 +52,7 @@ export const filters = z.object({
 })
 export const trendQuery = z.object({
   span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
-  project: wholeNumber.optional(),
+  project: projectId,
   job: z.string().optional(),
   branch: z.enum(branchClasses).optional().describe('Branch class.'),
   source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
@@ -65,7 +75,7 @@ export const compareQuery = instanceQuery.extend({
 export const logQuery = instanceQuery.extend({
   find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
 })
-export const regressionQuery = z.object({ project: wholeNumber.optional(), job: z.string().optional() })
+export const regressionQuery = z.object({ project: projectId, job: z.string().optional() })
 const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
 export const previewQuery = z.object({
   slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
@@ -74,7 +84,7 @@ export const previewQuery = z.object({
 })
 export const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
-  project: wholeNumber.optional(),
+  project: projectId,
 })
 export const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d'),

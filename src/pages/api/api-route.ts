@@ -23,8 +23,14 @@ export function get<Path extends string, Query extends z.ZodObject | undefined =
   handle: (asked: Ids<Path> & (Query extends z.ZodObject ? z.output<Query> : unknown)) => Promise<unknown>,
 ): ApiRoute {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  const params = names.length === 0 ? undefined : z.object(Object.fromEntries(names.map(name => [name, wholeNumber])))
+  const params = names.length === 0 ? undefined : z.object(Object.fromEntries(names.map(name => [name, idOf(name)])))
   return { method: 'GET', path, description, params, query, answer, handle }
+}
+
+/** `jobId` is the ID of a job. */
+function idOf(name: string): z.ZodType {
+  const of = name.replace(/Id$/, '').replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
+  return wholeNumber.describe(`ID of the ${of}.`)
 }
 
 export function post<Body extends z.ZodType>(

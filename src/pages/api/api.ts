@@ -1,6 +1,7 @@
 // The JSON API: one table of routes. Both the routes and their OpenAPI description are made from it.
 import { get, type ApiRoute } from './api-route.ts'
 import { auditView, auditShape } from '../sources/audit.ts'
+import { fixFirstShape } from '../overview/fix-first-shape.ts'
 import { environmentsOf, environmentsShape } from '../environments/environment-figures.ts'
 import { exportRoutes } from './api-export-routes.ts'
 import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
@@ -56,6 +57,9 @@ export function apiRoutes(
       'What needs attention, the flow from webhook to backend, running and recently finished pipelines.',
       { answer: overviewShape },
       async () => overviewOf(parts, parts.now()),
+    ),
+    get('/fix-first', 'What costs most per week, of all that could be fixed.', { answer: fixFirstShape }, async () =>
+      parts.fixFirst(),
     ),
     get(
       '/pipelines',
