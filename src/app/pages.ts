@@ -73,6 +73,7 @@ export function pagesOf(
       jobSections: config.job.sections,
       readsAudit: (config.audit ?? []).length > 0,
       readsTests: config.tests,
+      servesMcp: config.mcp,
       regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
       isHidden,
     },

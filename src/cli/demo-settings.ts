@@ -86,6 +86,7 @@ export function demoSettings(
     PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
     PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue,regression',
     PIPESPAN_PAGES_GROUP_BY: 'team',
+    PIPESPAN_MCP: 'true',
     PIPESPAN_TESTS: 'true',
     PIPESPAN_TESTS_SPANS: 'suites',
     PIPESPAN_JOB_SECTIONS: 'failed',

@@ -11,7 +11,7 @@ import { list, patterns } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { jobMetricsOption, metricOptions } from './metric-options.ts'
 import { otlpOptions } from './otlp-options.ts'
-import { pageOptions, traceLink } from './page-options.ts'
+import { mcp, pageOptions, traceLink } from './page-options.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
 import { secretSetting, setting, type ConfigOf, type Group, type Profiles, Each } from './option.ts'
@@ -81,7 +81,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       }),
     },
     Listening: listeningOptions,
-    Pages: { traceLink, pages: pageOptions },
+    Pages: { traceLink, pages: pageOptions, mcp },
     Store: {
       store: {
         url: setting(storeUrl, {

@@ -43,6 +43,13 @@ export const traceLink = setting(traceLinkKind, {
   example: 'https://tempo.example.com/trace/{traceId}',
 })
 
+export const mcp = setting(boolean, {
+  variable: 'PIPESPAN_MCP',
+  default: 'false',
+  description:
+    'Serve `/mcp` beside the pages: programs such as coding assistants ask by the Model Context Protocol what the pages show, under the same access rules, and can only read. See docs/agents.md.',
+})
+
 export const pageOptions = {
   enabled: setting(boolean, {
     variable: 'PIPESPAN_PAGES',
@@ -64,7 +71,7 @@ export const pageOptions = {
   }),
   hide: setting(patterns, {
     variable: 'PIPESPAN_PAGES_HIDE',
-    description: 'Projects hidden from the pages, their JSON API and `/metrics`; they are still exported.',
+    description: 'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',
     example: 'secret/**',
   }),
 }

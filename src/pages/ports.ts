@@ -175,6 +175,8 @@ export interface PagesSettings {
   readonly regressions?: { readonly enabled: boolean; readonly rule: PreviewRule } | undefined
   /** Whether audit events are read. */
   readonly readsAudit?: boolean | undefined
+  /** Whether programs may ask by MCP. */
+  readonly servesMcp?: boolean | undefined
   /** Whether a project is hidden; undefined: none is. */
   readonly isHidden?: ((path: string) => boolean) | undefined
 }

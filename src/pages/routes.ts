@@ -88,7 +88,10 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
       registerSite(inner, { parts, access, live, site, base, readsAudit: settings.readsAudit === true })
       registerExit(inner, access, base)
-      registerApi(inner, apiRoutes(parts, settings))
+      const routes = apiRoutes(parts, settings)
+      registerApi(inner, routes)
+      if (settings.servesMcp === true) (await import('./mcp/mcp-routes.ts')).registerMcp(inner, routes, all.log)
+      else registerMcpOff(inner)
       for (const routes of guarded) await inner.register(routes)
     })
   }
@@ -128,6 +131,16 @@ function registerNotFound(app: FastifyInstance, base: string): void {
       bareDocument(notFoundPage(html`Not found. Go to the <a href="${base}/">overview</a>.`), base),
       404,
     )
+  })
+}
+
+function registerMcpOff(app: FastifyInstance): void {
+  const message = 'The MCP endpoint is off. Set PIPESPAN_MCP=true (mcp) and restart the daemon.'
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/mcp',
+    config: { isForTheRest: true },
+    handler: async (_request, reply) => reply.code(404).send({ message }),
   })
 }
 

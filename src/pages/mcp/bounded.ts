@@ -1,0 +1,70 @@
+// Bounds an answer to a program that reads all of it: the rows of each list, the length of each text, and the characters in all. Pure.
+import { z } from 'zod'
+
+/** Characters of an answer as JSON: about 10,000 tokens of a model. */
+export const maxCharacters = 40_000
+/** Characters of one text. */
+export const maxTextLength = 1_000
+/** Rows of a list within a row of another list. */
+const maxInnerRows = 5
+
+export const leftOutShape = z
+  .array(z.object({ list: z.string(), shown: z.number(), of: z.number() }))
+  .optional()
+  .describe('Lists that were cut. Use a filter or another `limit` to see the rest.')
+type LeftOut = NonNullable<z.infer<typeof leftOutShape>>[number]
+
+interface Bounds {
+  /** Rows of each list. */
+  readonly limit: number
+  /** Which rows of a list stay. */
+  readonly keep: 'first' | 'last'
+}
+
+/**
+ * Cuts the lists to `limit` rows, and to half as many until the answer has at most `maxCharacters`. `leftOut` names the lists that were
+ * cut. A page of rows that was cut has no `next`, because the next page begins after the rows that are left out. Undefined if not even
+ * one row fits.
+ */
+export function bounded(answer: object, { limit, keep }: Bounds): object | undefined {
+  for (let rows = limit; rows >= 1; rows = Math.floor(rows / 2)) {
+    const { value, leftOut, isPageCut } = shortened(answer, rows, keep)
+    const whole = { ...value, ...(isPageCut && { next: undefined }), ...(leftOut.length > 0 && { leftOut }) }
+    if (JSON.stringify(whole).length <= maxCharacters) return whole
+  }
+  return undefined
+}
+
+function shortened(
+  answer: object,
+  rows: number,
+  keep: Bounds['keep'],
+): { readonly value: object; readonly leftOut: readonly LeftOut[]; readonly isPageCut: boolean } {
+  const leftOut = new Map<string, LeftOut>()
+  let isPageCut = false
+  return { value: object(answer, '', rows), leftOut: [...leftOut.values()], isPageCut }
+
+  function object(value: object, place: string, max: number): object {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [key, short(one, place === '' ? key : `${place}.${key}`, max)]),
+    )
+  }
+
+  function short(value: unknown, place: string, max: number): unknown {
+    if (typeof value === 'string') return shortText(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (!Array.isArray(value)) return object(value, place, max)
+    const kept: unknown[] = keep === 'first' ? value.slice(0, max) : value.slice(-max)
+    if (kept.length < value.length) {
+      isPageCut ||= max === rows
+      // Each row may have a list of this name: the longest one is noted.
+      if (value.length > (leftOut.get(place)?.of ?? 0))
+        leftOut.set(place, { list: place, shown: kept.length, of: value.length })
+    }
+    return kept.map(one => short(one, place, Math.min(rows, maxInnerRows)))
+  }
+}
+
+function shortText(text: string): string {
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength).toWellFormed()}…`
+}

@@ -1,0 +1,51 @@
+// The MCP endpoint of the shipped daemon: off unless it is turned on, and loaded only then.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { connectMcp } from '../pages/mcp-client.ts'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { noteModules } from './loaded-modules.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { shippedModules } from '../shipped.ts'
+import { until } from '../pages/house.ts'
+
+const sdk = '// node_modules/@modelcontextprotocol/sdk/'
+
+async function start(env: NodeJS.ProcessEnv): Promise<{ readonly daemon: Daemon; readonly hasLoaded: () => boolean }> {
+  const loaded = noteModules(temporaryFolder())
+  const daemon = await Daemon.start(env, loaded.nodeArgs)
+  const hasLoaded = (): boolean =>
+    loaded
+      .names()
+      .filter(name => name.endsWith('.js') && name !== 'main.js')
+      .some(name => readFileSync(path.join(shippedModules, name), 'utf8').includes(sdk))
+  return { daemon, hasLoaded }
+}
+
+it('is off by default: it names the setting, and nothing of it is loaded', async () => {
+  const { daemon, hasLoaded } = await start({})
+  expect((await fetch(daemon.adminUrl)).status).toBe(200)
+  for (const method of ['GET', 'POST']) {
+    const answer = await fetch(`${daemon.adminUrl}/mcp`, { method })
+    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('Set PIPESPAN_MCP=true')])
+  }
+  expect(hasLoaded()).toBe(false)
+})
+
+it('answers the official client, under a base path, about what was reported', async () => {
+  const token = 'an-admin-token-of-tests'
+  const { daemon, hasLoaded } = await start({
+    PIPESPAN_MCP: 'true',
+    PIPESPAN_ADMIN_TOKEN: token,
+    PIPESPAN_BASE_PATH: '/spans',
+  })
+  expect(hasLoaded()).toBe(true)
+  const event = { 'x-service-event': 'Pipeline Hook' }
+  expect((await daemon.post(pipelineEvent({ id: 4_711 }), event)).status).toBe(202)
+  const mcp = await connectMcp(daemon.adminUrl, token)
+  expect(mcp.client.getServerVersion()).toMatchObject({ name: 'pipespan' })
+  const found = async (): Promise<object[]> => (await mcp.call('find_pipelines')).answer.pipelines as object[]
+  await until(async () => (await found()).length > 0)
+  expect(await found()).toMatchObject([{ pipelineId: 4_711 }])
+  await mcp.client.close()
+})

@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { bounded, maxCharacters, maxTextLength } from '../../src/pages/mcp/bounded.ts'
+import { runs } from '../full.ts'
+
+const first = { limit: 3, keep: 'first' } as const
+
+it('leaves a small answer as it is', () => {
+  const answer = { rows: [{ name: 'a', of: [1, 2] }], next: '1-2', total: 1 }
+  expect(bounded(answer, first)).toEqual(answer)
+})
+
+it('cuts lists at the limit, from the end that is asked for, and says what is left out', () => {
+  const answer = { of: { rows: [1, 2, 3, 4, 5] }, next: '1-2' }
+  const leftOut = [{ list: 'of.rows', shown: 3, of: 5 }]
+  expect(bounded(answer, first)).toEqual({ of: { rows: [1, 2, 3] }, leftOut })
+  expect(bounded(answer, { limit: 3, keep: 'last' })).toEqual({ of: { rows: [3, 4, 5] }, leftOut })
+})
+
+it('cuts lists within rows without giving up the next page', () => {
+  const answer = { rows: [{ of: [1] }, { of: [1, 2, 3, 4, 5, 6, 7] }], next: '1-2' }
+  expect(bounded(answer, { limit: 20, keep: 'first' })).toEqual({
+    rows: [{ of: [1] }, { of: [1, 2, 3, 4, 5] }],
+    next: '1-2',
+    leftOut: [{ list: 'rows.of', shown: 5, of: 7 }],
+  })
+})
+
+it('cuts long texts without splitting a character', () => {
+  const text = `${'x'.repeat(maxTextLength - 1)}😀`
+  expect(bounded({ text }, first)).toEqual({ text: `${'x'.repeat(maxTextLength - 1)}\ufffd…` })
+})
+
+it('answers nothing if not even one row fits', () => {
+  const row = Object.fromEntries(Array.from({ length: 50 }, (_, nth) => [`key ${nth}`, 'x'.repeat(1_000)]))
+  expect(bounded({ rows: [row, row] }, first)).toBeUndefined()
+})
+
+it('never has more characters or rows than the maximum, and names every list that was cut', () => {
+  const row = fc.record({ text: fc.string({ maxLength: 3_000 }), of: fc.array(fc.nat(), { maxLength: 9 }) })
+  const lists = fc.record({ a: fc.array(row, { maxLength: 60 }), b: fc.array(fc.string(), { maxLength: 60 }) })
+  fc.assert(
+    fc.property(lists, fc.integer({ min: 1, max: 200 }), fc.constantFrom('first', 'last'), (answer, limit, keep) => {
+      const found = bounded(answer, { limit, keep }) as typeof answer & { leftOut?: { list: string; shown: number }[] }
+      expect(JSON.stringify(found).length).toBeLessThanOrEqual(maxCharacters)
+      for (const list of ['a', 'b'] as const) {
+        const [kept, all] = [found[list].length, answer[list].length]
+        expect(kept).toBeLessThanOrEqual(limit)
+        expect(found.leftOut?.find(one => one.list === list)?.shown ?? all).toBe(kept)
+      }
+    }),
+    runs(100),
+  )
+})
