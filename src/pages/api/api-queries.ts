@@ -53,7 +53,7 @@ export const filters = z.object({
 export const trendQuery = z.object({
   span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
-  job: z.string().optional(),
+  job: text('Exact name of a job of the `project`.'),
   branch: z.enum(branchClasses).optional().describe('Branch class.'),
   source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
   name: z.string().optional().describe('Pipeline name.'),
@@ -62,8 +62,9 @@ export const trendQuery = z.object({
   jobs: z.enum(lineSorts).optional().describe('Sort order of jobs.'),
   projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
 })
-/** Which of several platforms that have a project with this id. */
-export const instanceQuery = z.object({ instance: z.string().optional() })
+export const instanceQuery = z.object({
+  instance: text('Base URL of the platform; needed if several platforms have a project with this ID.'),
+})
 export const compareQuery = instanceQuery.extend({
   with: z
     .union([z.enum(comparedNames), wholeNumber])
@@ -75,7 +76,10 @@ export const compareQuery = instanceQuery.extend({
 export const logQuery = instanceQuery.extend({
   find: z.string().trim().max(maxFindLength).default('').describe('Lines without it are left out.'),
 })
-export const regressionQuery = z.object({ project: projectId, job: z.string().optional() })
+export const regressionQuery = z.object({
+  project: projectId,
+  job: text('Exact name of a job; empty: pipelines only.'),
+})
 const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
 export const previewQuery = z.object({
   slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
@@ -87,7 +91,7 @@ export const costQuery = z.object({
   project: projectId,
 })
 export const testQuery = z.object({
-  span: z.enum(testSpanNames).default('30d'),
+  span: z.enum(testSpanNames).default('30d').describe('Period.'),
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
