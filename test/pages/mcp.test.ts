@@ -1,11 +1,13 @@
 // The MCP endpoint, asked by the official client over HTTP: what each tool answers, and who may ask.
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
 import { connectMcp, type McpClient } from './mcp-client.ts'
 import { maxCharacters } from '../../src/pages/mcp/bounded.ts'
 import { openHouse, until, type House } from './house.ts'
+import { runs } from '../full.ts'
 import { sampleSections, withSections, withTests } from './read-insides.ts'
 import { tools } from '../../src/pages/mcp/tools.ts'
 
@@ -233,8 +235,7 @@ describe('the tools', () => {
   })
 
   it('never answer about a hidden project', async () => {
-    const { runs } = house.daemon.store
-    expect((await runs.count()).runs).toBeGreaterThan(6)
+    expect((await house.daemon.store.runs.count()).runs).toBeGreaterThan(6)
     for (const { name, path } of tools.filter(({ path }) => !path.includes(':'))) {
       const { text } = await mcp.call(name, { limit: 200 })
       expect([name, path, text.includes(hidden)]).toEqual([name, path, false])
@@ -332,5 +333,24 @@ describe('the endpoint', () => {
     expect((await post(house.url, { ...bearer, 'content-type': 'text/plain' })).status).toBe(415)
     expect((await post(house.url, { ...bearer, accept: 'text/html' })).status).toBe(406)
     expect((await post(house.url, bearer, { method: 'tools/list' })).status).toBe(400)
+  })
+
+  it('answers whatever a client sends without an error of its own', async () => {
+    const args = fc.dictionary(fc.constantFrom('projectId', 'limit', 'span', 'text', 'with', 'find'), fc.jsonValue())
+    const name = fc.oneof(fc.constantFrom(...tools.map(tool => tool.name)), fc.string())
+    const call = fc.record({ name, arguments: fc.oneof(args, fc.jsonValue()) })
+    const method = fc.oneof(fc.constant('tools/call'), fc.string())
+    const id = fc.oneof(fc.integer(), fc.string())
+    const message = fc.record({ jsonrpc: fc.constant('2.0'), id, method, params: fc.oneof(call, fc.jsonValue()) })
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(message, fc.jsonValue()), async body => {
+        const { status, text } = await post(house.url, bearer, body)
+        expect([status, text]).toEqual([
+          expect.toSatisfy((code: number) => code < 500),
+          expect.not.stringContaining('could not answer'),
+        ])
+      }),
+      runs(500),
+    )
   })
 })

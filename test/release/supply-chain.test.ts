@@ -100,6 +100,13 @@ describe('the bill of materials', () => {
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())
   })
 
+  it('has no second HTTP framework: of the MCP SDK only the server side of the protocol ships', () => {
+    const names = bill().components.map(({ name }) => name)
+    expect(names).toContain('@modelcontextprotocol/sdk')
+    for (const other of ['express', 'hono', '@hono/node-server', 'jose', 'eventsource', 'cross-spawn'])
+      expect(names).not.toContain(other)
+  })
+
   it('has for each the check sum of the lock file, and none of them runs a script when it is installed', () => {
     const { components } = bill()
     expect(components.filter(({ hashes }) => hashes?.length !== 1)).toEqual([])

@@ -63,10 +63,10 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
   return async job => {
     const now = clock.now()
     begun = begun.filter(at => Math.abs(now - at) < minute)
-    if (busy >= maxConcurrent) return refused('Other logs are being fetched.', 'Reload this page in a few seconds.')
+    if (busy >= maxConcurrent) return refused('Other logs are being fetched.', 'Try again in a few seconds.')
     if (begun.length >= maxPerMinute) {
       const what = `${maxPerMinute} logs were fetched within a minute; the rest of the API budget is reserved for pipelines.`
-      return refused(what, 'Reload this page in a minute, or read the log on the platform.')
+      return refused(what, 'Try again in a minute, or read the log on the platform.')
     }
     begun = [...begun, now]
     busy += 1

@@ -95,7 +95,7 @@ describe('a log that a page shows', () => {
     const both = [show(job), show({ ...job, id: 71 })]
     expect(await show({ ...job, id: 72 })).toMatchObject({
       ...{ as: 'refused', what: 'Other logs are being fetched.' },
-      remedy: 'Reload this page in a few seconds.',
+      remedy: 'Try again in a few seconds.',
     })
     await expect.poll(() => held.length).toBe(2)
     for (const response of held) response.writeHead(200).end('theirs\n')
