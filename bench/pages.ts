@@ -159,7 +159,13 @@ function partsOf({
     isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
     hasSpan,
     failureDomain: () => 'unknown',
-    setup: () => ({ webhooks: '', hasPlatformToken: false, hasWebhookSecret: true, destinations: [] }),
+    setup: () => ({
+      webhooks: '',
+      hasPlatformToken: false,
+      hasWebhookSecret: true,
+      isExportOff: false,
+      destinations: [],
+    }),
     tryNow: async () => ({ due: 0, probes: 0 }),
     onRetried: () => undefined,
   }

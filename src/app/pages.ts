@@ -163,6 +163,7 @@ function setupOf(
         tokenFrom: tokenFrom(config, name),
       }
     }),
+    isExportOff: observability.export.length === 0,
     observabilityUrl: observability.url,
     enforcement,
   }

@@ -76,7 +76,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     ['jobs', async () => checkInsideJobs(config, client, store)],
     ['inventory', async () => checkInventory(config, store, client)],
     ['audit', async () => checkAudit(config, client, store)],
-    ['export', async () => checkDestinations(destinations)],
+    ['export', async () => checkDestinations(destinations, config.observability.export.length === 0)],
     ['enforcement', async () => checkEnforcement(config, destinations)],
   ]
   try {

@@ -185,6 +185,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const warnings = [
     ...noSecret(checked),
     ...unusedToken(config, sources),
+    ...nothingExported(config, sources),
     ...exceeding(config.self.sdk),
     ...idleAttributeRules(config, sources),
     ...unknownGrouping(config, sources),
@@ -249,6 +250,15 @@ function unusedToken(config: Config, sources: ReadonlyMap<string, Source>): stri
   return [
     `${describeSource(source)}: observability.token is only sent to the destination "default", which does not exist. ` +
       'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
+  ]
+}
+
+/** Said plainly, because a leftover `none` looks like a healthy daemon whose backend stays empty. */
+function nothingExported({ observability }: Config, sources: ReadonlyMap<string, Source>): string[] {
+  const source = sources.get('observability.export')
+  if (source === undefined || observability.export.length > 0) return []
+  return [
+    `${describeSource(source)}: Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.`,
   ]
 }
 

@@ -7,15 +7,16 @@ import { headers } from './pair-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { secret } from './secret-kinds.ts'
 import { signals } from './otlp-options.ts'
-import { someOf } from './list-kinds.ts'
+import { noneOr, someOf } from './list-kinds.ts'
 import { temporality } from './metric-options.ts'
 
 export const observabilityOptions = {
-  export: setting(someOf(signals), {
+  export: setting(noneOr(signals), {
     variable: { ofProfile: 'export' },
     spellings: ['PIPESPAN_OBSERVABILITY_EXPORT'],
     default: 'traces,metrics,logs',
-    description: 'Enabled signals.',
+    description:
+      'Enabled signals. With `none` nothing is exported, and no destination is needed: the pages show the pipelines.',
   }),
   token: secretSetting(secret, {
     variable: { ofProfile: 'token' },

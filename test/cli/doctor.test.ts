@@ -497,6 +497,12 @@ it('13: finds an unreachable backend', async () => {
   })
 })
 
+it('says that nothing is exported if exports are off', async () => {
+  env.SERVICE_OBSERVABILITY_EXPORT = 'none'
+  const { text } = await run()
+  expect(text).toContain('- export: Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).')
+})
+
 it('14: finds a backend that refuses the token', async () => {
   receiver.demandToken('another-token')
   env.SERVICE_OBSERVABILITY_TOKEN = 'a-token-of-yesterday'

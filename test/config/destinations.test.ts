@@ -34,6 +34,15 @@ describe('endpoints, as the OpenTelemetry specification says', () => {
   it('only enabled signals have a target', () => {
     expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual(['default logs http://localhost:4318/v1/logs'])
   })
+
+  it('none has a target if exports are off, and a warning says so', () => {
+    const env = { PIPESPAN_OBSERVABILITY_EXPORT: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }
+    expect(urls(env)).toEqual([])
+    expect(urls(env, listed)).toEqual([])
+    expect(good(env).warnings).toContain(
+      'PIPESPAN_OBSERVABILITY_EXPORT: Nothing is exported, pipelines are only shown on the pages. To export, name traces, metrics or logs.',
+    )
+  })
 })
 
 describe('several destinations', () => {

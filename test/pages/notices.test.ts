@@ -21,6 +21,7 @@ const fine: Health = {
   queues: [],
   setup: {
     ...{ webhooks: 'https://pipespan.example.com/webhooks', hasPlatformToken: false, hasWebhookSecret: true },
+    isExportOff: false,
     destinations: [{ name: 'default', endpoints: [] }],
   },
   hooksOff: [],
@@ -80,6 +81,12 @@ it.each<[string, Partial<Health>, string, string]>([
     { setup: { ...fine.setup, destinations: [] } },
     'No destination is configured: nothing is exported.',
     'Set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend.',
+  ],
+  [
+    'exports that are switched off',
+    { setup: { ...fine.setup, destinations: [], isExportOff: true } },
+    'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).',
+    'To export, set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend, and remove `none`.',
   ],
   [
     'deliveries that were not understood',

@@ -10,7 +10,8 @@ const report = reportOf('export')
 /** An empty export in protobuf is no bytes at all (OTLP, "Binary Protobuf Encoding"). */
 const empty = new Uint8Array(0)
 
-export async function checkDestinations(destinations: readonly Destination[]): Promise<Finding[]> {
+/** `isOff`: whether the operator wants no exports. */
+export async function checkDestinations(destinations: readonly Destination[], isOff: boolean): Promise<Finding[]> {
   const findings = await Promise.all(
     destinations.flatMap(destination =>
       Object.entries(destination.signals).map(async ([signal, endpoint]) =>
@@ -19,6 +20,7 @@ export async function checkDestinations(destinations: readonly Destination[]): P
     ),
   )
   if (findings.length > 0) return findings
+  if (isOff) return [report('skipped', 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).')]
   return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
 }
 

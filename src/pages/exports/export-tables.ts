@@ -20,7 +20,7 @@ export const queueKeys = {
 } satisfies Keys<ExportQueueStatus>
 
 export function queuesTable(queues: readonly ExportQueueStatus[], context: RequestContext): Content {
-  if (queues.length === 0) return empty('No destination is configured.')
+  if (queues.length === 0) return empty('Nothing is exported: there is no destination.')
   const { now } = context
   const of = queueKeys
   return sortedTable<ExportQueueStatus>(

@@ -46,7 +46,14 @@ function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
       more: '/exports',
     })
   }
-  if (setup.destinations.length === 0) {
+  if (setup.isExportOff) {
+    notices.push({
+      level: 'hint',
+      what: 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).',
+      remedy:
+        'To export, set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend, and remove `none`.',
+    })
+  } else if (setup.destinations.length === 0) {
     notices.push({
       level: 'problem',
       what: 'No destination is configured: nothing is exported.',

@@ -184,7 +184,7 @@ function station(name: string, figure: Content, description: readonly Content[])
 }
 
 function destinations({ queues }: Overview, now: Millis): Content {
-  if (queues.length === 0) return empty('No destination is configured.')
+  if (queues.length === 0) return empty('Nothing is exported: there is no destination.')
   return html`<ul class="plain-list">
     ${queues.map(queue => queueRow(queue, now))}
   </ul>`

@@ -15,6 +15,7 @@ export const setupShape = z.object({
       tokenFrom: z.string().optional(),
     }),
   ),
+  isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
   observabilityUrl: z.string().optional(),
   enforcement: z.enum(['on', 'off', 'unknown']).optional(),
 })

@@ -93,7 +93,7 @@ export function tokensPage(view: TokensView, context: RequestContext): Page {
 }
 
 function inUse({ setup, daemons, rotations }: TokensView, now: Millis): Content {
-  if (setup.destinations.length === 0) return empty('No destination is configured.')
+  if (setup.destinations.length === 0) return empty('Nothing is exported: there is no destination.')
   return html`${setup.destinations.map(({ name, fingerprint, tokenFrom }) => {
     const made = rotations.find(one => fingerprint !== undefined && one.fingerprint?.startsWith(fingerprint))
     return html`<h3>${name}</h3>
