@@ -111,14 +111,14 @@ export function startPlatformParts(
   const errors = createErrorThrottle(log)
   const shared = { client, runs, repositories, leases, rules, selection, errors, clock, log }
   const { publicUrl, poll, platform, traceparent } = config
-  const { interval, lookback } = poll
+  const { interval, lookback, running } = poll
   const scope = pollScopeOf(poll)
   log.info(pollMessage(scope, platform.budget))
   const poller =
     scope.description === undefined
       ? undefined
       : createPoller({
-          ...{ ...shared, ...scope, interval, lookback, perMinute: platform.budget },
+          ...{ ...shared, ...scope, interval, lookback, running, perMinute: platform.budget },
           onFound: () => events.discovered.emit(),
         })
   const enricher = createEnricher({

@@ -72,6 +72,12 @@ export const pollingOptions = {
       default: '24h',
       description: 'How far back a project is polled at first.',
     }),
+    running: setting(boolean, {
+      variable: 'PIPESPAN_POLL_RUNNING',
+      default: 'false',
+      description:
+        'When a project is polled for the first time, first read what is running or pending, even if it has not changed within the lookback: 2 more requests for each project.',
+    }),
   },
   redelivery: setting(boolean, {
     variable: 'PIPESPAN_REDELIVERY',

@@ -11,6 +11,8 @@ export interface LookOptions {
   readonly context: PollContext
   /** Stores the entry: after each page, once its pipelines are in the store. */
   readonly put: (entry: BookEntry) => Promise<void>
+  /** First read what is running or pending, even if it has not changed since the entry's time. */
+  readonly underWay?: boolean | undefined
   /** Read child pipelines even if nothing else has changed. */
   readonly children: boolean
   readonly facts?: ProjectFacts | undefined
@@ -25,11 +27,31 @@ export interface ProjectRead {
 
 /** Rejects with a PlatformError; what was seen until then is written down. After 500 pages the next look goes on. */
 export async function lookAt(before: BookEntry, options: LookOptions): Promise<ProjectRead> {
-  const own = await read(before, undefined, options)
+  const begun = options.underWay === true ? await readUnderWay(before, options) : { entry: before, found: 0 }
+  const own = await read(begun.entry, undefined, options)
+  const found = begun.found + own.found
   const moved = own.changed || own.entry.active.length > 0
-  if (!moved && !options.children) return { ...own, children: false }
+  if (!moved && !options.children) return { entry: own.entry, found, children: false }
   const children = await read(own.entry, 'parent_pipeline', options)
-  return { entry: children.entry, found: own.found + children.found, children: true }
+  return { entry: children.entry, found: found + children.found, children: true }
+}
+
+/** The pipelines that are running or pending, whenever they last changed. Does not move the cursors. */
+async function readUnderWay(
+  before: BookEntry,
+  { context, put, facts }: LookOptions,
+): Promise<{ entry: BookEntry; found: number }> {
+  let entry = before
+  let found = 0
+  for (const scope of ['running', 'pending'] as const) {
+    for await (const { items, servedAt } of context.client.projectPipelines(before.project, { scope }, context.call)) {
+      context.observeTime(servedAt)
+      found += await context.discover(items, facts)
+      entry = withItems(entry, items)
+    }
+  }
+  if (entry.ranAt > 0) await put(entry)
+  return { entry, found }
 }
 
 async function read(

@@ -40,6 +40,8 @@ export interface PollerOptions extends Omit<PollScope, 'description'> {
   /** Between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
+  /** Whether the first read of a project begins with what is running or pending there. Default: no. */
+  readonly running?: boolean | undefined
   /** The API budget of all that uses it, requests a minute. */
   readonly perMinute: number
   readonly errors: ErrorThrottle
@@ -150,6 +152,7 @@ export function createPoller(options: PollerOptions): Poller {
       const read = await lookAt(entry, {
         context: own,
         put: async changed => book?.put(changed),
+        underWay: options.running === true && book?.get(project) === undefined,
         children: entry.ranAt > 0 && turns.areChildrenDue(project, few),
         facts,
       })

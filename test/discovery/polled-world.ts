@@ -40,7 +40,12 @@ export interface WorldOptions {
   /** True for the newest platforms: payloads name bridges and roots. Default false. */
   readonly newest?: boolean
   readonly poll?:
-    | Partial<Pick<PollerOptions, 'projects' | 'groups' | 'ownPipelines' | 'memberProjects' | 'interval' | 'lookback'>>
+    | Partial<
+        Pick<
+          PollerOptions,
+          'projects' | 'groups' | 'ownPipelines' | 'memberProjects' | 'interval' | 'lookback' | 'running'
+        >
+      >
     | undefined
   readonly perMinute?: number
   /** How far the platform's clock is ahead of ours, ms. */
@@ -193,6 +198,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       memberProjects: options.poll?.memberProjects ?? false,
       interval,
       lookback: options.poll?.lookback ?? day,
+      running: options.poll?.running,
       perMinute,
       errors,
       onFound: () => undefined,

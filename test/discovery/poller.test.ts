@@ -52,6 +52,24 @@ function project(id: number): SimProject {
 }
 
 describe('the poller without webhooks', () => {
+  it.each([
+    [true, 2],
+    [false, 0],
+  ])('finds what runs and has not changed within the lookback, if that is on: %s', async (running, found) => {
+    const shop = project(901)
+    await using world = await openPolledWorld({
+      projects: [shop],
+      poll: { projects: [shop.path], lookback: hour, running },
+    })
+    for (const status of ['running', 'pending', 'success'] as const)
+      Object.assign(world.lifecycle.create(plan(shop)), { status, updatedAt: world.now() - day })
+    await world.poller.round()
+    expect(world.poller.counters.discovered).toBe(found)
+    await world.poller.round()
+    const asked = world.api.asked.filter(({ query }) => query.has('scope'))
+    expect(asked).toHaveLength(found)
+  })
+
   it('exports every pipeline with its final status, also children', async () => {
     await using world = await openPolledWorld({ poll: whole })
     startAll(world)

@@ -180,8 +180,10 @@ export class RestApi {
     const source = query.get('source')
     const from = timeOf(query, 'updated_after') ?? -Infinity
     const to = timeOf(query, 'updated_before') ?? Infinity
-    const found = [...this.#options.state.pipelines.values()].filter(({ project: { id }, plan, updatedAt }) => {
+    const scope = query.get('scope')
+    const found = [...this.#options.state.pipelines.values()].filter(({ project: { id }, plan, status, updatedAt }) => {
       if (id !== project.id || updatedAt < from || updatedAt > to) return false
+      if (scope !== null && scope !== status) return false
       return source === null ? plan.source !== 'parent_pipeline' : plan.source === source
     })
     const key = query.get('order_by') === 'updated_at' ? 'updatedAt' : 'id'
