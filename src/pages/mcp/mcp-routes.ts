@@ -49,12 +49,9 @@ async function answerOf(request: FastifyRequest, calls: ToolCalls): Promise<Resp
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)
   try {
-    return await transport.handleRequest(
-      new Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request) }),
-      {
-        parsedBody: request.body,
-      },
-    )
+    // Its address is not read; the body was parsed within the limit of this listener.
+    const message = new Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request) })
+    return await transport.handleRequest(message, { parsedBody: request.body })
   } finally {
     await server.close()
   }

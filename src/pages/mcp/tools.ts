@@ -54,7 +54,7 @@ export const tools: readonly Tool[] = [
     name: 'explain_pipeline',
     title: 'Why a pipeline failed or was slow',
     description:
-      'One pipeline with the verdict: a sentence that says why it took as long as it did, or where it failed, with parts in milliseconds that add up; its failed jobs and its usual duration.',
+      'One pipeline with the verdict: a sentence that says why it took as long as it did, or where it failed, with parts in milliseconds that add up; its failed jobs and its usual duration. A failed job of the kind `bridge` triggered the pipeline `downstreamId`: find it with find_pipelines and `text` "#" and this id.',
     path: '/pipelines/:projectId/:pipelineId',
     answer: pipelineDetailShape.pick({ verdict: true, usual: true, attempts: true, traceUrl: true }).extend({
       pipeline: cardShape,
