@@ -125,6 +125,7 @@ function partsOf({
       repositories,
       counters,
       log: silentLog(),
+      clockOffset: () => undefined,
       now: () => Date.now(),
     },
     isProduction,

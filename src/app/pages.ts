@@ -111,6 +111,7 @@ export function pagesOf(
         return tried
       },
       onRetried: () => exporter.wake(),
+      clockOffset: instance => (instance === shown.client?.instance ? platform?.clockOffset() : undefined),
       now: () => clock.now(),
     },
   })

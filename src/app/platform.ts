@@ -1,6 +1,7 @@
 // Connects to the platform's API, and starts what uses it: enrichment, polling and redelivery.
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../lib/fault.ts'
+import { createClockOffset } from '../platform/rest/clock-offset.ts'
 import { createEnricher, type Enricher } from '../enrichment/enricher.ts'
 import { createInMemoryBudget } from '../platform/rest/kept-budget.ts'
 import { createStoredBudget } from './stored-budget.ts'
@@ -35,6 +36,8 @@ export interface Platform {
   readonly budget: Budget
   /** Whether the platform has answered since the start, with more than an error. */
   readonly hasAnswered: () => boolean
+  /** How far the platform's clock is ahead of ours, ms; undefined until it has answered. */
+  readonly clockOffset: () => number | undefined
 }
 
 /** Requests of one priority that are under way at once. */
@@ -64,6 +67,7 @@ export function connectPlatform(
       : createStoredBudget({ budgets: store.repositories.budgets, rules, account, clock })
   const budget = watch?.budget(unwatched) ?? unwatched
   let hasAnswered = false
+  const clockOffset = createClockOffset()
   const client = createPlatformClient({
     url,
     token: () => token.current()?.reveal(),
@@ -74,6 +78,7 @@ export function connectPlatform(
     concurrency,
     onUnauthorized: watch?.unauthorized,
     onAnswer: () => (hasAnswered = true),
+    clockOffset,
     onLeftOut: watch?.leftOut,
     auditWords: {
       profile: profiles[config.platform.profile],
@@ -85,7 +90,7 @@ export function connectPlatform(
     clock,
     log,
   })
-  return { client, budget, hasAnswered: () => hasAnswered }
+  return { client, budget, hasAnswered: () => hasAnswered, clockOffset: clockOffset.current }
 }
 
 /** What uses the platform's API. */
@@ -98,12 +103,13 @@ export interface PlatformParts {
   /** Why the platform gives no answers at this moment. */
   readonly error: () => PlatformError | undefined
   readonly hasAnswered: Platform['hasAnswered']
+  readonly clockOffset: Platform['clockOffset']
 }
 
 /** Starts enrichment, and the poller and redelivery where they are configured. */
 export function startPlatformParts(
   { config, store, events, clock, log }: Context,
-  { client, budget, hasAnswered }: Platform,
+  { client, budget, hasAnswered, clockOffset }: Platform,
   selection: Selection,
   rules: MergeRules,
 ): Started<PlatformParts> {
@@ -146,7 +152,7 @@ export function startPlatformParts(
   const loops = [enricher, poller, redelivery].filter(loop => loop !== undefined)
   for (const loop of loops) loop.start()
   return {
-    part: { enricher, poller, redelivery, error: errors.ofPlatform, hasAnswered },
+    part: { enricher, poller, redelivery, error: errors.ofPlatform, hasAnswered, clockOffset },
     why: 'pending requests to the platform continue after the next start',
     stop: async () => {
       await Promise.all(loops.map(loop => loop.stop()))

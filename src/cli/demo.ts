@@ -89,7 +89,10 @@ async function play(
   const receiver = await DemoReceiver.start()
   closers.push(() => receiver.close())
   const state = new PlatformState()
-  let platformNow = (): number => Date.now()
+  const played = { seed, every: once ? 20 : 35, events: true }
+  const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
+  // The live platform begins in the past. Its API shows that time from the beginning, so that its clock never goes back.
+  let platformNow = (): number => Date.now() - past
   const apiToken = randomBytes(24).toString('hex')
   const api = await RestApi.start({
     ...{ state, now: () => platformNow(), token: apiToken, pushesAreActivity: true },
@@ -134,13 +137,12 @@ async function play(
     const lines = events.filter(({ at }) => at > until).map(eventLine)
     for (const line of [...lines, ...insides.add(present)]) print(terminal, line)
   })
-  const played = { seed, every: once ? 20 : 35, instance: api.url, events: true }
-  const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
   const sender = new WebhookSender({ url: webhooks, token, instance: api.url })
   closers.push(() => sender.close())
   await sender.sendAll(bygone)
   const platform = new LivePlatform({
     ...played,
+    instance: api.url,
     url: webhooks,
     token,
     speed,

@@ -67,6 +67,8 @@ export interface PagesSources {
   readonly preview: (projectId: number, rule: PreviewRule) => Promise<Preview | undefined>
   /** Called when dead letters are pending again. */
   readonly onRetried: () => void
+  /** How far the clock of an instance is ahead of ours, ms, by the answers of its API; undefined if none is known. */
+  readonly clockOffset: (instance: string) => number | undefined
   readonly now: () => Millis
   readonly log: Log
 }

@@ -41,7 +41,7 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
   const parts: PagesParts = {
     ...shown,
     hour,
-    clocks: createPlatformClocks(shown.views, all.now),
+    clocks: createPlatformClocks(shown.views, all.clockOffset, all.now),
     usuals: createUsuals(() => shown.views.trends, all.now),
     runners,
     fixFirst: createFixFirst({ ...shown, runners }, settings),

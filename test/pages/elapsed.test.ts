@@ -58,10 +58,19 @@ describe('the elapsed time of a running pipeline', () => {
 })
 
 describe("a platform's clock", () => {
-  const clockOf = async (seen: readonly (readonly [createdAt: number, firstSeenAt: number])[]): Promise<number> => {
+  const clockOf = async (
+    seen: readonly (readonly [createdAt: number, firstSeenAt: number])[],
+    offset?: number,
+  ): Promise<number> => {
     const newestFirstSeen = async () =>
       seen.map(([createdAt, firstSeenAt]) => ({ instance: 'one', createdAt, firstSeenAt }))
-    return (await createPlatformClocks({ newestFirstSeen }, () => 1_000_000)())('one')
+    return (
+      await createPlatformClocks(
+        { newestFirstSeen },
+        () => offset,
+        () => 1_000_000,
+      )()
+    )('one')
   }
 
   it('is ahead of ours by as much as a pipeline was created after we received it', async () => {
@@ -78,5 +87,10 @@ describe("a platform's clock", () => {
   it('counts as ours if deliveries only were late, or if a time is absurd', async () => {
     expect(await clockOf([[100_000, 900_000]])).toBe(1_000_000)
     expect(await clockOf([[90_000_000, 100_000]])).toBe(1_000_000)
+  })
+
+  it("is what the platform's API proves, also if it is behind ours", async () => {
+    expect(await clockOf([[100_000, 900_000]], -800_000)).toBe(200_000)
+    expect(await clockOf([[400_000, 100_000]], 0)).toBe(1_000_000)
   })
 })

@@ -1,5 +1,5 @@
-// The current time on each platform's clock: our clock, and how far the platform's is certainly ahead of it. Running pipelines and jobs are
-// measured by it, because their start is the platform's time.
+// The current time on each platform's clock: our clock, and how far the platform's is ahead of it. Running pipelines and jobs are measured by
+// it, because their start is the platform's time.
 import type { Millis } from '../../model/instant.ts'
 import type { Views } from '../../store/ports/views.ts'
 
@@ -12,11 +12,13 @@ const believedFor = 10_000
 const maxLead = 3_600_000
 
 /**
- * A pipeline that we received before it was created proves that the platform's clock is ahead. Nothing proves that it is behind: a
- * delivery may also be late. So such a clock counts as ours, and no late event ever shortens an elapsed time.
+ * `offsetOf`: how far an instance's clock is ahead of ours, as its API proves; it may be negative. If it is unknown, a pipeline that we received
+ * before it was created proves that the platform's clock is ahead. No delivery proves that it is behind, because it may also be late. So without
+ * the API such a clock counts as ours, and no late event ever shortens an elapsed time.
  */
 export function createPlatformClocks(
   views: Pick<Views, 'newestFirstSeen'>,
+  offsetOf: (instance: string) => number | undefined,
   now: () => Millis,
 ): () => Promise<PlatformNow> {
   let leads: Promise<ReadonlyMap<string, number>> | undefined
@@ -30,7 +32,7 @@ export function createPlatformClocks(
     }
     const known = await leads
     const at = now()
-    return instance => at + (known.get(instance) ?? 0)
+    return instance => at + (offsetOf(instance) ?? known.get(instance) ?? 0)
   }
 }
 

@@ -2,6 +2,7 @@
 import type { BackoffOptions } from '../../lib/backoff.ts'
 import type { Budget } from '../port/budget.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { ClockOffset } from './clock-offset.ts'
 import type { Dispatcher } from 'undici'
 import type { ExchangeLimits } from './exchange.ts'
 import type { Log } from '../../lib/log.ts'
@@ -34,6 +35,8 @@ export interface RequesterOptions {
   readonly onUnauthorized?: (() => void) | undefined
   /** Called on every answer that is no error. */
   readonly onAnswer?: (() => void) | undefined
+  /** Observes the `Date` of every answer that is no error. */
+  readonly clockOffset?: ClockOffset | undefined
   readonly clock: Clock
   readonly log: Log
 }

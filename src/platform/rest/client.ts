@@ -24,6 +24,7 @@ import { restIncident } from './issues.ts'
 import { restCommit } from './commits.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { ClockOffset } from './clock-offset.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { StreamPace } from './stream.ts'
@@ -54,6 +55,8 @@ export interface PlatformClientOptions {
   readonly onUnauthorized?: (() => void) | undefined
   /** Called on every answer that is no error. */
   readonly onAnswer?: (() => void) | undefined
+  /** Observes the `Date` of every answer that is no error. */
+  readonly clockOffset?: ClockOffset | undefined
   readonly onLeftOut?: OnLeftOut | undefined
   /** How audit events are read. By default known secrets are redacted and addresses of clients omitted. */
   readonly auditWords?: AuditWords | undefined
@@ -123,6 +126,7 @@ export function createPlatformClient(options: PlatformClientOptions): RestClient
     basePath: new URL(base).pathname,
     onUnauthorized: options.onUnauthorized,
     onAnswer: options.onAnswer,
+    clockOffset: options.clockOffset,
     clock: options.clock,
     log: options.log,
   })

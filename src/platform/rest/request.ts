@@ -12,7 +12,7 @@
 import PQueue from 'p-queue'
 import { backoff } from '../../lib/backoff.ts'
 import { redact } from '../../lib/redaction.ts'
-import { budgetFactsOf, isOfEndpoint } from './rate-limit.ts'
+import { budgetFactsOf, isOfEndpoint, servedAt } from './rate-limit.ts'
 import { createMoves, withPath } from './moved.ts'
 import { credentialHeaders, trimToken } from './credentials.ts'
 import type { CallOptions, PlatformError, Priority } from '../port.ts'
@@ -98,6 +98,7 @@ export function createRequester(options: RequesterOptions): Requester {
     )
     if (outcome.outcome !== 'answer') return { outcome, token }
     const { headers: got, body: answer } = outcome
+    if (outcome.status < 300) options.clockOffset?.observe(servedAt(got), sentAt, now)
     const keys =
       outcome.status === 429 ? parseErrorBody(beginningOfError(answer), got['content-type'], []).keys : undefined
     return { outcome, token, pause: await answered(outcome.status, got, refusals, keys) }
