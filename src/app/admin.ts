@@ -1,6 +1,7 @@
 // Starts the admin listener: health, `/metrics`, and the pages, whose code is only loaded where they are on.
 import picomatch from 'picomatch'
 import { behindCountsOf } from './behind.ts'
+import { profileBy } from './connections.ts'
 import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
 import { createGate } from '../web/gate.ts'
@@ -62,14 +63,14 @@ function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) => boole
 /** `/metrics`: those of pipelines, where metrics are on, those of another exporter, if they are wanted, and the daemon's own. */
 function metricsPage(
   context: Context,
-  { settings, client }: Shown,
+  { settings, connections }: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
   isHidden: ((path: string) => boolean) | undefined,
 ): Routes {
   const { config, store } = context
   const { totals, repositories, latest } = store
   const { recentRuns, gaugeReadings } = repositories
-  const { profile } = config.platform
+  const profile = profileBy(config)
   const words = isHidden && createHiddenWords(isHidden)
   const ofPipelines = config.observability.export.includes('metrics')
     ? createScrapedMetrics({
@@ -80,7 +81,7 @@ function metricsPage(
     : undefined
   const compatible =
     config.metrics.compat === 'gcpe'
-      ? createGcpeMetrics({ latest, settings, isHidden, countBehind: behindCountsOf(context, client) })
+      ? createGcpeMetrics({ latest, settings, isHidden, countBehind: behindCountsOf(context, connections) })
       : undefined
   return createMetricsPage({
     collect: async () => [

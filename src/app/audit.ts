@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Context } from './context.ts'
 import type { EventRules } from '../processing/process-deliveries.ts'
 import type { ExportParts } from './export.ts'
-import type { Platform } from './platform.ts'
+import { leaseOf, type Connection } from './connections.ts'
 import type { Selection } from '../processing/selection.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
@@ -30,11 +30,11 @@ export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Pro
 /** The part is undefined if no audit events are configured, or nothing exports them. */
 export function startAudit(
   context: Context,
-  { client }: Platform,
+  { name, config, client }: Connection,
   selection: Selection,
   queues: ExportParts['queues'],
 ): Started<AuditPoller | undefined> {
-  const { config, store, clock, log } = context
+  const { store, clock, log } = context
   const sources = config.audit ?? []
   const why = 'remaining audit events are read after the next start'
   const rules = eventRulesOf(context, queues)
@@ -46,7 +46,8 @@ export function startAudit(
     take: auditTakingOf(store, selection, rules, clock),
     isFull: fullnessOf(store),
     ...{ interval: config.poll.interval, lookback: config.auditLookback },
-    errors: createErrorThrottle(log),
+    errors: createErrorThrottle(log, name),
+    lease: leaseOf('audit', name),
   })
   return startLoop(part, why)
 }

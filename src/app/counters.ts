@@ -12,10 +12,10 @@ import { productionBy } from '../enrichment/production.ts'
 import { createDeploymentCounter, type DeploymentCounter } from '../enrichment/deployment-counter.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
+import { profileBy, type Connection } from './connections.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { FigureOutlets } from '../enrichment/counter.ts'
-import type { Platform } from './platform.ts'
 import { startLoop, type Started } from './steps.ts'
 
 const why = (things: string): string => `${things} that were not counted yet are counted after the next start`
@@ -24,21 +24,18 @@ type Outlets = Pick<ExportParts, 'queues' | 'measure'>
 
 export function startDeploymentCounter(
   context: Context,
-  platform: Platform | undefined,
+  connections: readonly Connection[],
   outlets: Outlets,
 ): Started<DeploymentCounter> {
   const { config, store, log } = context
-  const asked = platform && {
-    instance: platform.client.instance,
-    commits: createCommitsReading(
-      platform.client,
-      createCapabilities(store.repositories.refusedEndpoints, platform.client.instance),
-      config.leadTime,
-    ),
-  }
+  const tokens = connections.map(({ name, client, scope, territory }) => {
+    const capabilities = createCapabilities(store.repositories.refusedEndpoints, scope)
+    const commits = createCommitsReading(client, capabilities, config.leadTime)
+    return { territory, commits, errors: createErrorThrottle(log, name) }
+  })
   const counter = createDeploymentCounter({
     ...countingOf(context, outlets),
-    ...{ deployments: store.deployments, platform: asked, errors: createErrorThrottle(log) },
+    ...{ deployments: store.deployments, tokens },
     isProduction: productionBy(config.production),
   })
   return startLoop(counter, why('deployments'))
@@ -59,5 +56,5 @@ function countingOf(
   { queues, measure }: Outlets,
 ): FigureOutlets & Pick<Context, 'clock' | 'log'> & { readonly onCounted: () => void } {
   const to = queues.flatMap(({ destination, signal }) => (signal === 'metrics' ? [{ destination, signal }] : []))
-  return { measure, to, profile: config.platform.profile, onCounted: () => events.pending.emit(), clock, log }
+  return { measure, to, profile: profileBy(config), onCounted: () => events.pending.emit(), clock, log }
 }

@@ -1,5 +1,7 @@
 // Starts the daemon, part by part, and stops it in the reverse order. It is also what tests and commands start.
-import { connectPlatform, startPlatformParts } from './platform.ts'
+import { connectPlatforms } from './connections.ts'
+import { startPlatformParts } from './platform-parts.ts'
+import { summedIfAny } from './summed.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
 import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
 import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
@@ -60,22 +62,26 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const exporter = steps.add(startExporter(context, outlets, own.watch.exports))
     const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
 
-    const platform = connectPlatform(config, store, clock, log, own.watch)
-    const enriches = platform !== undefined
+    const connections = connectPlatforms(config, store, clock, log, own.watch)
+    const enriches = connections.length > 0
     const selection = selectionOf(config)
     const rules = mergeRulesOf(config, enriches)
-    const snapshotter = snapshotterOf(context, outlets, selection, enriches)
+    const snapshotter = snapshotterOf(context, outlets, selection, connections)
     const settleLoop = steps.add(startSettling(context, snapshotter))
     const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues))
-    const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
-    const audit = platform && steps.add(startAudit(context, platform, selection, outlets.queues))
-    const inside = platform && steps.add(startJobReader(context, platform, outlets))
-    const deployments = steps.add(startDeploymentCounter(context, platform, outlets))
+    const parts = enriches ? steps.add(startPlatformParts(context, connections, selection, rules)) : undefined
+    const audits = connections.map(one => steps.add(startAudit(context, one, selection, outlets.queues)))
+    const inside = enriches ? steps.add(startJobReader(context, connections, outlets)) : undefined
+    const deployments = steps.add(startDeploymentCounter(context, connections, outlets))
     const changes = steps.add(startChangeCounter(context, outlets))
     const incidents = steps.add(startIncidentCounter(context, outlets))
-    const incidentPoller = platform && steps.add(startIncidentPoller(context, platform, selection, outlets.queues))
+    const incidentPollers = connections.map(one =>
+      steps.add(startIncidentPoller(context, one, selection, outlets.queues)),
+    )
 
-    steps.add(startInventory(context, platform, selection, outlets.queues))
+    const [first, ...others] = connections
+    steps.add(startInventory(context, first, true, selection, outlets.queues))
+    for (const one of others) steps.add(startInventory(context, one, false, selection, outlets.queues))
     steps.add(startMaintenance(context, outlets.queues))
     steps.add(startClockWatch(context))
     // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
@@ -93,11 +99,15 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
       deployments,
       changes,
       incidents,
-      incidentPoller,
-      budget: platform?.budget,
+      incidentPoller: summedIfAny(present(incidentPollers)),
+      budgets: connections.map(({ name, budget }) => ({ platform: name, budget })),
+      enricher: parts?.enricher,
+      poller: summedIfAny(parts?.pollers.map(({ poller }) => poller) ?? []),
+      redelivery: summedIfAny(parts?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
+      audit: summedIfAny(present(audits)),
     }
-    own.observe(async () => observeParts({ ...counted, ...parts, ...inside, audit }))
-    const shown = { ...counted, ...outlets, platform: parts, client: platform?.client, inside }
+    own.observe(async () => observeParts({ ...counted, ...inside }))
+    const shown = { ...counted, ...outlets, platform: parts, connections, inside }
     const adminUrl = steps.add(await startAdmin(context, shown, own, steps))
     const url = steps.add({ part: await begun.opened, ...acceptNothingMore })
 
@@ -114,4 +124,8 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     await steps.stop(0)
     throw error
   }
+}
+
+function present<T>(all: readonly (T | undefined)[]): T[] {
+  return all.filter(one => one !== undefined)
 }

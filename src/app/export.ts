@@ -9,6 +9,7 @@ import { ingestMetrics } from '../tokens/ingest-gauges.ts'
 import { createTokenReport } from '../tokens/daemon-token-report.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../telemetry/encode.ts'
 import { measure } from '../telemetry/metrics/measure.ts'
+import { profileBy } from './connections.ts'
 import { profiles } from './profile.ts'
 import { telemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts'
 import type { Context } from './context.ts'
@@ -114,7 +115,7 @@ export function startMetricFlush(
   const { interval } = config.metrics
   const flush = createMetricFlush({
     ...{ destinations, totals, recentRuns, gaugeReadings, leases, settings, interval, clock, log, meters },
-    profile: config.platform.profile,
+    profile: profileBy(config),
     tries: repositories.tryRequests,
     changes: settings.vcsMetrics ? store.changes : undefined,
   })

@@ -2,16 +2,17 @@
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createIncidentPoller, type IncidentPoller } from '../discovery/incidents.ts'
 import { startLoop, type Started } from './steps.ts'
+import { clientWithin } from '../discovery/client-within.ts'
 import { eventRulesOf } from './processing.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
-import type { Platform } from './platform.ts'
+import { leaseOf, type Connection } from './connections.ts'
 import type { Selection } from '../processing/selection.ts'
 
 /** The part is undefined where nobody asks. */
 export function startIncidentPoller(
   context: Context,
-  { client }: Platform,
+  { name, client, territory, scope }: Connection,
   selection: Selection,
   queues: ExportParts['queues'],
 ): Started<IncidentPoller | undefined> {
@@ -20,7 +21,9 @@ export function startIncidentPoller(
   if (!config.events.includes('issue')) return startLoop(undefined, why)
   const { wait: countIn } = eventRulesOf(context, queues)
   const part = createIncidentPoller({
-    ...{ client, clock, log, cursors: store.repositories.incidentCursors, leases: store.leases },
+    ...{ scope, clock, log, cursors: store.repositories.incidentCursors, leases: store.leases },
+    client: clientWithin(client, territory),
+    lease: leaseOf('incidents', name),
     take: async found => {
       const incidents = found
         .filter(({ project }) => selection.project(project.path))
@@ -28,7 +31,7 @@ export function startIncidentPoller(
       if (incidents.length > 0) await store.runs.transact([], { token: '', ids: [], incidents })
     },
     interval: config.poll.interval,
-    errors: createErrorThrottle(log),
+    errors: createErrorThrottle(log, name),
   })
   return startLoop(part, why)
 }

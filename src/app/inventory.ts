@@ -5,6 +5,7 @@ import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createHash } from 'node:crypto'
 import { createInventory } from '../inventory/inventory.ts'
 import { createSingleton } from '../discovery/singleton.ts'
+import { defaultPlatform } from '../config/platforms.ts'
 import { startLoop, type Started } from './steps.ts'
 import { eventRulesOf } from './processing.ts'
 import { takeEvents } from '../processing/take-events.ts'
@@ -17,7 +18,7 @@ import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
-import type { Platform } from './platform.ts'
+import { leaseOf, type Connection } from './connections.ts'
 import type { Thing } from '../platform/port/inventory.ts'
 import type { Selection } from '../processing/selection.ts'
 
@@ -62,30 +63,37 @@ function queryThing(query: Config['queries'][number], asking: AskingOf): Thing {
   }
 }
 
-/** Without a platform only the observability instance is asked. The part is undefined where there is nothing to ask. */
+/**
+ * What the platform has, asked with one token; without one only the observability instance is asked. `asksIngest`: about its tokens, once for all
+ * connections. The part is undefined where there is nothing to ask.
+ */
 export function startInventory(
   context: Context,
-  platform: Platform | undefined,
+  connection: Connection | undefined,
+  asksIngest: boolean,
   selection: Selection,
   queues: ExportParts['queues'],
 ): Started<Loop | undefined> {
-  const { config, store, clock, log } = context
+  const { store, clock, log } = context
   const { repositories, leases, runs } = store
+  const { name, config, client, scope } = connection ?? { name: defaultPlatform, config: context.config }
   const why = 'the inventory is polled again after the next start'
-  const asking: AskingOf =
-    platform === undefined ? disconnected : signal => platform.client.asking({ priority: 'inside', signal })
-  const things = [...(platform === undefined ? [] : inventoryOf(config, asking)), ...ingestThings(config)]
-  const instance = platform?.client.instance ?? config.platform.url ?? config.observability.url
+  const asking: AskingOf = client === undefined ? disconnected : signal => client.asking({ priority: 'inside', signal })
+  const things = [
+    ...(client === undefined ? [] : inventoryOf(config, asking)),
+    ...(asksIngest ? ingestThings(config) : []),
+  ]
+  const instance = client?.instance ?? config.platform.url ?? config.observability.url
   if (things.length === 0 || instance === undefined) return startLoop(undefined, why)
   const taking = { runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
   const part = createInventory({
-    ...{ things, instance, repositories, clock, log },
+    ...{ things, instance, scope, repositories, clock, log },
     profile: config.platform.profile,
     lookUp: async (owner, signal) => lookUp(owner, asking(signal)),
-    lease: createSingleton('inventory', leases, clock),
-    errors: createErrorThrottle(log),
-    onEvent: async ({ name, severity = 'info', body, attributes }, owner, key) => {
-      const about = { instance, kind: name, name, severity, body, attributes }
+    lease: createSingleton(leaseOf('inventory', name), leases, clock),
+    errors: createErrorThrottle(log, name),
+    onEvent: async ({ name: kind, severity = 'info', body, attributes }, owner, key) => {
+      const about = { instance, kind, name: kind, severity, body, attributes }
       const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
       await takeEvents([{ ...about, ...whose, object: key, key, content: key }], taking)
     },

@@ -15,34 +15,62 @@ import { derivedSpanIds } from '../telemetry/otlp/derived-ids.ts'
 import { elapsed } from '../lib/clock.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
+import { summed } from './summed.ts'
 import { chooser } from '../lib/chooser.ts'
 import { jobReadRulesOf } from './processing.ts'
 import { isChosen, jobReadsBy } from '../processing/job-reads.ts'
+import type { Connection } from './connections.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
-import type { Platform } from './platform.ts'
 import type { Started } from './steps.ts'
 
 export interface JobReaderParts {
   readonly jobReader: JobReader
-  readonly jobLogs: LogReading
-  readonly jobTests: TestReading
-  readonly jobReports: ReportReading
-  readonly jobSpans: SpanReading
+  readonly jobLogs: Pick<LogReading, 'counters'>
+  readonly jobTests: Pick<TestReading, 'counters'>
+  readonly jobReports: Pick<ReportReading, 'counters'>
+  readonly jobSpans: Pick<SpanReading, 'counters'>
 }
 
 /** Runs even if nothing is configured: the queue may still hold what was asked for before a restart. */
 export function startJobReader(
-  { config, store, events, clock, log }: Context,
-  { client }: Platform,
+  context: Context,
+  connections: readonly Connection[],
   { queues: to, measure }: Pick<ExportParts, 'queues' | 'measure'>,
 ): Started<JobReaderParts> {
-  const { jobReads: queue, runs, repositories, views, tests } = store
-  const { refusedEndpoints, reportedNames: names } = repositories
+  const { config, store, events, clock, log } = context
+  const { jobReads: queue, runs, repositories } = store
+  const { refusedEndpoints } = repositories
+  const tokens = connections.map(connection => ({
+    ...connection,
+    ...readingsOf(context, connection),
+    errors: createErrorThrottle(log, connection.name),
+  }))
+  const jobReader = createJobReader({
+    ...{ queue, runs, refusedEndpoints, to, measure, clock, log, tokens },
+    onRead: () => events.pending.emit(),
+  })
+  if (jobReadsBy(jobReadRulesOf(config)) !== undefined) events.pending.on(() => jobReader.wake())
+  jobReader.start()
+  return {
+    part: {
+      jobReader,
+      jobLogs: summed(tokens.map(({ jobLogs }) => jobLogs)),
+      jobTests: summed(tokens.map(({ jobTests }) => jobTests)),
+      jobReports: summed(tokens.map(({ jobReports }) => jobReports)),
+      jobSpans: summed(tokens.map(({ jobSpans }) => jobSpans)),
+    },
+    why: 'remaining job logs and reports are read after the next start',
+    stop: async () => jobReader.stop(),
+  }
+}
+
+/** What reads logs and reports with one token. */
+function readingsOf({ config, store, clock, log }: Context, { client, scope }: Connection) {
+  const { runs, repositories, views, tests } = store
   const rules = jobReadRulesOf(config)
-  const reads = jobReadsBy(rules)
   const redactText = createTextRedaction(config.redact ?? [])
-  const capabilities = createCapabilities(refusedEndpoints, client.instance)
+  const capabilities = createCapabilities(repositories.refusedEndpoints, scope)
   const jobLogs = createLogReading({
     ...rules,
     readLog: createReadLog({
@@ -68,7 +96,7 @@ export function startJobReader(
   })
   const warn = sparseWarnings(log, () => elapsed(clock))
   const jobReports = createReportReading({
-    names,
+    names: repositories.reportedNames,
     readReport: createReadReport({
       ...{ client, redactText },
       isAllowed: config.dotenvKeys === undefined ? () => false : chooser(config.dotenvKeys, []),
@@ -84,17 +112,6 @@ export function startJobReader(
     ...{ readSpans, spanIds: derivedSpanIds, runs },
     onFault: (message, facts) => warn('spans', `spans of a job cannot be read: ${message}`, facts),
   })
-  const jobReader = createJobReader({
-    ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure, clock, log },
-    readings: { log: jobLogs.read, tests: jobTests.read, ...jobReports.readings, spans: jobSpans.read },
-    errors: createErrorThrottle(log),
-    onRead: () => events.pending.emit(),
-  })
-  if (reads !== undefined) events.pending.on(() => jobReader.wake())
-  jobReader.start()
-  return {
-    part: { jobReader, jobLogs, jobTests, jobReports, jobSpans },
-    why: 'remaining job logs and reports are read after the next start',
-    stop: async () => jobReader.stop(),
-  }
+  const readings = { log: jobLogs.read, tests: jobTests.read, ...jobReports.readings, spans: jobSpans.read }
+  return { jobLogs, jobTests, jobReports, jobSpans, readings }
 }

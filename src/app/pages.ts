@@ -15,11 +15,13 @@ import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/overview/flow.ts'
 import { productionBy } from '../enrichment/production.ts'
-import { countBehindOf, type BehindClient } from './behind.ts'
-import { jobLogOf, type LogClient } from './job-log.ts'
+import { countBehindOf } from './behind.ts'
+import { jobLogOf } from './job-log.ts'
+import { summedIfAny } from './summed.ts'
+import type { Connection } from './connections.ts'
 import type { Context } from './context.ts'
 import type { JobReaderParts } from './job-reader.ts'
-import type { PlatformParts } from './platform.ts'
+import type { PlatformParts } from './platform-parts.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
@@ -46,8 +48,8 @@ export interface Shown {
   readonly platform: PlatformParts | undefined
   /** The reader of job logs and reports. */
   readonly inside: Pick<JobReaderParts, 'jobReader'> | undefined
-  /** Asks the platform; undefined where there is no token for it. */
-  readonly client: (LogClient & BehindClient) | undefined
+  /** What asks the platforms, one for each token. */
+  readonly connections: readonly Connection[]
   readonly destinations: readonly Destination[]
   readonly settings: TelemetrySettings
 }
@@ -85,19 +87,21 @@ export function pagesOf(
           ...{ startedAt, refusals, webhooks: ingress.counts, lastAccepted: ingress.lastAccepted },
           ...{ deliveries: intake.counters, snapshots: snapshotter.counters },
           platform: {
-            ...{ details: platform?.enricher, poller: platform?.poller, redelivery: platform?.redelivery },
+            details: platform?.enricher,
+            poller: summedIfAny(platform?.pollers.map(({ poller }) => poller) ?? []),
+            redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
             jobs: shown.inside?.jobReader,
           },
-          platformError: platform?.error(),
+          platformError: platform?.errors()[0]?.error,
           platformAnswered: platform?.hasAnswered() === true,
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
       legacyName: legacyNameOf,
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
       hasSpan,
-      jobLog: jobLogOf(config, shown.client, clock),
+      jobLog: jobLogOf(config, shown.connections, clock),
       isProduction: productionBy(config.production),
-      countBehind: countBehindOf(config, shown.client, clock),
+      countBehind: countBehindOf(shown.connections, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
       preview: async (projectId, { slower, slowerBy, failing }) => {
         const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
@@ -111,7 +115,7 @@ export function pagesOf(
         return tried
       },
       onRetried: () => exporter.wake(),
-      clockOffset: instance => (instance === shown.client?.instance ? platform?.clockOffset() : undefined),
+      clockOffset: instance => shown.connections.find(({ client }) => client.instance === instance)?.clockOffset(),
       now: () => clock.now(),
     },
   })

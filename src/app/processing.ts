@@ -8,7 +8,10 @@ import { createSelection, type Selection } from '../processing/selection.ts'
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
 import { normalizeInstance } from '../model/instance.ts'
+import { ofInstance } from '../model/by-instance.ts'
+import { platformViews } from '../config/platforms.ts'
 import { parseInTurns } from '../platform/webhook/parse-delivery.ts'
+import { profileBy, type Connection } from './connections.ts'
 import { profiles } from './profile.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
@@ -65,7 +68,7 @@ export function eventRulesOf(
 ): EventRules {
   return {
     to: queues.flatMap(({ destination, signal }) => (signal === 'logs' ? [{ destination, signal }] : [])),
-    profile: config.platform.profile,
+    profile: profileBy(config),
     wait: waitOf(config),
     onTaken: () => events.pending.emit(),
   }
@@ -75,16 +78,23 @@ export function snapshotterOf(
   { config, events }: Context,
   { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
   selection: Selection,
-  enriches: boolean,
+  connections: readonly Pick<Connection, 'client'>[],
 ): Snapshotter {
-  const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme, platform } = config
+  const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
+  const enriched = new Set(connections.map(({ client }) => client.instance))
+  const profile = profileBy(config)
+  // The one platform may have another address in its webhooks.
+  const isSingle = platformViews(config).length === 1
   return createSnapshotter({
     rules: { settle, blockedAfter, staleAfter, deadline, chunkSize, rateOf: createPriceTable(config.costs.rules) },
-    family: { scheme, profile: platform.profile, bridgesWillCome: enriches },
+    family: instance => ({
+      ...{ scheme, profile: ofInstance(profile, instance) },
+      bridgesWillCome: isSingle ? enriched.size > 0 : enriched.has(instance),
+    }),
     selection,
     to: queues,
     measure,
-    reads: enriches ? jobReadsBy(jobReadRulesOf(config)) : undefined,
+    reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),
   })
 }

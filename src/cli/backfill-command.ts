@@ -1,6 +1,7 @@
 // What the backfills of pipelines and of audit events share: the command's options, its result, and the platform.
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../lib/fault.ts'
+import { defaultPlatform } from '../config/platforms.ts'
 import { connectPlatform, type Platform } from '../app/platform.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
@@ -47,7 +48,7 @@ export function commonResult(
 
 /** Throws a ConfigError if no platform is configured. */
 export function platformOf(config: Config<ProfileName>, store: SharedStore, log: Log): Platform {
-  const platform = connectPlatform(config, store, systemClock, log)
+  const platform = connectPlatform({ name: defaultPlatform, config }, store, systemClock, log)
   if (platform !== undefined) return platform
   throw new ConfigError(
     'No platform is configured.',

@@ -1,5 +1,6 @@
 // What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secrets of the hooks.
 import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
+import { defaultPlatform } from '../config/platforms.ts'
 import { connectPlatform } from '../app/platform.ts'
 import { hookEventsOf } from './platform.ts'
 import type { HookEvents } from '../platform/port/webhook.ts'
@@ -29,7 +30,7 @@ export async function withHooks(
   const log = commandLog(terminal, config)
   const store = await storeIfAny(config, log)
   try {
-    const platform = connectPlatform(config, store, systemClock, log)
+    const platform = connectPlatform({ name: defaultPlatform, config }, store, systemClock, log)
     if (platform === undefined) {
       throw new Misconfigured(
         'The platform is not configured.',

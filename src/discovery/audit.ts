@@ -13,6 +13,8 @@ import type { Loop } from '../lib/loop.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 export interface AuditOptions extends Omit<RoundsOptions, 'name'> {
+  /** The name of its lease; by default `audit`. */
+  readonly lease?: string | undefined
   readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
   readonly repositories: Pick<Repositories, 'auditCursors' | 'refusedEndpoints'>
   /** `instance`, or groups and projects (`project:…`). */
@@ -45,7 +47,7 @@ export function createAuditPoller(options: AuditOptions): AuditPoller {
   const { instance } = client
   const interval = Math.max(1_000, options.interval)
   const counters: AuditCounters = { rounds: 0, requests: 0, read: 0 }
-  const rounds = createRounds({ ...options, name: 'audit' })
+  const rounds = createRounds({ ...options, name: options.lease ?? 'audit' })
   const { signal } = rounds
   const call: CallOptions = { priority: 'poll', signal, onSend: () => void (counters.requests += 1) }
   /** Asked since start. Refusals from before the start do not count: whoever restarted the daemon may have fixed the permission. */

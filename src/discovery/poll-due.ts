@@ -13,6 +13,8 @@ export interface DueOptions {
   /** Ids or full paths. */
   readonly projects: readonly string[]
   readonly lists: readonly ProjectList[]
+  /** Whether a project with this path may be polled. */
+  readonly isOwn: (path: string | undefined) => boolean
   /** How far a project that was never read is read back, ms. */
   readonly lookback: number
   /** Runs one request's worth of work and logs its failure. */
@@ -75,7 +77,7 @@ export function createDue(options: DueOptions): Due {
     let found: PlatformProject | undefined
     await trying(`project ${id}`, async () => {
       const project = await client.project(id, context.call)
-      const ours = lists.some(list => list.has(project))
+      const ours = options.isOwn(project.path) && lists.some(list => list.has(project))
       if (ours && !projects.includes(project.path ?? '')) found = project
     })
     return found

@@ -30,13 +30,12 @@ export async function* ownPipelinesOf(
   }
 }
 
-/** `whole`: over all of `lookback`. Rejects with a PlatformError. */
+/** `scope`: the key of its state. `whole`: over all of `lookback`. Rejects with a PlatformError. */
 export async function lookAtMine(
   context: PollContext,
   stored: Repositories['ownPipelines'],
-  { lookback, whole }: { readonly lookback: number; readonly whole: boolean },
+  { scope: instance, lookback, whole }: { readonly scope: string; readonly lookback: number; readonly whole: boolean },
 ): Promise<void> {
-  const { instance } = context.client
   const known = await stored.get({ instance })
   const earliest = context.now() - Math.max(day, lookback)
   const since =

@@ -10,6 +10,8 @@ import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts
 type SweepState = Omit<StoredSweep, 'instance' | 'group'>
 
 export interface SweepOptions {
+  /** The key of its state, with that of the list. */
+  readonly scope: string
   readonly list: ProjectList
   readonly context: PollContext
   readonly sweeps: Repositories['sweeps']
@@ -33,8 +35,8 @@ const day = 24 * 3_600_000
 const share = 0.9
 
 export function createSweep(options: SweepOptions): Sweep {
-  const { list, context, sweeps, interval, lookback } = options
-  const key = { instance: context.client.instance, group: list.key }
+  const { list, scope, context, sweeps, interval, lookback } = options
+  const key = { instance: scope, group: list.key }
   let page:
     | { readonly items: PlatformProject[]; readonly next: string | undefined; readonly from: string | undefined }
     | undefined

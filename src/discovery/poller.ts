@@ -8,6 +8,7 @@
 // Groups share each round's requests (`fair-turns.ts`), and lists take turns, so that a busy group does not delay the others.
 //
 // One replica, which holds a lease, polls at a time. Its state is in the store, so a restart continues.
+import { clientWithin } from './client-within.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPollHints } from './poll-hints.ts'
 import { createPollContext, type PollContext } from './poll-context.ts'
@@ -22,6 +23,7 @@ import { newEntry, openBook, type PollBook } from './poll-book.ts'
 import { pollShare, type PollScope } from './poll-scope.ts'
 import { projectListsOf } from './project-lists.ts'
 import { PlatformError, type ErrorThrottle, type PlatformClient } from '../platform/port.ts'
+import { isWithin, type Territory } from '../model/territory.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
@@ -31,6 +33,12 @@ import type { Runs } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 
 export interface PollerOptions extends Omit<PollScope, 'description'> {
+  /** Only projects there are polled; by default all. */
+  readonly territory?: Territory | undefined
+  /** The key of its state in the store; by default the instance. */
+  readonly scope?: string | undefined
+  /** The name of its lease; by default `poller`. */
+  readonly lease?: string | undefined
   readonly client: PlatformClient
   readonly runs: Runs
   readonly repositories: Pick<Repositories, 'polledProjects' | 'ownPipelines' | 'sweeps'>
@@ -78,13 +86,15 @@ const listShare = 0.5
 const atOnce = 4
 
 export function createPoller(options: PollerOptions): Poller {
-  const { client, repositories, leases, errors, clock, log } = options
+  const { repositories, leases, errors, clock, log, territory } = options
+  const client = territory === undefined ? options.client : clientWithin(options.client, territory)
+  const scope = options.scope ?? client.instance
   const interval = Math.max(1_000, options.interval)
   const allowance = Math.max(10, Math.floor((options.perMinute * interval * pollShare) / 60_000))
   const closing = new AbortController()
-  const context: PollContext = createPollContext({ ...options, source: 'poller', signal: closing.signal })
+  const context: PollContext = createPollContext({ ...options, client, source: 'poller', signal: closing.signal })
   const counters = { rounds: 0, discovered: 0 }
-  const lease = createSingleton('poller', leases, clock)
+  const lease = createSingleton(options.lease ?? 'poller', leases, clock)
   const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
   const fairGroup = fairGroupOf(options.groups)
@@ -100,6 +110,7 @@ export function createPoller(options: PollerOptions): Poller {
   const sweeps = lists.map(list =>
     createSweep({
       list,
+      scope,
       context,
       sweeps: repositories.sweeps,
       interval,
@@ -167,14 +178,23 @@ export function createPoller(options: PollerOptions): Poller {
   async function lookAtOwn(): Promise<void> {
     const whole = counters.rounds % few === 0
     const outcome = await outcomeOf(ownPipelines, async () =>
-      lookAtMine(context, repositories.ownPipelines, { lookback: options.lookback, whole }),
+      lookAtMine(context, repositories.ownPipelines, { scope, lookback: options.lookback, whole }),
     )
     if (outcome === 'answered') turns.answered(ownPipelines, false)
     else if (!isEnding()) turns.failed(ownPipelines)
     options.onFound()
   }
 
-  const due = createDue({ ...options, lists, context, turns, hints, trying, tryingList })
+  const due = createDue({
+    ...options,
+    isOwn: path => territory === undefined || isWithin(territory, client.instance, path),
+    lists,
+    context,
+    turns,
+    hints,
+    trying,
+    tryingList,
+  })
 
   /** A few projects at once, while the round's share lasts: groups take turns, and in a group the longest unread project is first. */
   async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
@@ -192,7 +212,7 @@ export function createPoller(options: PollerOptions): Poller {
 
   async function round(): Promise<void> {
     end.now = false
-    book ??= await openBook(repositories.polledProjects, client.instance)
+    book ??= await openBook(repositories.polledProjects, scope)
     counters.rounds += 1
     const start = context.requests()
     if (options.ownPipelines && turns.isDue(ownPipelines, 1)) await lookAtOwn()

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Countable, Counted, Decide, Decided } from '../store/ports/counted.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
+import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
@@ -106,7 +107,7 @@ export interface FigureOutlets {
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   /** Destinations that take the points of each by themselves. */
   readonly to: ReceivedEvent['to']
-  readonly profile: string
+  readonly profile: ByInstance<string>
 }
 
 /**
@@ -122,7 +123,13 @@ export function countedFigures(
   const { key: name, ...rest } = figures
   const key = `${name} at ${rest.at}`
   const chunk: EventChunk = {
-    ...{ version: eventVersion, kind: 'event', key: { instance }, project, trace: { profile } },
+    ...{
+      version: eventVersion,
+      kind: 'event',
+      key: { instance },
+      project,
+      trace: { profile: ofInstance(profile, instance) },
+    },
     event: { ...event, severity: 'info', body: '', attributes: {} },
     ...{ ...rest, observedAt: rest.at },
   }

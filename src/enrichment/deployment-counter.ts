@@ -10,7 +10,8 @@ import {
   type Neighbours,
 } from '../model/deployment-figures.ts'
 import { countedFigures, createCounter, type FigureOutlets } from './counter.ts'
-import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
+import { createLeasedWork, createRests, oneLane, type LeasedWork } from './leased-work.ts'
+import { tokenLanes } from './token-lanes.ts'
 import { viewDeployment, type Deployment, type IsProduction } from '../model/deployment.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CommitsReading } from './deployed-commits.ts'
@@ -18,13 +19,20 @@ import type { Decision } from '../store/ports/counted.ts'
 import type { Deployments, DueDeployment } from '../store/ports/deployments.ts'
 import type { ErrorThrottle } from '../platform/port.ts'
 import type { Log } from '../lib/log.ts'
+import type { Territory } from '../model/territory.ts'
+
+/** A token of a platform: it reads commits of the projects there. */
+export interface CommitsToken {
+  readonly territory: Territory
+  readonly commits: CommitsReading
+  readonly errors: ErrorThrottle
+}
 
 export interface DeploymentCounterOptions extends FigureOutlets {
   readonly deployments: Deployments
-  /** The client for commits; undefined: the platform's API is not configured. */
-  readonly platform: { readonly instance: string; readonly commits: CommitsReading } | undefined
+  /** Empty: the platform's API is not configured. */
+  readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
-  readonly errors: ErrorThrottle
   /** Called after something was put into the outbox. */
   readonly onCounted: () => void
   readonly clock: Clock
@@ -52,8 +60,8 @@ const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
 
 export function createDeploymentCounter(options: DeploymentCounterOptions): DeploymentCounter {
-  const { deployments, platform, isProduction, errors, clock, log } = options
-  const rests = createRests(clock)
+  const { deployments, tokens, isProduction, clock, log } = options
+  const lanes = tokenLanes(tokens, ({ instance, project }: Deployment) => ({ instance, path: project.path }), clock)
   const counter = createCounter({
     ...{ name: 'deployment', measures: ['counted', 'passedOver', 'withoutCommits'], store: deployments, clock, log },
     onCounted: options.onCounted,
@@ -64,7 +72,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
 
   /** The revisions between which the platform is asked for the commits; undefined: it is not asked. */
   function rangeOf(deployment: Deployment, around: Neighbours): ReturnType<typeof commitRange> {
-    const view = platform?.instance === deployment.instance ? viewDeployment(deployment) : undefined
+    const view = lanes.of(deployment).token === undefined ? undefined : viewDeployment(deployment)
     return view && commitRange(view, around, isProduction)
   }
 
@@ -87,9 +95,15 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     signal: AbortSignal,
   ): Promise<DeployedCommits | 'later' | undefined> {
     const range = rangeOf(deployment, around)
-    if (platform === undefined || range === undefined) return undefined
+    const { token, rests } = lanes.of(deployment)
+    if (token === undefined || range === undefined) return undefined
+    if (rests.left() > 0) {
+      await deployments.defer(id, rests.left(), false)
+      return 'later'
+    }
     const { project } = deployment
-    const answer = await platform.commits.read(project, range, signal)
+    const { commits, errors } = token
+    const answer = await commits.read(project, range, signal)
     if (answer.as === 'read') {
       rests.answered()
       errors.answered(`project ${project.path ?? project.id}`)
@@ -120,9 +134,10 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     return { counted: figures, written: [countedFigures(deployment, event, named, options)], measures: ['counted'] }
   }
 
-  const apart = createLeasedWork<DueDeployment>({
+  const apart = createLeasedWork({
     name: 'deployment counter with commits',
-    queues: [{ places, take: async (limit, ms) => deployments.take(limit, ms) }],
+    queues: [{ places, take: async (limit: number, ms: number) => deployments.take(limit, ms) }],
+    lanes: oneLane({ rests: createRests(clock) }),
     nameOf: ({ id }) => String(id),
     work: countApart,
     onError: ({ id }, error) => log.error({ err: error, deployment: id }, 'a deployment could not be counted'),
@@ -131,7 +146,6 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
         due.map(({ id }) => id),
         ms,
       ),
-    rests,
     clock,
     log,
   })
@@ -147,6 +161,6 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
       await apart.drain()
     },
     counters,
-    requests: () => platform?.commits.counters.requests ?? 0,
+    requests: () => tokens.reduce((sum, { commits }) => sum + commits.counters.requests, 0),
   }
 }

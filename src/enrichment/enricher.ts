@@ -2,8 +2,9 @@
 // ended before history. No run waits longer than its deadline. Runs that are silent for too long are looked up, too (`silence.ts`), because
 // the webhook of their end may be lost. Only the deadlines of history and of silent runs are extended while the API budget is used up.
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
-import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
+import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
+import { tokenLanes, type TokenLane } from './token-lanes.ts'
 import { createParents, type Found } from './parents.ts'
 import { createSilence } from '../processing/silence.ts'
 import { applyAnswer, applyEnd, giveUp, tryLater } from './apply-answers.ts'
@@ -24,10 +25,24 @@ import type { Observation } from '../model/observation.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs, StoredRun } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
+import type { Territory } from '../model/territory.ts'
+
+/** A token of a platform: what it asks, about which runs. */
+export interface EnricherToken {
+  readonly client: Pick<PlatformClient, 'instance' | 'about'>
+  readonly territory: Territory
+  readonly budget: Budget
+  readonly errors: ErrorThrottle
+  /** The key of what is remembered about this token. */
+  readonly scope: string
+  /** Called with a project whose pipelines a run has triggered, or whose run ended without a report: other ends may be missing there. */
+  readonly onHint: (projectId: number) => void
+  /** Called with the project of a run whose end was observed, so that the poller knows it. */
+  readonly onEnded: (projectId: number) => void
+}
 
 export interface EnricherOptions {
-  readonly client: Pick<PlatformClient, 'instance' | 'about'>
-  readonly budget: Budget
+  readonly tokens: readonly EnricherToken[]
   readonly runs: Runs
   readonly repositories: Pick<Repositories, 'refusedEndpoints'>
   readonly queue: EnrichmentQueue
@@ -40,13 +55,6 @@ export interface EnricherOptions {
   readonly traceparent: boolean
   /** What rules for attributes want. */
   readonly wants: FetchOptions['wants']
-  readonly errors: ErrorThrottle
-  /** Called with the projects whose pipelines a run has triggered. */
-  readonly onTriggered: (projectId: number) => void
-  /** Called with the project of a run whose end was observed, so that the poller knows it. */
-  readonly onEnded: (projectId: number) => void
-  /** Called with the project of a run whose end no source reported; other ends may be missing there. */
-  readonly onMissed: (projectId: number) => void
   /** Called after a run changed: the settle loop may have something to do. */
   readonly onChange: () => void
   readonly clock: Clock
@@ -83,6 +91,7 @@ const maxWait = 15 * 60_000
 /** How much deadlines are extended at a time, ms. */
 const extendEvery = { least: 500, most: 5_000 }
 const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
+const groupToken = 'Give the platform a token without groups.'
 
 interface Asked {
   readonly item: EnrichmentItem
@@ -90,24 +99,31 @@ interface Asked {
 }
 
 export function createEnricher(options: EnricherOptions): Enricher {
-  const { client, budget, runs, queue, rules, selection, storeNow, errors, clock, log } = options
+  const { runs, queue, rules, selection, storeNow, clock, log } = options
   const counters: EnricherCounters = { completed: 0, missed: 0, gone: 0, failed: 0 }
-  const parents = createParents({ client, runs, queue, rules, selection, storeNow })
-  const capabilities = createCapabilities(options.repositories.refusedEndpoints, client.instance)
+  const tokens = options.tokens.map(token => ({
+    ...token,
+    parents: createParents({ client: token.client, runs, queue, rules, selection, storeNow }),
+    capabilities: createCapabilities(options.repositories.refusedEndpoints, token.scope),
+  }))
+  type Lane = TokenLane<(typeof tokens)[number]>
+  const lanes = tokenLanes(tokens, ({ item: { key, path } }: Asked) => ({ instance: key.instance, path }), clock)
   const silence = createSilence({ ...rules, trends: options.trends, now: () => clock.now() })
   const warn = sparseWarnings(log, () => elapsed(clock))
-  const rests = createRests(clock)
   let lastTurn = elapsed(clock)
 
   async function enrich({ item: asked, priority }: Asked, signal: AbortSignal): Promise<void> {
     const { key, detail, takenAt } = asked
     const known = await runs.get(key)
     if (known === undefined) return
-    if (key.instance !== client.instance) {
-      warn(
-        'instance',
-        `Webhooks come from ${key.instance}, whose API is not configured: their details are not fetched. ${sameUrl}`,
-      )
+    const lane = lanes.of({ item: asked, priority })
+    const { token, rests } = lane
+    if (token === undefined) {
+      const isKnown = tokens.some(({ client }) => client.instance === key.instance)
+      const what = isKnown
+        ? `No token of ${key.instance} is for the groups of some projects: their details are not fetched. ${groupToken}`
+        : `Webhooks come from ${key.instance}, whose API is not configured: their details are not fetched. ${sameUrl}`
+      warn(isKnown ? 'token' : 'instance', what)
       await runs.transact([giveUp(asked, priority, 'foreign')])
       return
     }
@@ -116,13 +132,14 @@ export function createEnricher(options: EnricherOptions): Enricher {
       await queue.defer(key, left)
       return
     }
+    const { errors, parents } = token
     const subject = `project ${known.run.project.facts.path ?? known.run.project.facts.id}`
     const call = { priority: requestPriorities[priority], signal }
     const onEnd = async (end: Observation): Promise<void> => {
       await runs.transact([applyEnd(end, rules)])
     }
     try {
-      const fetched = await fetchRun(known.run, detail, call, { ...options, capabilities, onEnd })
+      const fetched = await fetchRun(known.run, detail, call, { ...options, ...token, onEnd })
       const { observation } = fetched
       let { missing } = fetched
       const run = observation === undefined ? known.run : mergeRun(known.run, observedRun(observation))
@@ -137,33 +154,33 @@ export function createEnricher(options: EnricherOptions): Enricher {
       }
       await runs.transact([applyAnswer(key, { observation, family, missing }, priority, rules)])
       if (missing instanceof PlatformError) {
-        failed(missing, subject)
+        failed(missing, subject, lane)
         return
       }
       for (const { record } of run.jobs.values()) {
         const { projectId } = record.facts.downstream ?? {}
-        if (projectId !== undefined && projectId !== run.project.facts.id) options.onTriggered(projectId)
+        if (projectId !== undefined && projectId !== run.project.facts.id) token.onHint(projectId)
       }
       if (priority === 'silent' && isTerminal(run.pipeline?.record.facts.status ?? '')) {
         counters.missed += 1
-        options.onMissed(run.project.facts.id)
+        token.onHint(run.project.facts.id)
       } else {
         counters.completed += 1
-        if (priority === 'fresh') options.onEnded(run.project.facts.id)
+        if (priority === 'fresh') token.onEnded(run.project.facts.id)
       }
       rests.answered()
       errors.answered(subject)
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
-      await fail(error, subject, asked, priority)
+      await fail(error, subject, { item: asked, priority }, lane)
     }
   }
 
   async function fail(
     error: PlatformError,
     subject: string,
-    asked: EnrichmentItem,
-    priority: EnrichmentPriority,
+    { item: asked, priority }: Asked,
+    lane: Lane,
   ): Promise<void> {
     if (error.kind === 'not-found') {
       counters.gone += 1
@@ -174,15 +191,15 @@ export function createEnricher(options: EnricherOptions): Enricher {
       await runs.transact([giveUp(asked, priority, 'gone')])
       return
     }
-    const isOurs = failed(error, subject) === 'go-on'
+    const isOurs = failed(error, subject, lane) === 'go-on'
     await runs.transact([
       error.passing ? tryLater(asked, priority) : giveUp(asked, priority, isOurs ? 'refused' : 'stopped'),
     ])
   }
 
-  function failed(error: PlatformError, subject: string): 'go-on' | 'stop' {
+  function failed(error: PlatformError, subject: string, { token, rests }: Lane): 'go-on' | 'stop' {
     counters.failed += 1
-    const scope = errors.failed(subject, error)
+    const scope = token?.errors.failed(subject, error) ?? 'go-on'
     if (scope === 'stop') rests.begin()
     return scope
   }
@@ -194,17 +211,23 @@ export function createEnricher(options: EnricherOptions): Enricher {
     lastTurn = now
     for (const priority of ['silent', 'backfill'] as const) {
       const { due } = await queue.count(priority)
-      if (due > 0 && (await budget.isShort(requestPriorities[priority])))
-        await queue.postpone(priority, passed, maxWait)
+      for (const { budget, territory } of due > 0 ? tokens : []) {
+        if (await budget.isShort(requestPriorities[priority]))
+          await queue.postpone(priority, passed, maxWait, tokens.length > 1 ? territory : undefined)
+      }
     }
   }
 
-  const work = createLeasedWork<Asked>({
+  const work = createLeasedWork<Asked, Lane>({
     name: 'enricher',
+    lanes,
     queues: enrichmentPriorities.map(priority => ({
       places: places[priority],
       has: one => one.priority === priority,
-      take: async (limit, leaseMs) => (await queue.take(priority, limit, leaseMs)).map(item => ({ item, priority })),
+      take: async (limit, leaseMs, closed) => {
+        const items = await lanes.take(closed, async which => queue.take(priority, limit, leaseMs, which))
+        return items.map(item => ({ item, priority }))
+      },
     })),
     nameOf: ({ item: { key } }) => `${key.instance}\n${key.pipelineId}`,
     work: enrich,
@@ -217,7 +240,6 @@ export function createEnricher(options: EnricherOptions): Enricher {
         leaseMs,
       ),
     beforeTurn: extendDeadlines,
-    rests,
     clock,
     log,
   })

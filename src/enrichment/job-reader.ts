@@ -2,8 +2,9 @@
 // harmed by what cannot be read. Its API requests have a lower priority than all others.
 import { applyReading, type InsideOutlets, type JobReading } from './job-reading.ts'
 import { backoff } from '../lib/backoff.ts'
-import { createCapabilities, type Asked } from './capability.ts'
-import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
+import { createCapabilities, type Asked, type Capabilities } from './capability.ts'
+import { createLeasedWork, type LeasedWork } from './leased-work.ts'
+import { tokenLanes, type TokenLane } from './token-lanes.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { isReportType } from '../model/job-reports.ts'
 import { PlatformError, type ErrorThrottle } from '../platform/port.ts'
@@ -13,15 +14,22 @@ import type { JobSnapshot } from '../model/chunk.ts'
 import type { Log } from '../lib/log.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
+import type { Territory } from '../model/territory.ts'
+
+/** A token of a platform: how it reads what, about which runs. */
+export interface JobReadingToken {
+  readonly territory: Territory
+  /** The key of what is remembered about this token. */
+  readonly scope: string
+  readonly readings: Readonly<Record<JobReadable, JobReading>>
+  readonly errors: ErrorThrottle
+}
 
 export interface JobReaderOptions extends InsideOutlets {
   readonly queue: JobReads
   readonly runs: Runs
   readonly refusedEndpoints: Repositories['refusedEndpoints']
-  /** The platform's normalised base URL: jobs of another one cannot be asked about. */
-  readonly instance: string
-  readonly readings: Readonly<Record<JobReadable, JobReading>>
-  readonly errors: ErrorThrottle
+  readonly tokens: readonly JobReadingToken[]
   /** Called after something was put into the outbox. */
   readonly onRead: () => void
   readonly clock: Clock
@@ -52,6 +60,8 @@ export interface JobReader extends LeasedWork {
   readonly counters: Readonly<JobReaderCounters>
 }
 
+type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
+
 /** Read at the same time. */
 const places = 4
 /** So that slow logs do not delay others. Together they are fewer than the requests of one priority, so that others get through. */
@@ -63,19 +73,27 @@ const pauses = { first: 60_000, max: 3_600_000 }
 const maxWait = 24 * 3_600_000
 
 export function createJobReader(options: JobReaderOptions): JobReader {
-  const { queue, runs, readings, errors, clock, log } = options
+  const { queue, runs, clock, log } = options
   const counters: JobReaderCounters = {
     ...{ read: 0, empty: 0, needless: 0, early: 0 },
     ...{ refused: 0, withheld: 0, failed: 0, expired: 0 },
   }
-  const capabilities = createCapabilities(options.refusedEndpoints, options.instance)
+  const tokens = options.tokens.map(token => ({
+    ...token,
+    capabilities: createCapabilities(options.refusedEndpoints, token.scope),
+  }))
+  const lanes = tokenLanes(
+    tokens,
+    ({ chunk: { key, project } }: JobRead) => ({ instance: key.instance, path: project.path }),
+    clock,
+  )
   const warn = sparseWarnings(log, () => elapsed(clock))
-  const rests = createRests(clock)
 
   async function readOne(read: JobRead, signal: AbortSignal): Promise<void> {
     const { chunk, jobId, what } = read
     const job = chunk.jobs.find(({ id }) => id === jobId)
-    if (job === undefined || chunk.key.instance !== options.instance) return queue.drop(read)
+    const { token, rests } = lanes.of(read)
+    if (job === undefined || token === undefined) return queue.drop(read)
     if (read.takenAt - read.pendingSince > maxWait) {
       counters.expired += 1
       warn('expired', 'job logs and reports waited too long for the API budget and were dropped', { what })
@@ -85,21 +103,27 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     const asked: Asked = { what, project: id, path }
     const subject = `project ${path ?? id}`
     try {
-      if (!(await capabilities.mayAsk(asked))) {
+      if (!(await token.capabilities.mayAsk(asked))) {
         counters.withheld += 1
         await queue.drop(read)
         return
       }
-      await readInside(read, job, asked, signal)
+      await readInside(read, job, asked, token, signal)
       rests.answered()
     } catch (error) {
       if (signal.aborted) throw error
-      if (error instanceof PlatformError) await fail(error, subject, read, asked)
+      if (error instanceof PlatformError) await fail(error, subject, read, asked, { token, rests })
       else await stumble(error, read)
     }
   }
 
-  async function readInside(read: JobRead, job: JobSnapshot, asked: Asked, signal: AbortSignal): Promise<void> {
+  async function readInside(
+    read: JobRead,
+    job: JobSnapshot,
+    asked: Asked,
+    { readings, capabilities, errors }: NonNullable<Lane['token']>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const reading = await readings[read.what](read, job, { priority: 'inside', signal })
     switch (reading.as) {
       case 'needless':
@@ -134,32 +158,44 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     return queue.drop(read)
   }
 
-  async function fail(error: PlatformError, subject: string, read: JobRead, asked: Asked): Promise<void> {
+  async function fail(
+    error: PlatformError,
+    subject: string,
+    read: JobRead,
+    asked: Asked,
+    { token, rests }: Lane & { readonly token: NonNullable<Lane['token']> },
+  ): Promise<void> {
     // The platform does not know this type of artifact, whatever the project.
     const isUnknownType = error.status === 400 && isReportType(read.what)
     if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
-      await capabilities.refused(asked, error, isUnknownType || error.affectsAllRequests)
+      await token.capabilities.refused(asked, error, isUnknownType || error.affectsAllRequests)
       return queue.drop(read)
     }
     counters.failed += 1
     // A refused token is not the job's fault, so it costs no try: wait for a new token.
     const isOfToken = error.kind === 'unauthorized'
-    if (errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
+    if (token.errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
     if (isOfToken) return queue.defer(read, backoff(read.tries + 1, pauses), false)
     if (error.passing) return again(read)
     counters.expired += 1
     return queue.drop(read)
   }
 
-  const work = createLeasedWork<JobRead>({
+  const work = createLeasedWork<JobRead, Lane>({
     name: 'job reader',
-    queues: [{ places, slow, take: async (limit, leaseMs) => queue.take(limit, leaseMs) }],
+    lanes,
+    queues: [
+      {
+        places,
+        slow,
+        take: async (limit, leaseMs, closed) => lanes.take(closed, async which => queue.take(limit, leaseMs, which)),
+      },
+    ],
     nameOf: ({ chunkId, jobId, what }) => `${chunkId} ${jobId} ${what}`,
     work: readOne,
     onError: ({ jobId }, error) => log.error({ err: error, job: jobId }, 'a job log or report could not be read'),
     extend: async (reads, leaseMs) => queue.extend(reads, leaseMs),
-    rests,
     clock,
     log,
   })

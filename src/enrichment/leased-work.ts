@@ -1,26 +1,39 @@
-// Processes a queue of leased items: several at a time, with leases that are renewed during the work and released when the daemon stops. While the
-// platform does not answer, no item is begun.
+// Processes queues of leased items: several at a time, with leases that are renewed during the work and released when the daemon stops.
+//
+// Items of different lanes do not wait for each other: a lane has the items that one token of the platform is for. While the platform does not answer
+// that token, none of its items is begun; and each lane has its own places. So a queue is read until it has nothing due, or all lanes are closed.
 import { backoff } from '../lib/backoff.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 
-export interface LeasedQueue<Item> {
-  /** Items in flight at a time. */
+export interface LeasedQueue<Item, Lane> {
+  /** Items in flight at a time, in each lane. */
   readonly places: number
   /** An item that takes longer gives its place to another one. At most `extra` do so. */
   readonly slow?: { readonly afterMs: number; readonly extra: number } | undefined
   /** Which items in flight are this queue's; undefined: all. */
   readonly has?: (item: Item) => boolean
-  /** Leases items that are due. */
-  take(limit: number, leaseMs: number): Promise<readonly Item[]>
+  /** Leases items that are due, other than those of the closed lanes. */
+  take(limit: number, leaseMs: number, closed: readonly Lane[]): Promise<readonly Item[]>
 }
 
-export interface LeasedWorkOptions<Item> {
+export interface Lanes<Item, Lane> {
+  readonly all: readonly Lane[]
+  readonly of: (item: Item) => Lane
+}
+
+/** What every lane has. */
+export interface LeasedLane {
+  readonly rests: Rests
+}
+
+export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
   /** Of the loop, in the log. */
   readonly name: string
   /** The items of one queue are begun before the next queue is read. */
-  readonly queues: readonly LeasedQueue<Item>[]
+  readonly queues: readonly LeasedQueue<Item, Lane>[]
+  readonly lanes: Lanes<Item, Lane>
   /** If an item is leased again while it is in progress, it is released at the end of the work and stays due. */
   readonly nameOf: (item: Item) => string
   /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
@@ -31,7 +44,6 @@ export interface LeasedWorkOptions<Item> {
   readonly onDone?: () => void
   readonly extend: (items: readonly Item[], leaseMs: number) => Promise<void>
   readonly beforeTurn?: (now: number) => Promise<void>
-  readonly rests: Rests
   readonly clock: Clock
   readonly log: Log
 }
@@ -41,8 +53,9 @@ export interface LeasedWork extends Loop {
   drain(): Promise<void>
 }
 
-interface InFlight<Item> {
+interface InFlight<Item, Lane> {
   readonly item: Item
+  readonly lane: Lane
   readonly since: number
   isLeasedAgain: boolean
   done: Promise<void>
@@ -78,11 +91,18 @@ export function createRests(clock: Clock): Rests {
   }
 }
 
-export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): LeasedWork {
-  const { name, queues, nameOf, work, extend, rests, clock, log } = options
-  const inFlight = new Map<string, InFlight<Item>>()
+/** The lane of all items, if there is only one. */
+export function oneLane<Lane>(lane: Lane): Lanes<unknown, Lane> {
+  return { all: [lane], of: () => lane }
+}
+
+export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedWorkOptions<Item, Lane>): LeasedWork {
+  const { name, queues, lanes, nameOf, work, extend, clock, log } = options
+  const inFlight = new Map<string, InFlight<Item, Lane>>()
   const closing = new AbortController()
   let renewedAt = elapsed(clock)
+  /** When a queue was last read in vain while lanes were closed. That reads all that is due in them, so it is not repeated at once. */
+  const inVainAt = new Map<LeasedQueue<Item, Lane>, number>()
 
   const items = (): Item[] => [...inFlight.values()].map(({ item }) => item)
 
@@ -104,23 +124,52 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
       options.onDone?.()
       loop.wake()
     }
-    const own: InFlight<Item> = { item, since: elapsed(clock), isLeasedAgain: false, done: Promise.resolve() }
+    const own: InFlight<Item, Lane> = {
+      item,
+      lane: lanes.of(item),
+      since: elapsed(clock),
+      isLeasedAgain: false,
+      done: Promise.resolve(),
+    }
     inFlight.set(itemName, own)
     own.done = worked()
   }
 
-  async function beginDue(): Promise<number> {
+  /** `resting`: lanes that begin nothing. */
+  async function beginDue(resting: readonly Lane[]): Promise<number> {
     let begun = 0
     for (const queue of queues) {
-      const own = [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true)
-      const { afterMs, extra } = queue.slow ?? { afterMs: Infinity, extra: 0 }
-      const slow = own.filter(({ since }) => elapsed(clock) - since > afterMs).length
-      const free = queue.places - own.length + Math.min(extra, slow)
-      const taken = free > 0 ? await queue.take(free, leaseMs) : []
-      for (const item of taken) begin(item)
-      begun += taken.length
+      for (;;) {
+        const { closed, limit } = roomOf(queue, resting)
+        const isTooSoon = elapsed(clock) - (inVainAt.get(queue) ?? -Infinity) < turnMs
+        if (closed.length === lanes.all.length || (closed.length > 0 && isTooSoon)) break
+        const taken = await queue.take(limit, leaseMs, closed)
+        if (closed.length > 0 && taken.length === 0) inVainAt.set(queue, elapsed(clock))
+        for (const item of taken) begin(item)
+        begun += taken.length
+        if (taken.length < limit) break
+      }
     }
     return begun
+  }
+
+  /** `limit`: as many items as any lane that is not closed has places for. */
+  function roomOf(queue: LeasedQueue<Item, Lane>, resting: readonly Lane[]): { closed: Lane[]; limit: number } {
+    const own = Map.groupBy(
+      [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true),
+      ({ lane }) => lane,
+    )
+    const { afterMs, extra } = queue.slow ?? { afterMs: Infinity, extra: 0 }
+    const closed: Lane[] = []
+    let limit = Infinity
+    for (const lane of lanes.all) {
+      const begun = own.get(lane) ?? []
+      const slow = begun.filter(({ since }) => elapsed(clock) - since > afterMs).length
+      const free = queue.places - begun.length + Math.min(extra, slow)
+      if (free <= 0 || resting.includes(lane)) closed.push(lane)
+      else limit = Math.min(limit, free)
+    }
+    return { closed, limit }
   }
 
   async function renew(now: number): Promise<void> {
@@ -137,15 +186,15 @@ export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): Leased
       const now = elapsed(clock)
       await options.beforeTurn?.(now)
       await renew(now)
-      const rest = rests.left()
-      if (rest > 0) return Math.min(turnMs, rest)
-      return (await beginDue()) > 0 ? 0 : turnMs
+      const resting = lanes.all.filter(({ rests }) => rests.left() > 0)
+      if ((await beginDue(resting)) > 0) return 0
+      return Math.min(turnMs, ...resting.map(({ rests }) => Math.max(1, rests.left())))
     },
   })
   return {
     ...loop,
     drain: async () => {
-      while ((await beginDue()) > 0 || inFlight.size > 0) {
+      while ((await beginDue([])) > 0 || inFlight.size > 0) {
         // All may have ended by now, and a race of no promises would never resolve.
         if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
       }

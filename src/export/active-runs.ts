@@ -1,4 +1,5 @@
 // Counts of active runs and active jobs. A series that ended is sent with 0 for a day: otherwise backends would go on showing its last value.
+import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { createActiveJobs, type ActiveJobCounts } from './active-jobs.ts'
 import type { ActiveJobs, ActiveRuns, ProjectKey } from '../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
@@ -11,7 +12,7 @@ export interface ActiveSource {
   readonly totals: Pick<Totals, 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
   /** The profile that names the attributes of active runs. */
-  readonly profile: string
+  readonly profile: ByInstance<string>
   /** Maximum number of series that are remembered for a project. */
   readonly maxSeries: number
 }
@@ -88,7 +89,7 @@ function remember(
   }
 }
 
-function byProject({ seen, jobs = [], since }: RecentRuns, profile: string): ActiveTotals[] {
+function byProject({ seen, jobs = [], since }: RecentRuns, profile: ByInstance<string>): ActiveTotals[] {
   const runsOf = Map.groupBy(seen, ({ runs }) => nameOf(runs.key))
   const jobsOf = Map.groupBy(jobs, ({ jobs: of }) => nameOf(of.key))
   return [...new Set([...runsOf.keys(), ...jobsOf.keys()])].flatMap(name => {
@@ -102,7 +103,14 @@ function byProject({ seen, jobs = [], since }: RecentRuns, profile: string): Act
     if (newest === undefined) return []
     const { key, project } = newest
     return [
-      { key, project, profile, since, runs: ofRuns.map(({ runs }) => runs), jobs: ofJobs.map(({ jobs: of }) => of) },
+      {
+        key,
+        project,
+        profile: ofInstance(profile, key.instance),
+        since,
+        runs: ofRuns.map(({ runs }) => runs),
+        jobs: ofJobs.map(({ jobs: of }) => of),
+      },
     ]
   })
 }

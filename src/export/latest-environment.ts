@@ -6,6 +6,8 @@ import type { ShownDeployment } from '../store/ports/deployments.ts'
 /** How many commits `to` has that `from` has not; undefined if that is not known (yet). */
 export type CountBehind = (of: {
   readonly instance: string
+  /** The full path of the project, if it is known. */
+  readonly path?: string | undefined
   readonly projectId: number
   readonly from: string
   readonly to: string
@@ -37,7 +39,13 @@ export function environmentOf(
     const isNewest = run.revision.startsWith(revision) || revision.startsWith(run.revision)
     if (isNewest) return { behindCommits: 0, behindSeconds: 0 }
     return {
-      behindCommits: countBehind?.({ instance, projectId: project.id, from: revision, to: run.revision }),
+      behindCommits: countBehind?.({
+        instance,
+        path: project.path,
+        projectId: project.id,
+        from: revision,
+        to: run.revision,
+      }),
       behindSeconds: run.committedAt && Math.max(0, seconds(run.committedAt) - seconds(beganAt)),
     }
   }

@@ -2,6 +2,7 @@
 //
 // Nothing is queued: totals contain all that was ever counted, so the next flush replaces one that failed. Counts of runs under way do not depend on
 // the destination's temporality; they have their own requests, with the gauges of the inventory.
+import type { ByInstance } from '../model/by-instance.ts'
 import { randomUUID } from 'node:crypto'
 import { createExportStats, type ExportMeters } from './export-stats.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
@@ -39,7 +40,7 @@ export interface MetricFlushOptions {
   readonly tries?: TryRequests | undefined
   readonly settings: TelemetrySettings
   /** The platform's profile. */
-  readonly profile: string
+  readonly profile: ByInstance<string>
   /** Between two flushes, ms. */
   readonly interval: number
   readonly clock: Clock

@@ -1,4 +1,5 @@
 // The metrics of pipelines for `/metrics`: totals of all projects, active runs and gauges, read from the store each time.
+import type { ByInstance } from '../model/by-instance.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createFamilies } from '../telemetry/metrics/families.ts'
 import { goodReadings } from './gauge-readings.ts'
@@ -17,7 +18,7 @@ export interface ScrapedMetricsOptions {
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
   /** Undefined: the number of changes is not exported. */
   readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
-  readonly profile: string
+  readonly profile: ByInstance<string>
   readonly settings: TelemetrySettings
   /** True for the path of a hidden project; undefined: none is hidden. */
   readonly isHidden: ((path: string) => boolean) | undefined

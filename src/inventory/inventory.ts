@@ -19,6 +19,8 @@ import type { Repositories } from '../store/ports/repository.ts'
 export interface InventoryOptions {
   readonly things: readonly Thing[]
   readonly instance: string
+  /** The key of the states in the store; by default the instance. */
+  readonly scope?: string | undefined
   readonly profile: string
   readonly lookUp: LookUpOwner
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
@@ -50,7 +52,8 @@ export function createInventory(options: InventoryOptions): Inventory {
   const triedSinceStart = new Set<string>()
   /** Owners that were looked up. All things of the same owner share the result. */
   const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
-  const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance, kind, of })
+  const scope = options.scope ?? instance
+  const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance: scope, kind, of })
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
 
   async function turn(): Promise<number> {
@@ -80,8 +83,8 @@ export function createInventory(options: InventoryOptions): Inventory {
   async function forgetOthers(): Promise<void> {
     const wanted = new Set(things.map(nameOf))
     for (const state of await states.all()) {
-      if (state.instance !== instance || wanted.has(nameOf(state))) continue
-      await Promise.all([states.remove(state), readings.remove(state)])
+      if (state.instance !== scope || wanted.has(nameOf(state))) continue
+      await Promise.all([states.remove(state), readings.remove({ ...state, instance })])
     }
   }
 
@@ -162,7 +165,7 @@ export function createInventory(options: InventoryOptions): Inventory {
 
   async function isKindRefused({ kind }: Thing): Promise<boolean> {
     const all = await states.all()
-    return all.filter(one => one.instance === instance && one.kind === kind && one.refusal?.lasts).length >= maxRefused
+    return all.filter(one => one.instance === scope && one.kind === kind && one.refusal?.lasts).length >= maxRefused
   }
 
   /** Puts off the other things of this kind, because the platform does not offer the kind at all. */

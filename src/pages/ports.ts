@@ -93,6 +93,8 @@ export interface Preview {
 
 interface BehindSubject {
   readonly instance: string
+  /** The full path of its project, if it is known. */
+  readonly path?: string | undefined
   readonly projectId: number
   readonly revision: string
   readonly branch: string
@@ -106,6 +108,8 @@ export type Behind =
 /** The job whose log is read. */
 interface LogOwner {
   readonly instance: string
+  /** The full path of its project, if it is known. */
+  readonly path?: string | undefined
   readonly projectId: number
   readonly id: number
   readonly start: Millis

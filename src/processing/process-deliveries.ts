@@ -1,5 +1,6 @@
 // Writes the observations and events of decoded deliveries into the store: many in one transaction, and one by one if that fails, to find the one to
 // blame.
+import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { mergeObservations, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
@@ -36,8 +37,7 @@ export interface ProcessOptions {
 
 export interface EventRules {
   readonly to: ReceivedEvent['to']
-  /** The platform's profile. */
-  readonly profile: string
+  readonly profile: ByInstance<string>
   /** How long an event waits for its job's span, and how long after its report a deployment, change or incident is counted, ms. */
   readonly wait: number
   /** Called after events were stored: the exporter has something to send. */
@@ -188,7 +188,7 @@ function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEve
   if (events === undefined || events.to.length === 0) return undefined
   const { to, profile, wait } = events
   const jobId = deploymentOfEvent(event, item.receivedAt)?.jobId
-  const chunk = eventChunk(event, item.receivedAt, profile)
+  const chunk = eventChunk(event, item.receivedAt, ofInstance(profile, event.instance))
   return { event, chunk, arrival: item.id, to, ...(jobId !== undefined && { waits: { jobId, ms: wait } }) }
 }
 

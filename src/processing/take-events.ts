@@ -1,4 +1,5 @@
 // Writes events that no delivery reported, such as those from the platform's API, each once.
+import { ofInstance } from '../model/by-instance.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import type { EventRules } from './process-deliveries.ts'
 import type { Millis } from '../model/instant.ts'
@@ -19,7 +20,12 @@ export async function takeEvents(events: readonly PlatformEvent[], taking: Event
   const receivedAt = taking.now()
   const received = events
     .filter(({ project }) => taking.selection.project(project?.path))
-    .map(event => ({ event, chunk: eventChunk(event, receivedAt, profile), arrival: 0, to }))
+    .map(event => ({
+      event,
+      chunk: eventChunk(event, receivedAt, ofInstance(profile, event.instance)),
+      arrival: 0,
+      to,
+    }))
   if (received.length === 0 || to.length === 0) return
   await taking.runs.transact([], { token: '', ids: [], events: received })
   onTaken()

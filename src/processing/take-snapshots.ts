@@ -1,5 +1,6 @@
 // Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. Called by the settle loop, and by the intake
 // for runs that are due as soon as they are merged.
+import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
 import { deploymentsOfChunk, type Deployment } from '../model/deployment.ts'
@@ -16,7 +17,7 @@ import type { Selection } from './selection.ts'
 
 export interface SnapshotterOptions {
   readonly rules: SettleRules
-  readonly family: FamilyOptions
+  readonly family: ByInstance<FamilyOptions>
   readonly selection: Selection
   /** Where snapshots go: destinations with the signals that are on for them. */
   readonly to: PendingChunk['to']
@@ -86,7 +87,8 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
     if (others === undefined && (parent !== undefined || newer)) return { unread: { parent, newer } }
     const { chain, newer: newerRuns } = others ?? { chain: [], newer: [] }
     const rules = { ...options.rules, superseded: newer && isSuperseded(run, newerRuns) }
-    return takeSnapshots(known, exported ?? traceContextOf(run, chain, options.family), now, { ...options, rules })
+    const family = ofInstance(options.family, run.key.instance)
+    return takeSnapshots(known, exported ?? traceContextOf(run, chain, family), now, { ...options, rules })
   }
   return {
     counters,

@@ -20,7 +20,8 @@ export interface Parts {
   readonly exporter: Queues
   readonly flush: { status(): Observed['queues'] }
   readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged'>
-  readonly budget?: Pick<Budget, 'snapshot'> | undefined
+  /** Those of the connections, by name. */
+  readonly budgets: readonly { readonly platform: string; readonly budget: Pick<Budget, 'snapshot'> }[]
   /** Clients of the platform's API; undefined if one does not run. */
   readonly enricher?: Counting<NonNullable<Observed['enricher']>> | undefined
   readonly jobReader?: Counting<NonNullable<Observed['jobReader']>> | undefined
@@ -39,17 +40,17 @@ export interface Parts {
 
 export async function observeParts(parts: Parts): Promise<Observed> {
   const { store } = parts
-  const [now, queues, inbox, runs, counters, fullness, budget] = await Promise.all([
+  const [now, queues, inbox, runs, counters, fullness, budgets] = await Promise.all([
     store.now(),
     parts.exporter.status(),
     store.inbox.state(),
     store.runs.count(),
     store.counters.all(),
     store.pruning.fullness(),
-    parts.budget?.snapshot(),
+    Promise.all(parts.budgets.map(async ({ platform, budget }) => ({ platform, ...(await budget.snapshot()) }))),
   ])
   return {
-    ...{ now, inbox, runs, counters, fullness, budget, damagedRows: store.damaged.count },
+    ...{ now, inbox, runs, counters, fullness, budgets, damagedRows: store.damaged.count },
     webhook: parts.ingress.counts,
     intake: parts.intake.counters,
     snapshots: parts.snapshotter.counters,

@@ -35,7 +35,7 @@ export interface Observed {
   readonly fullness: number
   /** Damaged rows that were skipped since the start. */
   readonly damagedRows: number
-  readonly budget?: BudgetSnapshot | undefined
+  readonly budgets: readonly (BudgetSnapshot & { readonly platform: string })[]
   /** Clients of the platform's API; undefined if one does not run. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
   readonly deployments: Readonly<DeploymentCounters>
@@ -239,10 +239,10 @@ export const observedMetrics = [
   { name: 'pipespan.audit.events', type: 'counter', unit: '{event}', attributes: [],
     description: 'New audit events that were read.',
     points: ({ audit }) => (audit === undefined ? [] : [{ value: audit.read }]) },
-  { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: [],
-    description: "Requests to the platform's API available now.", points: ({ budget }) => (budget === undefined ? [] : [{ value: budget.available }]) },
-  { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: [],
-    description: "Time until the platform's rate limit allows requests again.", points: ({ budget }) => (budget === undefined ? [] : [{ value: budget.pausedFor / 1000 }]) },
+  { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: ['platform'],
+    description: "Requests to the platform's API available now.", points: ({ budgets }) => budgets.map(one => ({ value: one.available, attributes: namedPlatform(one.platform) })) },
+  { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: ['platform'],
+    description: "Time until the platform's rate limit allows requests again.", points: ({ budgets }) => budgets.map(one => ({ value: one.pausedFor / 1000, attributes: namedPlatform(one.platform) })) },
 ] as const satisfies readonly ObservedMetric[]
 
 // prettier-ignore
@@ -255,15 +255,15 @@ export const recordedMetrics = {
     description: 'Bytes sent to backends, before compression.' },
   latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: queue, bounds: patient,
     description: 'Time from the last observation of a pipeline, usually its last webhook, to its delivery to the backend, including the settle delay.' },
-  platformRequests: { name: 'pipespan.platform.requests', type: 'counter', unit: '{request}', attributes: ['priority'],
+  platformRequests: { name: 'pipespan.platform.requests', type: 'counter', unit: '{request}', attributes: ['priority', 'platform'],
     description: "Requests to the platform's API." },
-  platformPauses: { name: 'pipespan.platform.pauses', type: 'counter', unit: '{pause}', attributes: [],
+  platformPauses: { name: 'pipespan.platform.pauses', type: 'counter', unit: '{pause}', attributes: ['platform'],
     description: 'Rate-limited answers: 429, or Retry-After.' },
-  platformUnauthorized: { name: 'pipespan.platform.unauthorized', type: 'counter', unit: '{request}', attributes: [],
+  platformUnauthorized: { name: 'pipespan.platform.unauthorized', type: 'counter', unit: '{request}', attributes: ['platform'],
     description: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
   platformLeftOut: { name: 'pipespan.platform.left_out', type: 'counter', unit: '{item}', attributes: ['list'],
     description: "Items of the platform's lists that are left out: they cannot be read, such as jobs without an id or a status, or the list is longer than is read (then 1 at least)." },
-  budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority'], bounds: patient,
+  budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority', 'platform'], bounds: patient,
     description: "Time that requests to the platform's API waited for their budget." },
 } as const satisfies Readonly<Record<string, RecordedMetric>>
 
@@ -271,6 +271,11 @@ export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
   ...observedMetrics,
   ...Object.values(recordedMetrics),
 ]
+
+/** The attribute of the platform; none for the one that is configured without a name. */
+export function namedPlatform(name: string): { readonly platform?: string } {
+  return name === 'default' ? {} : { platform: name }
+}
 
 function queueOf({ destination, signal }: ExportQueueStatus): { destination: string; signal: string } {
   return { destination, signal }

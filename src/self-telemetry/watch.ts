@@ -4,6 +4,7 @@ import { reasonOf } from '../lib/fault.ts'
 import type { Budget } from '../platform/port/budget.ts'
 import type { ExportMeters } from '../export/export-stats.ts'
 import type { OwnMeters } from './meters.ts'
+import { namedPlatform } from './table.ts'
 import type { Store } from '../store/ports/store.ts'
 
 export interface WatchOptions {
@@ -21,10 +22,10 @@ export interface Watch {
   store(store: Store): Store
   /** Records an operation of the store that another thread has timed. */
   operation(name: string, tookMs: number, failed: boolean): void
-  /** The same budget, with requests and waits measured. */
-  budget(budget: Budget): Budget
+  /** The same budget, with requests and waits measured. `platform`: the name of its connection. */
+  budget(budget: Budget, platform: string): Budget
   /** Call it when the platform has answered 401. */
-  readonly unauthorized: () => void
+  readonly unauthorized: (platform: string) => void
   /** Call it when items of one of the platform's lists cannot be read. */
   readonly leftOut: (list: string, count: number) => void
   readonly exports: ExportMeters
@@ -78,21 +79,22 @@ export function createWatch({ meters, tracer, now, elapsed = () => performance.n
       const ports = Object.fromEntries(watched.map(name => [name, port(name, store[name])])) as unknown as Store
       return { ...store, ...ports, outbox: withLatency(ports.outbox, meters) }
     },
-    budget: budget => ({
+    budget: (budget, platform) => ({
       take: async (priority, signal) => {
         const since = now()
         await budget.take(priority, signal)
-        meters.record('platformRequests', 1, { priority })
-        meters.record('budgetWait', (now() - since) / 1000, { priority })
+        const attributes = { priority, ...namedPlatform(platform) }
+        meters.record('platformRequests', 1, attributes)
+        meters.record('budgetWait', (now() - since) / 1000, attributes)
       },
       observed: async facts => {
-        if (facts.pause !== undefined) meters.record('platformPauses', 1)
+        if (facts.pause !== undefined) meters.record('platformPauses', 1, namedPlatform(platform))
         await budget.observed(facts)
       },
       snapshot: async () => budget.snapshot(),
       isShort: async priority => budget.isShort(priority),
     }),
-    unauthorized: () => meters.record('platformUnauthorized', 1),
+    unauthorized: platform => meters.record('platformUnauthorized', 1, namedPlatform(platform)),
     leftOut: (list, count) => meters.record('platformLeftOut', count, { list }),
     exports: {
       requested: ({ destination, signal }, { as, tookMs, bytes, items }) => {

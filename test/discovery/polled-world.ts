@@ -18,6 +18,7 @@ import { PlatformState } from '../../src/demo/platform/state.ts'
 import { profiles } from '../../src/app/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { wholeInstance } from '../../src/model/territory.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
 import { chunkOfRun } from '../support/of-run.ts'
@@ -178,16 +179,18 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     const errors = createErrorThrottle(log)
     const enricher = createEnricher({
       ...shared,
-      budget,
+      tokens: [
+        {
+          ...{ client, budget, errors, territory: wholeInstance(instance), scope: instance },
+          onHint: projectId => poller.hint(projectId),
+          onEnded: projectId => poller.remember(projectId),
+        },
+      ],
       queue: store.enrichment,
       storeNow: async () => store.now(),
       wants: { labels: options.wanted !== undefined, variables: options.wanted !== undefined },
       traceparent: options.traceparent ?? false,
-      errors: errors,
       trends: store.views.trends,
-      onTriggered: projectId => poller.hint(projectId),
-      onMissed: projectId => poller.hint(projectId),
-      onEnded: projectId => poller.remember(projectId),
       onChange: () => undefined,
     })
     const poller = createPoller({

@@ -1,4 +1,5 @@
 // Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { wholeInstance } from '../../src/model/territory.ts'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCapabilities } from '../../src/enrichment/capability.ts'
@@ -224,13 +225,14 @@ describe.each([
       isProduction: decides,
       ...{
         deployments,
-        platform: platform ? { instance, commits: reading } : undefined,
+        tokens: platform
+          ? [{ territory: wholeInstance(instance), commits: reading, errors: createErrorThrottle(silentLog()) }]
+          : [],
         to: [delta],
         profile: 'generic',
       },
       ...{
         measure: chunk => measure(chunk, settings),
-        errors: createErrorThrottle(silentLog()),
         onCounted: () => {
           commits += 1
         },

@@ -1,3 +1,4 @@
+import { wholeInstance } from '../../src/model/territory.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
@@ -87,12 +88,15 @@ describe('the inside of jobs', () => {
     const { jobReads: queue, runs } = store
     const { refusedEndpoints } = store.repositories
     reader = createJobReader({
-      ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure: undefined, clock, log: silentLog() },
-      ...{
-        readings: { ...needlessReadings, log: async (...given) => (reading ?? readings.read)(...given) },
-        errors: createErrorThrottle(silentLog()),
-        onRead: () => undefined,
-      },
+      ...{ queue, runs, refusedEndpoints, to, measure: undefined, clock, log: silentLog() },
+      tokens: [
+        {
+          ...{ territory: wholeInstance(client.instance), scope: client.instance },
+          readings: { ...needlessReadings, log: async (...given) => (reading ?? readings.read)(...given) },
+          errors: createErrorThrottle(silentLog()),
+        },
+      ],
+      onRead: () => undefined,
     })
     await finish(jobs, sections, lines, pipelineId)
     await reader.drain()

@@ -1,6 +1,9 @@
 // Promises about what is leased from a queue and worked off.
-import { createLeasedWork, createRests } from '../../src/enrichment/leased-work.ts'
-import { expect, it } from 'vitest'
+import { createLeasedWork, createRests, oneLane, type LeasedLane } from '../../src/enrichment/leased-work.ts'
+import { describe, expect, it } from 'vitest'
+import { isWithin, territoriesOf, type Territory } from '../../src/model/territory.ts'
+import { tokenLanes, type TokenLane } from '../../src/enrichment/token-lanes.ts'
+import type { Which } from '../../src/store/ports/enrichment-queue.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 
@@ -13,7 +16,7 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
   const again = new Promise<void>(resolve => {
     takenAgain = resolve
   })
-  const work = createLeasedWork<string>({
+  const work = createLeasedWork<string, LeasedLane>({
     name: 'test',
     queues: [
       {
@@ -41,7 +44,7 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
     extend: async (items, leaseMs) => {
       if (leaseMs === 0) due.push(...items.filter(item => queued.has(item)))
     },
-    rests: createRests(systemClock),
+    lanes: oneLane({ rests: createRests(systemClock) }),
     clock: systemClock,
     log: silentLog(),
   })
@@ -60,14 +63,14 @@ it('slow items give up their places to others, up to a limit', async () => {
   const due = ['slow 1', 'slow 2', 'next 1', 'next 2', 'beyond']
   const begun: string[] = []
   const ends = Promise.withResolvers<undefined>()
-  const work = createLeasedWork<string>({
+  const work = createLeasedWork<string, LeasedLane>({
     ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
     queues: [{ places: 2, slow: { afterMs: 5_000, extra: 2 }, take: async limit => due.splice(0, limit) }],
     work: async item => {
       begun.push(item)
       await ends.promise
     },
-    ...{ rests: createRests(clock), clock, log: silentLog() },
+    ...{ lanes: oneLane({ rests: createRests(clock) }), clock, log: silentLog() },
   })
   work.start()
   try {
@@ -91,4 +94,53 @@ it('starts an item again at once if it becomes due during its turn, without wait
 
 it('does not start an item again that its turn removed from the queue, even if it was leased again meanwhile', async () => {
   expect(await turnsOf(false)).toEqual(['first', 'next'])
+})
+
+describe('the lanes of tokens', () => {
+  const instance = 'https://git.example.com'
+  const tokens = [[], ['team']].map((groups, index) => ({
+    name: groups[0] ?? 'rest',
+    territory: territoriesOf(instance, [[], ['team']])[index]!,
+  }))
+
+  it('leave the items of other tokens their places, and rest by themselves', async () => {
+    const lanes = tokenLanes(tokens, (path: string) => ({ instance, path }), systemClock)
+    const isTaken = (which: Which | undefined, path: string): boolean => {
+      const isIn = (all: readonly Territory[]): boolean => all.some(one => isWithin(one, instance, path))
+      return which === undefined || ('only' in which ? isIn(which.only) : !isIn(which.except))
+    }
+    const due = ['team/1', 'team/2', 'team/3', 'team/4', 'other/1', 'other/2', 'other/3']
+    const begun: string[] = []
+    const ends = Promise.withResolvers<undefined>()
+    const work = createLeasedWork<string, TokenLane<(typeof tokens)[number]>>({
+      ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
+      queues: [
+        {
+          places: 2,
+          take: async (limit, _, closed) =>
+            lanes.take(closed, async which => {
+              const taken = due.filter(path => isTaken(which, path)).slice(0, limit)
+              for (const path of taken) due.splice(due.indexOf(path), 1)
+              return taken
+            }),
+        },
+      ],
+      lanes,
+      work: async item => {
+        begun.push(item)
+        await ends.promise
+        if (item.startsWith('team')) lanes.of(item).rests.begin()
+      },
+      ...{ clock: systemClock, log: silentLog() },
+    })
+    work.start()
+    try {
+      await expect.poll(() => begun).toEqual(['team/1', 'team/2', 'other/1', 'other/2'])
+      ends.resolve(undefined)
+      await expect.poll(() => begun, { timeout: 3_000 }).toContain('other/3')
+      expect(due).toEqual(['team/3', 'team/4'])
+    } finally {
+      await work.stop()
+    }
+  })
 })

@@ -1,4 +1,5 @@
 // Promises about the other reports of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+import { wholeInstance } from '../../src/model/territory.ts'
 import { linearPattern } from '../support/linear-pattern.ts'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -100,9 +101,15 @@ describe('reports of jobs other than tests, and their own spans', () => {
     const { jobReads: queue, runs, repositories } = store
     const { refusedEndpoints } = repositories
     return createJobReader({
-      ...{ queue, runs, refusedEndpoints, instance: client.instance, to, clock, log: silentLog() },
-      ...{ measure: chunk => measure(chunk, settings), errors: createErrorThrottle(silentLog()) },
-      ...{ onRead: () => undefined, readings: { ...needlessReadings, ...reports.readings, spans: spans.read } },
+      ...{ queue, runs, refusedEndpoints, to, clock, log: silentLog() },
+      ...{ measure: chunk => measure(chunk, settings), onRead: () => undefined },
+      tokens: [
+        {
+          ...{ territory: wholeInstance(client.instance), scope: client.instance },
+          ...{ errors: createErrorThrottle(silentLog()) },
+          readings: { ...needlessReadings, ...reports.readings, spans: spans.read },
+        },
+      ],
     })
   }
 

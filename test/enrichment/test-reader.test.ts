@@ -1,4 +1,5 @@
 // Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+import { wholeInstance } from '../../src/model/territory.ts'
 import { linearPattern } from '../support/linear-pattern.ts'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -106,24 +107,26 @@ describe('the tests of jobs', () => {
       onReplaced: error => replaced.push(error.message),
     })
     reader = createJobReader({
-      ...{ queue, runs, refusedEndpoints, instance: client.instance, to, clock, log: silentLog() },
-      ...{
-        measure: chunk => measure(chunk, settings),
-        errors: createErrorThrottle(silentLog()),
-        onRead: () => undefined,
-      },
-      readings: {
-        ...needlessReadings,
-        tests: tests.read,
-        log: async (_, { id, kind, start, end, status }) => {
-          const own = { clock: 'line', kind: 'runner', parent: undefined } as const
-          const sections: Section[] = [
-            { ...own, ordinal: 1, name: 'get_sources', start, end: start + 9_000 },
-            { ...own, ordinal: 2, name: 'step_script', start: start + 9_000, end: end - 1_000 },
-          ]
-          return { as: 'read', insides: [{ job: { id, kind, start, end, status }, sections }] }
+      ...{ queue, runs, refusedEndpoints, to, clock, log: silentLog() },
+      ...{ measure: chunk => measure(chunk, settings), onRead: () => undefined },
+      tokens: [
+        {
+          ...{ territory: wholeInstance(client.instance), scope: client.instance },
+          ...{ errors: createErrorThrottle(silentLog()) },
+          readings: {
+            ...needlessReadings,
+            tests: tests.read,
+            log: async (_, { id, kind, start, end, status }) => {
+              const own = { clock: 'line', kind: 'runner', parent: undefined } as const
+              const sections: Section[] = [
+                { ...own, ordinal: 1, name: 'get_sources', start, end: start + 9_000 },
+                { ...own, ordinal: 2, name: 'step_script', start: start + 9_000, end: end - 1_000 },
+              ]
+              return { as: 'read', insides: [{ job: { id, kind, start, end, status }, sections }] }
+            },
+          },
         },
-      },
+      ],
     })
   }
 

@@ -164,7 +164,7 @@ describe('the table of own metrics', () => {
       counters: new Map([['pruned.runs', 3]]),
       fullness: 0.5,
       damagedRows: 1,
-      budget: { perMinute: 1, available: 1, pausedFor: 1_000 },
+      budgets: [{ platform: 'default', perMinute: 1, available: 1, pausedFor: 1_000 }],
       enricher: { completed: 1, missed: 1, gone: 1, failed: 1 },
       jobReader: { read: 1, empty: 1, needless: 1, early: 1, refused: 1, withheld: 1, failed: 1, expired: 1 },
       jobLogs: {

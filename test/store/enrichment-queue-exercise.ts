@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { observedRun } from '../../src/model/run.ts'
 import { event, instance, job } from '../flow/world.ts'
-import type { EnrichmentChange } from '../../src/store/ports/enrichment-queue.ts'
+import { territoriesOf, type Territory } from '../../src/model/territory.ts'
+import type { EnrichmentChange, Which } from '../../src/store/ports/enrichment-queue.ts'
 import type { Bench } from './benches.ts'
 import type { ObservedJob } from '../../src/model/observation.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
@@ -105,12 +106,58 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     it('delays an entry that may not be requested yet, and reports when it was leased', async () => {
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([queued(1, ask(here.now(), 'state'))])
-      expect(await store.enrichment.take('fresh', 1, minute)).toEqual([{ key, detail: 'state', takenAt: here.now() }])
+      expect(await store.enrichment.take('fresh', 1, minute)).toMatchObject([
+        { key, detail: 'state', takenAt: here.now() },
+      ])
       await store.enrichment.defer(key, 10)
       expect(await store.enrichment.count('fresh')).toEqual({ due: 0, later: 1 })
       expect(await lease()).toEqual([])
       here.move(10)
       expect(await lease()).toEqual([[1, 'state']])
+    })
+
+    it('leases only, or all but, the runs of some tokens, by instance and group', async () => {
+      const inProject = (pipelineId: number, path: string | undefined, of = instance): RunWork => {
+        const work = queued(pipelineId, ask())
+        return {
+          ...work,
+          key: { instance: of, pipelineId },
+          decide: (known, now) => {
+            const change = work.decide(known, now)
+            if (change === undefined) return undefined
+            const { run } = change
+            const facts = { id: 3, name: 'app', path }
+            return {
+              ...change,
+              run: { ...run, key: { instance: of, pipelineId }, project: { ...run.project, facts } },
+            }
+          },
+        }
+      }
+      const projects = ['team/app', 'team/sub/app', 'Team/x/y', 'other/app', undefined]
+      await store.runs.transact(projects.map((path, index) => inProject(index + 1, path)))
+      await store.runs.transact([inProject(6, 'team/app', 'https://other.example.com')])
+      const [rest, team, sub] = territoriesOf(instance, [[], ['team'], ['team/sub']]) as [
+        Territory,
+        Territory,
+        Territory,
+      ]
+      const taken = async (which: Which): Promise<number[]> => {
+        const items = await store.enrichment.take('fresh', 10, minute, which)
+        await store.enrichment.extend(
+          items.map(({ key }) => key),
+          0,
+        )
+        return items.map(({ key }) => key.pipelineId).sort()
+      }
+      expect(await taken({ only: [rest] })).toEqual([4, 5])
+      expect(await taken({ only: [team] })).toEqual([1, 3])
+      expect(await taken({ only: [team, sub] })).toEqual([1, 2, 3])
+      expect(await taken({ except: [team] })).toEqual([2, 4, 5, 6])
+      expect(await taken({ except: [rest, team, sub] })).toEqual([6])
+      expect(await taken({ only: [] })).toEqual([])
+      const items = await store.enrichment.take('fresh', 10, minute)
+      expect(items.map(({ path }) => path).filter(path => path === undefined)).toHaveLength(1)
     })
 
     it('does not delay an entry that was requested again since its lease', async () => {
@@ -158,6 +205,12 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       const until = async (pipelineId: number) =>
         (await store.runs.get({ instance, pipelineId }))!.timing.enrichingUntil! - here.now()
       expect([await until(1), await until(2), await until(3)]).toEqual([15 * minute, 2 * minute, 2 * minute])
+      await store.runs.transact([queued(4, past(here.now()), ended)])
+      for (const group of ['acme', 'other']) {
+        const only = { instance, parts: [{ group, except: [] }] }
+        await store.enrichment.postpone('backfill', minute, 15 * minute, only)
+      }
+      expect(await until(4)).toBe(3 * minute)
     })
 
     it('knows which job started a pipeline, whichever was observed first', async () => {

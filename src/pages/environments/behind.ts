@@ -65,7 +65,11 @@ export async function behindOf(
   }
   const page = webUrl ?? (project === '' ? undefined : `${deployment.instance}/${project}`)
   const url = page === undefined ? undefined : `${page}/-/compare/${revision}...${encodeURIComponent(branch)}`
-  return { ...known, url, answer: await countBehind({ instance: deployment.instance, projectId, revision, branch }) }
+  return {
+    ...known,
+    url,
+    answer: await countBehind({ instance: deployment.instance, path: project, projectId, revision, branch }),
+  }
 }
 
 export async function behindPage(

@@ -75,14 +75,14 @@ export function hasLog({ kind, startedAt }: Pick<JobCard, 'kind' | 'startedAt'>)
 
 async function readLog(
   jobLog: NonNullable<PagesSources['jobLog']>,
-  { instance, projectId }: RunCard,
+  { instance, projectId, project: path }: RunCard,
   job: JobCard,
   now: number,
 ): Promise<ReadLog> {
   if (!hasLog(job)) return { as: 'refused', what: 'The job did not run, so it has no log.', remedy: '' }
   const { id, startedAt: start = now, finishedAt = now, status, failureReason } = job
   const isScriptFailure = hasFailed(status) && failureReason === 'script_failure'
-  return jobLog({ instance, projectId, id, start, end: Math.max(start, finishedAt), isScriptFailure })
+  return jobLog({ instance, path, projectId, id, start, end: Math.max(start, finishedAt), isScriptFailure })
 }
 
 interface FoundLines {

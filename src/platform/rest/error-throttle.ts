@@ -12,11 +12,12 @@ import type { ErrorThrottle, PlatformError } from '../port.ts'
 
 /** Maximum number of subjects that are remembered. The oldest is forgotten first. */
 const capacity = 10_000
-const platform = 'the platform'
 /** After this many unclear failures without a success in between, the platform has failed. */
 const maxUnclear = 3
 
-export function createErrorThrottle(log: Log): ErrorThrottle {
+/** `name`: of the platform, if there are several. */
+export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
+  const platform = name === 'default' ? 'the platform' : `the platform ${name}`
   const logged = new Map<string, PlatformError>()
   const endpoints = createEndpointFailures({ logOnce, over })
   let unclear: { subject: string; error: PlatformError }[] = []

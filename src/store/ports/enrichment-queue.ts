@@ -2,6 +2,7 @@
 // started a pipeline.
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
+import type { Territory } from '../../model/territory.ts'
 
 /**
  * `fresh`: runs that webhooks reported, that are active or have just ended. `silent`: active runs without new observations. `backfill`: runs that ended long
@@ -32,6 +33,8 @@ export interface NextEnrichment {
 
 export interface EnrichmentItem {
   readonly key: RunKey
+  /** The full path of its project, if it is known. */
+  readonly path?: string | undefined
   readonly detail: DetailLevel
   /** When it was leased, on the store's clock. */
   readonly takenAt: Millis
@@ -44,17 +47,23 @@ export interface Trigger {
   readonly jobId: number
 }
 
+/** Which items of a queue may be leased, by the territories of their runs. */
+export type Which = { readonly only: readonly Territory[] } | { readonly except: readonly Territory[] }
+
 export interface EnrichmentQueue {
   /** Leases the items that have been due the longest, in any order. */
-  take(priority: EnrichmentPriority, limit: number, leaseMs: number): Promise<readonly EnrichmentItem[]>
+  take(priority: EnrichmentPriority, limit: number, leaseMs: number, which?: Which): Promise<readonly EnrichmentItem[]>
   /** Extends the leases, from now on; 0: they are due at once. */
   extend(keys: readonly RunKey[], leaseMs: number): Promise<void>
   /** Returns an item that was leased without a request: it is due again in `ms`. */
   defer(key: RunKey, ms: number): Promise<void>
   /** How many runs are due now or leased, and how many are due later. */
   count(priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
-  /** The API was unavailable for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. */
-  postpone(priority: EnrichmentPriority, ms: number, limitMs: number): Promise<void>
+  /**
+   * The API was unavailable for `ms`: moves the deadlines of finished runs by as much, but not beyond `limitMs` after a run's end. `only`: of runs
+   * there.
+   */
+  postpone(priority: EnrichmentPriority, ms: number, limitMs: number, only?: Territory): Promise<void>
   triggerOf(key: RunKey): Promise<Trigger | undefined>
   /**
    * Runs that may have triggered this one: with a lower id, without a snapshot and not known to have ended; the nearest id first. In

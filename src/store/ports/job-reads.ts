@@ -3,6 +3,7 @@
 import type { Chunk } from '../../model/chunk.ts'
 import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { Which } from './enrichment-queue.ts'
 
 /** What can be read. Each kind has its own entry, so that a failure affects only that kind. */
 export type JobReadable = 'log' | 'tests' | 'spans' | ReportType
@@ -35,7 +36,7 @@ export interface JobRead extends JobReadKey {
 
 export interface JobReads {
   /** Leases due entries, the longest due first. Damaged ones are removed. */
-  take(limit: number, leaseMs: number): Promise<readonly JobRead[]>
+  take(limit: number, leaseMs: number, which?: Which): Promise<readonly JobRead[]>
   /** Extends the leases, from now on; 0: they are due at once. */
   extend(keys: readonly JobReadKey[], leaseMs: number): Promise<void>
   /** Returns a leased entry: it is due again in `ms`. `counted`: this was a try. */

@@ -13,5 +13,6 @@ export function postgresStatements(db: Database): Statements {
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: 'FOR UPDATE SKIP LOCKED',
+    pathOfRun: "CAST(runs.project AS json) -> 'facts' ->> 'path'",
   }
 }

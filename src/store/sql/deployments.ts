@@ -141,7 +141,7 @@ export function deployments(sql: Statements): Deployments {
     ...countable(sql, deploymentTable),
     ...deploymentReads(sql),
     take: async (limit, leaseMs) => {
-      const { rows } = await queue.take(limit, leaseMs, 'apart = 1')
+      const { rows } = await queue.take(limit, leaseMs, () => ['apart = 1', []])
       const due: DueDeployment[] = []
       for (const row of rows) {
         const one = damaged.orNothing({ deployment: row.id }, 'it is not counted', () => dueDeployment(row))

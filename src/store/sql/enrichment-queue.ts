@@ -6,18 +6,22 @@ import {
   type EnrichmentQueue,
 } from '../ports/enrichment-queue.ts'
 import { leasedQueue } from './leased-queue.ts'
-import { number, record, type Row } from './columns.ts'
+import { number, optional, record, text, type Row } from './columns.ts'
 import { each, forRows, type Step, type StepOf } from './steps.ts'
+import { thoseIn } from './territory-sql.ts'
 import { keyOf } from './run-rows.ts'
 import { keyPlaces, keyValues, type Statements } from './statements.ts'
 import type { Job } from '../../model/job.ts'
 
 export function enrichmentQueue(sql: Statements): EnrichmentQueue {
-  const queue = leasedQueue(sql, 'enrichment_queue', returning, 'run_id')
+  const queue = leasedQueue(sql, 'enrichment_queue', returning(sql), 'run_id')
   return {
-    take: async (priority, limit, leaseMs) => {
-      const { rows, now } = await queue.take(limit, leaseMs, `priority = '${priority}'`)
-      return rows.map(row => ({ key: keyOf(row), detail: detailOf(row), takenAt: now }))
+    take: async (priority, limit, leaseMs, which) => {
+      const { rows, now } = await queue.take(limit, leaseMs, before => {
+        const [where, values] = thoseIn(sql, 'run_id', which, before)
+        return [`priority = '${priority}' AND ${where}`, values]
+      })
+      return rows.map(row => ({ key: keyOf(row), path: pathOf(row), detail: detailOf(row), takenAt: now }))
     },
     extend: async (keys, leaseMs) => {
       if (keys.length === 0) return
@@ -36,13 +40,14 @@ export function enrichmentQueue(sql: Statements): EnrichmentQueue {
       )
       return rows.map(counts)[0] ?? { due: 0, later: 0 }
     },
-    postpone: async (priority, ms, limitMs) => {
+    postpone: async (priority, ms, limitMs, only) => {
+      const [within, values] = thoseIn(sql, 'run_id', only && { only: [only] }, 4)
       await sql.change(
         `UPDATE runs SET enriching_until =
            CASE WHEN enriching_until + ?1 < ended_at + ?2 THEN enriching_until + ?1 ELSE ended_at + ?2 END
-         WHERE id IN (SELECT run_id FROM enrichment_queue WHERE priority = ?4 AND (due_at <= ?3 OR leased = 1))
+         WHERE id IN (SELECT run_id FROM enrichment_queue WHERE priority = ?4 AND (due_at <= ?3 OR leased = 1) AND ${within})
            AND enriching_until < ended_at + ?2`,
-        [ms, limitMs, await sql.now(), priority],
+        [ms, limitMs, await sql.now(), priority, ...values],
       )
     },
     triggerOf: async ({ instance, pipelineId }) => {
@@ -66,8 +71,11 @@ export function enrichmentQueue(sql: Statements): EnrichmentQueue {
   }
 }
 
-const returning = `detail, (SELECT instance FROM runs WHERE id = run_id) AS instance,
-  (SELECT pipeline_id FROM runs WHERE id = run_id) AS pipeline_id`
+const returning = ({
+  pathOfRun,
+}: Statements): string => `detail, (SELECT instance FROM runs WHERE id = run_id) AS instance,
+  (SELECT pipeline_id FROM runs WHERE id = run_id) AS pipeline_id, (SELECT ${pathOfRun} FROM runs WHERE id = run_id) AS path`
+const pathOf = optional(text, 'path')
 const counts = record({ due: number('due'), later: number('later') })
 const projectOf = number('project_id')
 const level = number('detail')

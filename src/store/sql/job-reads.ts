@@ -2,6 +2,7 @@
 import { leasedQueue } from './leased-queue.ts'
 import { jobReadables, type JobRead, type JobReadKey, type JobReads, type JobReadWish } from '../ports/job-reads.ts'
 import { number, optional, record, word, type Row } from './columns.ts'
+import { thoseIn } from './territory-sql.ts'
 import { storedChunk } from './stored-json.ts'
 import { forRows, type StepValue } from './steps.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -13,8 +14,8 @@ export function jobReads(sql: Statements): JobReads {
     await sql.change(removeJobRead, readValues(key))
   }
   return {
-    take: async (limit, leaseMs) => {
-      const { rows, now } = await queue.take(limit, leaseMs)
+    take: async (limit, leaseMs, which) => {
+      const { rows, now } = await queue.take(limit, leaseMs, before => thoseIn(sql, runOfChunk, which, before))
       const reads: JobRead[] = []
       for (const row of rows.toSorted((a, b) => idOf(a) - idOf(b))) {
         const key = keyOf(row)
@@ -49,6 +50,7 @@ export function jobReads(sql: Statements): JobReads {
 
 const returning = `id, chunk_id, job_id, what, tries, pending_since,
   (SELECT content FROM chunks WHERE chunks.id = chunk_id) AS content`
+const runOfChunk = '(SELECT run_id FROM chunks WHERE chunks.id = chunk_id)'
 const isKey = 'chunk_id = ?1 AND job_id = ?2 AND what = ?3'
 const idOf = number('id')
 const keyOf = record({ chunkId: number('chunk_id'), jobId: number('job_id'), what: word('what', jobReadables) })

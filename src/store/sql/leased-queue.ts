@@ -10,8 +10,12 @@ export type QueueTable = (typeof queueTables)[number]
 export type Condition = readonly [where: string, values: readonly Value[]]
 
 export interface LeasedQueue {
-  /** Leases due rows, the longest due first. `which`: a condition without values. */
-  take(limit: number, leaseMs: number, which?: string): Promise<{ readonly rows: readonly Row[]; readonly now: number }>
+  /** Leases due rows, the longest due first. `which`: a condition whose values are numbered after the first `before`. */
+  take(
+    limit: number,
+    leaseMs: number,
+    which?: (before: number) => Condition,
+  ): Promise<{ readonly rows: readonly Row[]; readonly now: number }>
   /** Extends leases, from now on; 0: the rows are due at once. */
   extend(rows: Condition, leaseMs: number): Promise<void>
   /** Ends leases: the rows are due in `ms`. `counted`: this was a try. */
@@ -32,16 +36,18 @@ export function leasedQueue(
     )
   }
   return {
-    take: async (limit, leaseMs, which = 'due_at IS NOT NULL') => {
+    take: async (limit, leaseMs, which = () => ['due_at IS NOT NULL', []]) => {
       const now = await sql.now()
       // Usually nothing is due, and a SELECT needs no transaction.
-      const first = await sql.all(`SELECT 1 FROM ${table} WHERE due_at <= ?1 AND ${which} LIMIT 1`, [now])
+      const [is, own] = which(1)
+      const first = await sql.all(`SELECT 1 FROM ${table} WHERE due_at <= ?1 AND ${is} LIMIT 1`, [now, ...own])
       if (first.length === 0) return { rows: [], now }
+      const [where, values] = which(3)
       const rows = await sql.changed(
         `UPDATE ${table} SET due_at = ?1, leased = 1
-         WHERE ${id} IN (SELECT ${id} FROM ${table} WHERE due_at <= ?2 AND ${which} ORDER BY due_at, ${id} LIMIT ?3 ${sql.skipLocked})
+         WHERE ${id} IN (SELECT ${id} FROM ${table} WHERE due_at <= ?2 AND ${where} ORDER BY due_at, ${id} LIMIT ?3 ${sql.skipLocked})
          RETURNING ${returning}`,
-        [now + leaseMs, now, limit],
+        [now + leaseMs, now, limit, ...values],
       )
       return { rows, now }
     },

@@ -20,6 +20,8 @@ export interface Statements {
   readonly damaged: DamagedRows
   /** The end of a SELECT within a change that skips rows that another replica has locked. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED'
+  /** The full path of the project of a row of `runs`; null if it is unknown. */
+  readonly pathOfRun: string
 }
 
 /** Parameters for `IN (…)`, numbered after the first `before` values. */

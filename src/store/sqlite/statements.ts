@@ -12,5 +12,6 @@ export function sqliteStatements(db: Database): Statements {
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: '',
+    pathOfRun: "json_extract(runs.project, '$.facts.path')",
   }
 }

@@ -1,0 +1,66 @@
+// Connects to the platforms: one connection for each token, with a client and a budget of its own.
+import { connectPlatform, type Platform } from './platform.ts'
+import { isWithin, territoriesOf, type Territory } from '../model/territory.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { defaultPlatform, platformViews, type PlatformView } from '../config/platforms.ts'
+import type { ProfileName } from './profile.ts'
+import type { ByInstance } from '../model/by-instance.ts'
+import type { Config } from '../config/options.ts'
+
+export interface Connection extends Platform, PlatformView<ProfileName> {
+  /** The runs that it is for. */
+  readonly territory: Territory
+  /** The key of what is stored about this token: the instance and, for a token for groups, its name. */
+  readonly scope: string
+}
+
+/** One for each token. Throws ConfigError. */
+export function connectPlatforms(
+  config: Config<ProfileName>,
+  ...shared: Parameters<typeof connectPlatform> extends [unknown, ...infer Rest] ? Rest : never
+): Connection[] {
+  const found = platformViews(config).flatMap(view => {
+    const platform = connectPlatform(view, ...shared)
+    return platform === undefined ? [] : [{ ...view, ...platform }]
+  })
+  const ofPlatforms = Map.groupBy(found, ({ platform }) => platform)
+  return [...ofPlatforms.values()].flatMap(tokens => {
+    const territories = territoriesOf(
+      tokens[0]?.client.instance ?? '',
+      tokens.map(({ groups }) => groups),
+    )
+    return tokens.map((token, index) => {
+      const { instance } = token.client
+      const scope = token.groups.length === 0 ? instance : `${instance} (${token.name})`
+      return { ...token, scope, territory: territories[index] ?? { instance, parts: [] } }
+    })
+  })
+}
+
+/** The connection whose token is for this project. */
+export function connectionFor<C extends Pick<Connection, 'territory'>>(
+  connections: readonly C[],
+  instance: string,
+  path: string | undefined,
+): C | undefined {
+  return connections.find(({ territory }) => isWithin(territory, instance, path))
+}
+
+/** The profile of an instance; that of the first platform for one that is not configured. */
+export function profileBy(config: Config<ProfileName>): ByInstance<ProfileName> {
+  const views = platformViews(config)
+  const first = views[0]?.config.platform.profile ?? config.platform.profile
+  if (views.length === 1) return first
+  const byInstance = new Map(views.map(view => [normalizeInstance(view.config.platform.url), view.config]))
+  return instance => byInstance.get(instance)?.platform.profile ?? first
+}
+
+/** The name of a lease of one connection. */
+export function leaseOf(work: string, connection: string): string {
+  return connection === defaultPlatform ? work : `${work} ${connection}`
+}
+
+/** For lines of the log. */
+export function ofConnection(name: string): { readonly platform?: string } {
+  return name === defaultPlatform ? {} : { platform: name }
+}

@@ -1,0 +1,32 @@
+// The counters of parts of which each token of a platform has its own.
+
+interface Counting<Counters> {
+  readonly counters: Counters
+}
+
+type Count = number | ReadonlyMap<string, number>
+
+/** The sums of all counters; those by a reason are summed by their reason. */
+export function summed<Counters extends object>(parts: readonly Counting<Counters>[]): Counting<Counters> {
+  return {
+    get counters() {
+      const all = parts.map(({ counters }) => Object.entries(counters) as [string, Count][])
+      const names = Map.groupBy(all.flat(), ([name]) => name)
+      return Object.fromEntries(
+        [...names].map(([name, of]) => [name, of.map(([, count]) => count).reduce(sum)]),
+      ) as Counters
+    },
+  }
+}
+
+/** The same; undefined if there is no part. */
+export function summedIfAny<Counters extends object>(
+  parts: readonly Counting<Counters>[],
+): Counting<Counters> | undefined {
+  return parts.length === 0 ? undefined : summed(parts)
+}
+
+function sum(a: Count, b: Count): Count {
+  if (typeof a === 'number' || typeof b === 'number') return Number(a) + Number(b)
+  return new Map([...a, ...[...b].map(([key, count]) => [key, count + (a.get(key) ?? 0)] as const)])
+}
