@@ -6,7 +6,7 @@ import { chooser } from '../lib/chooser.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
 import { notBlank } from './mapping/row.ts'
 import { remember } from '../lib/bounded-map.ts'
-import type { PipelineFacts } from '../model/observation.ts'
+import type { PipelineFacts, ProjectFacts } from '../model/observation.ts'
 import type { AttributePolicy } from './attribute-policy.ts'
 
 /** Glob patterns. */
@@ -44,7 +44,10 @@ export interface CustomAttributes {
 
 export type CustomAttributesOf = (chunk: AnyChunk) => CustomAttributes
 
-/** Where a chunk is from. A project without a known path, and an event's branch and source, match no pattern. */
+/** What the rules set on a point of a project that belongs to no pipeline. `branch`: of what it measures; undefined if it has none. */
+export type ProjectPoints = (project: ProjectFacts, branch?: BranchClass) => Readonly<Record<string, string>>
+
+/** Where a chunk is from. A project without a known path, an event's source, and its branch unless it is about a change, match no pattern. */
 interface Place {
   readonly path: string | undefined
   readonly branch: BranchClass | undefined
@@ -78,6 +81,32 @@ export function customAttributes(
 /** The attributes with custom ones at their end, if there are any. */
 export function withCustom(attributes: AttributeSet[], custom: readonly AttributeSet[] = []): AttributeSet[] {
   return custom.length === 0 ? attributes : [...attributes, ...custom]
+}
+
+/**
+ * The literals of the rules with `metrics` and without `jobs`, by project and class of refs; no rule with `sources` matches. They depend on nothing else,
+ * so a project has as many series as without rules. Undefined without such rules.
+ */
+export function projectPoints(rules: readonly AttributeSetter[], policy: AttributePolicy): ProjectPoints | undefined {
+  const ready = rules.filter(({ metrics, jobs }) => metrics && !isChosen(jobs)).map(readyRule)
+  if (ready.length === 0) return undefined
+  const known = new Map<string, Readonly<Record<string, string>>>()
+  return ({ path }, branch) => {
+    const key = [branch, path].join('\n')
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const matching = ready.filter(({ isFor }) => isFor({ path, branch, source: undefined }))
+    const made = Object.fromEntries(
+      matching
+        .flatMap(({ rule }) => Object.entries(rule.set))
+        .flatMap(([name, value]) => {
+          const kept = typeof value === 'string' ? policy(name) : undefined
+          return kept === undefined ? [] : [[name, kept(value as string)] as const]
+        }),
+    ) as Record<string, string>
+    remember(known, key, made, maxPlaces)
+    return made
+  }
 }
 
 /** The value of one attribute in a project, for a class of refs: by the literals of those rules that need no more. */
@@ -129,7 +158,10 @@ function isChosen({ include = [], exclude = [] }: RuleChoice): boolean {
 
 function placeOf(chunk: AnyChunk): Place {
   const path = chunk.project?.path
-  if (isEvent(chunk)) return { path, branch: undefined, source: undefined }
+  if (isEvent(chunk)) {
+    const isAboutChange = chunk.change !== undefined || chunk.event.kind === 'change'
+    return { path, branch: isAboutChange ? 'merge_request' : undefined, source: undefined }
+  }
   const { facts } = chunk.pipeline
   return { path, branch: branchClassOf(facts, chunk.project), source: facts.source }
 }

@@ -1,6 +1,12 @@
 // The settings of telemetry, prepared once from the configuration and used for all pipelines.
 import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
-import { customAttributes, type AttributeSetter, type CustomAttributesOf } from './custom-attributes.ts'
+import {
+  customAttributes,
+  projectPoints,
+  type AttributeSetter,
+  type CustomAttributesOf,
+  type ProjectPoints,
+} from './custom-attributes.ts'
 import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
@@ -59,6 +65,8 @@ export interface TelemetrySettings {
   readonly policy: AttributePolicy
   /** Undefined without rules. */
   readonly custom?: CustomAttributesOf | undefined
+  /** Undefined without rules that also count on metrics. */
+  readonly projectPoints?: ProjectPoints | undefined
   /** The rows of the tables that only some settings have. */
   readonly variants: ReadonlySet<RowVariant>
   readonly foldRef: FoldRef
@@ -90,6 +98,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     conventions: options.conventions ?? 'contract',
     policy,
     custom: customAttributes(options.attributeRules ?? [], policy),
+    projectPoints: projectPoints(options.attributeRules ?? [], policy),
     variants: variantsOf(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),
     jobMetrics: options.jobMetrics ?? 'default-branch',

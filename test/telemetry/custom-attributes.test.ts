@@ -8,7 +8,9 @@ import { insideRecords, insideSpans } from '../../src/telemetry/inside.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
 import { profiles } from '../../src/app/profile.ts'
-import { projectResource } from '../../src/telemetry/metrics/cumulative.ts'
+import { activeData, projectResource } from '../../src/telemetry/metrics/cumulative.ts'
+import { changesData } from '../../src/telemetry/metrics/change-gauges.ts'
+import { gaugesData } from '../../src/telemetry/metrics/gauges.ts'
 import { readableSpans } from './sdk.ts'
 import { telemetrySettings, type TelemetryOptions, type TelemetrySettings } from '../../src/telemetry/settings.ts'
 import { stories } from './stories.ts'
@@ -57,6 +59,13 @@ describe('a rule', () => {
     expect(setOf({ projects: { include: ['team/**'] } })).toEqual([undefined, undefined])
     expect(setOf({ branches: ['default'] })).toEqual([undefined, undefined])
     expect(setOf({ sources: { exclude: ['schedule'] } })).toEqual([undefined, undefined])
+  })
+
+  it('for merge requests sets its attributes on their events', () => {
+    const event = eventChunk({ ...deployment, kind: 'change', name: 'platform.vcs.change' }, 5, 'generic')
+    const teamBy = (branches: AttributeSetter['branches']): unknown =>
+      decodeLogs(encodeLogs([event], settingsOf([rule({ team: 'payments' }, { branches })])))[0]!.attributes.team
+    expect([teamBy(['merge_request']), teamBy(['default'])]).toEqual(['payments', undefined])
   })
 
   it('for jobs sets them on the spans and records of these jobs only', () => {
@@ -179,6 +188,73 @@ describe('metrics', () => {
     expect(ruled).toHaveLength(without.length)
     expect(ruled.filter(series => without.includes(series))).toEqual([])
     expect(ruled.every(series => series.includes('"team":"payments"'))).toBe(true)
+  })
+
+  describe('that belong to no pipeline', () => {
+    const key = { instance: 'https://git.example.com', projectId: 42 }
+    const owner = { key, project: chunk!.project, profile: 'generic' }
+    const job = { key, project: chunk!.project, state: 'pending', tagSet: 'arm', count: 1, oldest: 1 } as const
+    const ruled = settingsOf(
+      [
+        rule({ team: 'shop', tier: '1' }, { projects: { include: ['shop/**'] }, metrics: true }),
+        rule({ team: { label: 'team::' } }, { metrics: true }),
+        rule({ lane: 'review' }, { branches: ['merge_request'], metrics: true }),
+        rule({ tier: '2' }, { branches: ['default'], metrics: true }),
+        rule({ tier: '3' }, { sources: { exclude: ['schedule'] }, metrics: true }),
+        rule({ tier: '4' }, { jobs: { include: ['*'] }, metrics: true }),
+        rule({ tier: '5' }),
+        rule({ note: 'abcdef' }, { metrics: true }),
+      ],
+      { valueLengthLimit: 4 },
+    )
+    const set = (metrics: readonly { readonly points: readonly { readonly attributes: object }[] }[]): unknown[] =>
+      metrics.flatMap(({ points }) =>
+        points.map(({ attributes }) => {
+          const { team, tier, lane, note } = attributes as Record<string, unknown>
+          return { team, tier, lane, note }
+        }),
+      )
+
+    it('have those of rules without branches, sources and jobs on what is running now', () => {
+      const metrics = activeData({ ...owner, since: 1, runs: [], jobs: [job] }, 9, ruled)
+      expect(metrics.map(({ name }) => name.split('.').at(-1))).toEqual(['active', 'oldest_wait'])
+      const own = { team: 'shop', tier: '1', lane: undefined, note: 'abcd' }
+      expect(set(metrics)).toEqual([own, own])
+      expect(metrics[0]!.points[0]!.attributes).toMatchObject({ 'platform.cicd.worker.tag_set': 'arm' })
+      const other = { ...owner, project: { id: 42, path: 'team/web' } }
+      expect(set(activeData({ ...other, since: 1, runs: [], jobs: [job] }, 9, ruled))[0]).toMatchObject({
+        team: undefined,
+        note: 'abcd',
+      })
+    })
+
+    it('have them on the inventory of a project, not on that of a group, and never over an attribute of the point', () => {
+      const points = [{ metric: 'cicd.worker.count', attributes: { tier: 'gold' }, value: 1 }]
+      const found = { instance: key.instance, profile: 'generic', points }
+      expect(set(gaugesData({ ...found, project: chunk!.project }, 9, ruled))).toEqual([
+        { team: 'shop', tier: 'gold', lane: undefined, note: 'abcd' },
+      ])
+      expect(gaugesData({ ...found, group: 'shop' }, 9, ruled)[0]!.points[0]!.attributes).toEqual({ tier: 'gold' })
+    })
+
+    it('have those of rules for merge requests on the metrics of changes', () => {
+      const known = { ...owner, since: 1, states: { open: 1 }, open: [{ state: 'open', stateAt: 1 } as const] }
+      const all = set(changesData(known, 9, ruled))
+      expect(all.length).toBeGreaterThan(1)
+      for (const one of all) expect(one).toMatchObject({ team: 'shop', tier: '1', lane: 'revi' })
+      const event = eventChunk(deployment, 5, 'generic')
+      const merged = { ...event, change: { measure: 'merge', took: 5_000, at: 9 } as const }
+      expect(
+        settingsOf([rule({ lane: 'a' }, { branches: ['merge_request'], metrics: true })]).custom!(merged).points,
+      ).toEqual({ lane: 'a' })
+    })
+
+    it('have as many series as without rules', () => {
+      const jobs = Array.from({ length: 50 }, (_, n) => ({ ...job, tagSet: `t-${n}` }))
+      const count = (settings: TelemetrySettings): number =>
+        activeData({ ...owner, since: 1, runs: [], jobs }, 9, settings).flatMap(({ points }) => points).length
+      expect(count(ruled)).toBe(count(telemetrySettings({ profiles })))
+    })
   })
 
   it('keep one resource for all pipelines of a project', () => {

@@ -25,16 +25,18 @@ export function changesData(known: KnownChanges, now: Millis, settings: Telemetr
   const { key, project, profile } = known
   const style = styleOf({ trace: { profile } }, settings)
   const chunk = { key, project }
+  const custom = settings.projectPoints?.(project, 'merge_request')
   // All states, so that one which no change is in any more is sent with 0.
   const counts = changeStates.map((state): Point => {
-    const attributes = pointAttributes(changeCountMetric.attributes, { chunk, head: '', base: '', state }, style)
+    const own = pointAttributes(changeCountMetric.attributes, { chunk, head: '', base: '', state }, style)
+    const attributes = { ...custom, ...own }
     return { attributes, start: Math.min(known.since, now), end: now, value: known.states[state] ?? 0 }
   })
   const ages = new Map<string, Point>()
   for (const { state, stateAt, ...refs } of known.open) {
     if (stateAt === undefined) continue
     const subject = { chunk, ...changeRefs(refs, project, settings.foldRef), state }
-    const attributes = pointAttributes(changeDurationMetric.attributes, subject, style)
+    const attributes = { ...custom, ...pointAttributes(changeDurationMetric.attributes, subject, style) }
     const value = Math.max(0, now - stateAt) / 1_000
     const series = sorted(attributes)
     if (value >= Number(ages.get(series)?.value ?? 0)) ages.set(series, { attributes, start: now, end: now, value })

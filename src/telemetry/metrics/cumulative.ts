@@ -91,6 +91,7 @@ function namesUnder(
 export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const { runs, jobs, since } = active
   const style = styleOf({ trace: traceOf(active) }, settings)
+  const custom = settings.projectPoints?.(active.project)
   const waits = jobs.filter(({ state }) => state === 'pending')
   const waited = ({ oldest = now }: ActiveJobs): number => Math.max(0, now - oldest) / 1000
   const count = ({ count: value }: { readonly count: number }): number => value
@@ -119,7 +120,7 @@ export function activeData(active: ActiveTotals, now: Millis, settings: Telemetr
   ): Point[] {
     const points = new Map<string, Point & { readonly value: number }>()
     for (const one of all) {
-      const attributes = pointAttributes(rows, one, own)
+      const attributes = { ...custom, ...pointAttributes(rows, one, own) }
       const name = sorted(attributes)
       const before = points.get(name)
       const value = before === undefined ? valueOf(one) : join(before.value, valueOf(one))

@@ -40,12 +40,13 @@ export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySet
 /** The metrics in the order in which they were found, each once. */
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: traceOf(found) }, settings)
+  const custom = found.project && settings.projectPoints?.(found.project)
   return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, points]) => ({
     head: headOfGauge(metric, settings.gauges),
     name: keyUnder(style.namespace, metric),
     temporality: 'cumulative',
     points: points.slice(0, settings.maxSeries).map(({ attributes, value }) => ({
-      attributes: styled(attributes, style),
+      attributes: { ...custom, ...styled(attributes, style) },
       start: typeof value === 'object' && 'began' in value ? value.began : now,
       end: now,
       value: valueAt(value, now),
