@@ -76,7 +76,7 @@ export const pollingOptions = {
       variable: 'PIPESPAN_POLL_RUNNING',
       default: 'false',
       description:
-        'When a project is polled for the first time, first read what is running or pending, even if it has not changed within the lookback: 2 more requests for each project.',
+        'Show pipelines that have not ended without webhooks: fetch each when it is found (1 request), and begin the first poll of a project with what is running or pending, even if it has not changed within the lookback (2 requests).',
     }),
   },
   redelivery: setting(boolean, {

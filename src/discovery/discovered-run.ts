@@ -12,6 +12,8 @@ import type { RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 export interface DiscoveryRules {
   readonly blockedAfter: number
   readonly staleAfter: number
+  /** Whether a pipeline that has not ended is fetched as soon as it is found. Default: no, because webhooks report what runs. */
+  readonly fetchActive?: boolean | undefined
 }
 
 export interface DiscoveredRun {
@@ -29,7 +31,7 @@ const recent = 5 * 60_000
 const slack = 1
 
 /**
- * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it waits or runs. If there is nothing new, nothing is
+ * Stores that the pipeline exists and when to fetch it: at once if it has ended, later if it waits or runs, unless the rules say otherwise. If there is nothing new, nothing is
  * written.
  */
 export function discover(
@@ -74,6 +76,7 @@ export function isHistory(
 
 function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules: DiscoveryRules): number {
   if (isTerminal(status)) return known?.firstSeenBy.webhook === undefined ? 0 : webhookGrace
+  if (rules.fetchActive === true && known === undefined) return 0
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 

@@ -48,7 +48,7 @@ export interface PollerOptions extends Omit<PollScope, 'description'> {
   /** Between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
-  /** Whether the first read of a project begins with what is running or pending there. Default: no. */
+  /** Whether pipelines that have not ended are fetched when they are found, and the first read of a project begins with them. Default: no. */
   readonly running?: boolean | undefined
   /** The API budget of all that uses it, requests a minute. */
   readonly perMinute: number
@@ -92,7 +92,10 @@ export function createPoller(options: PollerOptions): Poller {
   const interval = Math.max(1_000, options.interval)
   const allowance = Math.max(10, Math.floor((options.perMinute * interval * pollShare) / 60_000))
   const closing = new AbortController()
-  const context: PollContext = createPollContext({ ...options, client, source: 'poller', signal: closing.signal })
+  const context: PollContext = createPollContext({
+    ...{ ...options, client, source: 'poller', signal: closing.signal },
+    rules: { ...options.rules, fetchActive: options.running },
+  })
   const counters = { rounds: 0, discovered: 0 }
   const lease = createSingleton(options.lease ?? 'poller', leases, clock)
   const turns = createPollTurns(() => counters.rounds, interval)

@@ -68,6 +68,10 @@ describe('the poller without webhooks', () => {
     await world.poller.round()
     const asked = world.api.asked.filter(({ query }) => query.has('scope'))
     expect(asked).toHaveLength(found)
+    // They are fetched at once, not only when they have ended.
+    await world.pass(5 * second)
+    const fetched = world.api.asked.filter(({ path }) => /\/pipelines\/\d+$/.test(path))
+    expect(fetched).toHaveLength(found)
   })
 
   it('exports every pipeline with its final status, also children', async () => {
