@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
 import { InsideBook } from '../demo/inside-book.ts'
 import { lengthOf, LivePlatform } from '../demo/platform/live.ts'
 import { playPast } from '../demo/platform/past.ts'
+import { ownMain } from './own-main.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
@@ -260,9 +260,4 @@ function fail(what: string, daemon: DaemonProcess, terminal: Terminal): number {
   complain(terminal, lines.length === 0 ? `${what} It printed nothing.` : `${what} Its last lines:`)
   for (const line of lines) complain(terminal, `  ${line}`)
   return exitCode.failed
-}
-
-/** main.ts beside src/cli, main.js beside dist/cli. */
-function ownMain(): string {
-  return fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
 }

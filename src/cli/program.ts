@@ -8,7 +8,7 @@ import { addInboxCommands } from './commands-inbox.ts'
 import { addRegressionCommands } from './commands-regressions.ts'
 import { addStoreCommands } from './commands-store.ts'
 import { addTokenCommands } from './commands-tokens.ts'
-import { durationMs, example, misuseCode, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
+import { durationMs, example, misuse, misuseCode, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { environmentHelp } from '../config/environment-help.ts'
 import { Fault } from '../lib/fault.ts'
@@ -66,6 +66,8 @@ Exit codes: 0 done; 1 failed; 2 the command line or the configuration is wrong.
 
 Try it without a platform or a backend:
   $ pipespan demo
+Try it on your platform, without a webhook or a backend:
+  $ pipespan try https://git.example.com team/shop
 See what a webhook becomes:
   $ pipespan map payload.json`,
     )
@@ -155,6 +157,30 @@ See what a webhook becomes:
   addStoreCommands(line)
   addTokenCommands(line)
   addCiCommands(line)
+
+  example(
+    program
+      .command('try')
+      .description('show the pipelines of your platform on pages of this machine: no webhook, no backend, nothing kept')
+      .argument('<url>', "the platform's address, or the address of the project or group there")
+      .argument('[project-or-group]', 'its ID, its full path, or its address')
+      .option('--keep <folder>', 'keep the store in this folder, and continue with it the next time')
+      .option('--no-open', 'do not open a browser')
+      .addHelpText(
+        'after',
+        '\nAsks for a token with the scope read_api, or takes it from PIPESPAN_PLATFORM_TOKEN.' +
+          '\nExports only if OTEL_EXPORTER_OTLP_ENDPOINT is set. Reads PIPESPAN_PLATFORM_…, OTEL_… and the proxy variables; other settings have their defaults.' +
+          '\nCtrl-C ends it, and prints the configuration for a daemon that stays.',
+      )
+      .action(
+        answer(async (url: string, target: string | undefined, options: { keep?: string; open: boolean }) => {
+          if (file() !== undefined) throw misuse('`pipespan try` makes its own configuration. Leave --config out.')
+          return (await import('./try.ts')).tryPlatform({ url, target }, options, terminal)
+        }),
+      ),
+    'pipespan try https://git.example.com team/shop',
+    'pipespan try https://git.example.com/team',
+  )
 
   example(
     program

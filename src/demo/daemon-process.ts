@@ -94,6 +94,13 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...found]
 }
 
+/** This port of the loopback address if it is free, else another one. */
+export async function freePort(preferred: number): Promise<number> {
+  if (await isFree(preferred)) return preferred
+  const [other = 0] = await freePorts(1)
+  return other
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer()
   try {

@@ -88,8 +88,8 @@ export async function asked(question: string, terminal: Terminal): Promise<strin
   return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
-/** Does not show what is typed. */
-async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
+/** Does not show what is typed. Undefined without a terminal. */
+export async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
   stdout.write(`${question}: `)

@@ -1,0 +1,114 @@
+// How `pipespan try` configures its daemon, and the configuration with which a daemon of one's own would do the same.
+import path from 'node:path'
+import { stringify } from 'yaml'
+import type { FoundTarget, TryTarget } from './try-target.ts'
+
+export interface TryPlaces {
+  readonly url: TryTarget['url']
+  readonly found: Pick<FoundTarget, 'is' | 'name'>
+  /** The store's folder. */
+  readonly folder: string
+  readonly port: number
+  readonly adminPort: number
+  /** Random: nobody sends webhooks to it. */
+  readonly webhookToken: string
+}
+
+const endpoint = /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/
+
+/** Whether the environment names a backend: only then anything is exported. */
+export function hasEndpoint(env: NodeJS.ProcessEnv): boolean {
+  return Object.entries(env).some(([name, value]) => endpoint.test(name) && value !== undefined && value !== '')
+}
+
+/** The settings of how to reach the platform, alone: enough to ask it. `token`: one that a person has typed. */
+export function platformSettings(env: NodeJS.ProcessEnv, url: string, token: string | undefined): NodeJS.ProcessEnv {
+  return {
+    ...inherited(env),
+    PIPESPAN_PLATFORM_URL: url,
+    ...(token !== undefined && { PIPESPAN_PLATFORM_TOKEN: token }),
+  }
+}
+
+/** The environment of the daemon. `env`: from `platformSettings`. */
+export function trySettings(env: NodeJS.ProcessEnv, places: TryPlaces): NodeJS.ProcessEnv {
+  const { found, folder, port, adminPort, webhookToken } = places
+  return {
+    ...env,
+    ...(!hasEndpoint(env) && { PIPESPAN_OBSERVABILITY_EXPORT: 'none' }),
+    [scopeOf(found).variable]: found.name,
+    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+    PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
+    PIPESPAN_WEBHOOK_TOKEN: webhookToken,
+    PIPESPAN_POLL_LOOKBACK: '24h',
+    PIPESPAN_POLL_RUNNING: 'true',
+    PIPESPAN_POLL_INTERVAL: '10s',
+    // No webhook reports what happens in a running pipeline: it is asked for.
+    PIPESPAN_SILENT_AFTER: '10s',
+    PIPESPAN_LOG_LEVEL: 'warn',
+    PIPESPAN_LOG_FORMAT: 'pretty',
+    // It leaves no files behind.
+    NODE_DISABLE_COMPILE_CACHE: '1',
+  }
+}
+
+/** The user's environment: of Pipespan's own variables only those that say how to reach the platform and the backend. */
+function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.entries(env).filter(([name]) => !/^PIPESPAN_(?!PLATFORM_|OBSERVABILITY_)/.test(name))
+  return Object.fromEntries(
+    hasEndpoint(env) ? others : others.filter(([name]) => !name.endsWith('_OBSERVABILITY_EXPORT')),
+  )
+}
+
+function scopeOf({ is }: Pick<FoundTarget, 'is'>) {
+  return is === 'project'
+    ? { key: 'projects', variable: 'PIPESPAN_POLL_PROJECTS' }
+    : { key: 'groups', variable: 'PIPESPAN_POLL_GROUPS' }
+}
+
+/** What a person copies, as variables and as YAML. It has no secret. `kept`: the folder of the store, if it stays. */
+export function configurationToKeep(
+  env: NodeJS.ProcessEnv,
+  { url, found, kept }: Pick<TryPlaces, 'url' | 'found'> & { readonly kept: string | undefined },
+): string {
+  const exports = hasEndpoint(env)
+  const profile = env.PIPESPAN_PLATFORM_PROFILE
+  const store = kept === undefined ? undefined : `sqlite:${path.join(kept, 'pipespan.db')}`
+  const scope = scopeOf(found)
+  const variables: readonly (readonly [string, string | undefined])[] = [
+    ['PIPESPAN_PLATFORM_URL', url],
+    ['PIPESPAN_PLATFORM_PROFILE', profile],
+    [scope.variable, found.name],
+    ['PIPESPAN_STORE_URL', store],
+    ['PIPESPAN_OBSERVABILITY_EXPORT', exports ? undefined : 'none'],
+  ]
+  const yaml = stringify({
+    platform: { url, ...(profile && { profile }), token_file: 'platform-token' },
+    poll: { [scope.key]: [found.name] },
+    ...(store !== undefined && { store: { url: store } }),
+    ...(!exports && { observability: { export: 'none' } }),
+  })
+  return [
+    'To keep it running, start a daemon with these variables:',
+    '',
+    ...variables.flatMap(([name, value]) => (value === undefined ? [] : [`  export ${name}=${quotedForShell(value)}`])),
+    '  export PIPESPAN_PLATFORM_TOKEN=…',
+    '  npx pipespan serve',
+    '',
+    'Or with this pipespan.yaml, and the token in the file platform-token (`npx pipespan --config pipespan.yaml serve`):',
+    '',
+    ...yaml
+      .trimEnd()
+      .split('\n')
+      .map(line => `  ${line}`),
+    '',
+    exports
+      ? 'It exports as this one did, with the same OTEL_EXPORTER_OTLP_… variables.'
+      : 'To export, replace `none` by your signals (traces,metrics,logs) and set OTEL_EXPORTER_OTLP_ENDPOINT.',
+  ].join('\n')
+}
+
+function quotedForShell(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
