@@ -10,6 +10,7 @@ import { createTokenReport } from '../tokens/daemon-token-report.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../telemetry/encode.ts'
 import { measure } from '../telemetry/metrics/measure.ts'
 import { profileBy } from './connections.ts'
+import { productionBy } from '../enrichment/production.ts'
 import { profiles } from './profile.ts'
 import { telemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts'
 import type { Context } from './context.ts'
@@ -145,6 +146,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
+    isProduction: productionBy(config.production),
     vcsMetrics: config.vcsMetrics,
     gauges: [...collectors.flatMap(({ metrics }) => metrics), ...ingestMetrics, ...hookMetrics],
   })

@@ -55,6 +55,8 @@ export interface ChangeView extends ChangeFacts {
   readonly approvedAt?: Millis | undefined
   readonly mergedAt?: Millis | undefined
   readonly pipeline?: ChangePipeline | undefined
+  /** When its first pipeline in a merge train was created. */
+  readonly trainAt?: Millis | undefined
 }
 
 /** Undefined while only pipelines of it are known. A merged change stays merged. */
@@ -65,10 +67,11 @@ export function viewChange({
   approvedAt,
   mergedAt,
   pipeline,
+  trainAt,
 }: Change): ChangeView | undefined {
   if (event === undefined) return undefined
   const state = mergedAt === undefined ? event.facts.state : 'merged'
-  return { ...event.facts, ...knownOf({ state, createdAt, stateAt, approvedAt, mergedAt, pipeline }) }
+  return { ...event.facts, ...knownOf({ state, createdAt, stateAt, approvedAt, mergedAt, pipeline, trainAt }) }
 }
 
 /** Commutative, associative and idempotent, except for the project: it may be renamed, so the last report wins. */

@@ -9,6 +9,7 @@ import {
 } from './custom-attributes.ts'
 import { vendorPrefix, type Conventions, type RowVariant } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
+import { isProduction, type IsProduction } from '../model/deployment.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { AttributeStyle } from './attributes.ts'
 import type { GaugeHead } from './mapping/gauge.ts'
@@ -52,6 +53,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly gauges?: readonly GaugeHead[] | undefined
   /** Write an event's name as an attribute too. */
   readonly eventNameAttribute?: boolean | undefined
+  /** Which environments are production; by default the tier decides, or else the name. */
+  readonly isProduction?: IsProduction | undefined
   /** Export the conventions' metrics of changes; false by default. */
   readonly vcsMetrics?: boolean | undefined
 }
@@ -75,6 +78,7 @@ export interface TelemetrySettings {
   readonly costUnit: string
   readonly maxSeries: number
   readonly eventNameAttribute: boolean
+  readonly isProduction: IsProduction
   readonly vcsMetrics: boolean
   readonly gauges: ReadonlyMap<string, GaugeHead>
 }
@@ -106,6 +110,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     costUnit: options.costUnit ?? 'min',
     maxSeries: options.maxSeries ?? defaultMaxSeries,
     eventNameAttribute: options.eventNameAttribute ?? false,
+    isProduction: options.isProduction ?? isProduction,
     vcsMetrics: options.vcsMetrics ?? false,
     gauges: new Map((options.gauges ?? []).map(gauge => [gauge.name, gauge])),
   }

@@ -247,9 +247,17 @@ it('has a complete job: sections, usual figures, last runs, span', async () => {
   expect(reported).toMatchObject({
     pipeline: { pipelineId: Number(pipelineId) },
     job: { id: Number(jobId), status: 'failed' },
-    about: { failureDomain: 'user' },
+    about: { failureDomain: 'user', ranOn: { host: 'machine-<b>7', pod: 'runner-pod-3', node: 'node-2' } },
     sections: { sections: [{ name: 'prepare_executor' }, {}, { parent: 2 }, { name: 'unit', failed: true }], left: 3 },
   })
+  const page = await (await fetch(`${house.url}${address}`)).text()
+  for (const [name, value] of [
+    ['Machine', 'machine-&lt;b&gt;7'],
+    ['Pod', 'runner-pod-3'],
+    ['Node', 'node-2'],
+  ]) {
+    expect(page).toMatch(new RegExp(`${name}</dt>\\s*<dd>\\s*${value}`))
+  }
   expect(reported.usual.runs).toBeGreaterThan(0)
   expect(reported.usual.p50).toBeGreaterThan(0)
   expect(reported.history.runs.map(({ job }) => job.id)).toContain(Number(jobId))

@@ -22,7 +22,7 @@ beforeAll(async () => {
     }
   }
   const made = [
-    of(1, { mergedAt: created + 3 * hour, approvedAt: created + 2 * hour }),
+    of(1, { mergedAt: created + 3 * hour, approvedAt: created + 2 * hour, trainAt: created + 2.5 * hour }),
     of(2, { mergedAt: created + 5 * hour, pipeline: { id: 77, projectId: 3, createdAt: created + 60_000 } }),
     of(3),
     of(4, { mergedAt: created + hour }, vault),
@@ -46,7 +46,14 @@ describe('changes', () => {
 
   it('have their times in the API, for one project or all, by day, without hidden projects', async () => {
     const ask = async (query = ''): Promise<unknown> => (await fetch(`${house.url}/api/changes${query}`)).json()
-    const times = { open: 1, merged: 2, timeToMerge: 3 * hour, timeToApproval: 2 * hour, timeToFirstPipeline: 60_000 }
+    const times = {
+      open: 1,
+      merged: 2,
+      timeToMerge: 3 * hour,
+      timeToApproval: 2 * hour,
+      timeToFirstPipeline: 60_000,
+      timeInMergeTrain: hour / 2,
+    }
     const all = (await ask('?span=7d')) as { changes: { iid: number }[]; days: { merged: number }[] }
     expect(all).toMatchObject({ total: times, projects: [{ project: 'acme/shop', projectId: 3, ...times }] })
     expect(all.changes.map(({ iid }) => iid)).toEqual([2, 1, 3])
@@ -63,6 +70,16 @@ describe('changes', () => {
     expect(await ask('?project=acme/vault/keys')).toMatchObject({ projects: [], changes: [], total: { open: 0 } })
     expect(await ask('?span=24h')).toMatchObject({ total: { open: 1, merged: 0 }, changes: [] })
     expect((await fetch(`${house.url}/api/changes?span=never`)).status).toBe(400)
+  })
+
+  it('have their time in the merge train, on the page only if a merge train was used', async () => {
+    const [page, none] = await Promise.all(
+      ['?span=7d', '?span=24h'].map(async query => (await fetch(`${house.url}/changes${query}`)).text()),
+    )
+    expect(page).toMatch(/In merge train<[^]*30 m/)
+    expect(none).not.toContain('In merge train')
+    const sorted = await (await fetch(`${house.url}/api/changes?span=7d&sort=-train`)).json()
+    expect((sorted as { changes: { iid: number }[] }).changes[0]?.iid).toBe(1)
   })
 
   it('are shown as unknown if no event was received', async () => {

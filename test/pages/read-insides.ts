@@ -25,7 +25,7 @@ export async function withSections(store: Store, plans: readonly SectionPlan[]):
       ...plan,
       ...{ clock: 'line', start: at(from), end: at(to) },
     }))
-    return [{ job, sections }]
+    return [{ job, ranOn: { host: 'machine-<b>7', pod: 'runner-pod-3', node: 'node-2' }, sections }]
   })
 }
 

@@ -61,9 +61,9 @@ beforeAll(async () => {
     }
     expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
   }
-  const of = (id: number, status: string, minutes: number): Deployment => ({
+  const of = (id: number, status: string, minutes: number, environment = 'production', tier?: string): Deployment => ({
     ...{ instance: 'https://git.example.com', project: shop, deploymentId: id, jobId: id * 10 },
-    event: observedEvent({ status, at: began + minutes * minute, environment: 'production', user: 'grace' }),
+    event: observedEvent({ status, at: began + minutes * minute, environment, tier, user: 'grace' }),
     job: {
       ...{ status, finishedAt: began + minutes * minute },
       span: {
@@ -72,7 +72,10 @@ beforeAll(async () => {
       },
     },
   })
-  const deployments = [of(1, 'success', 8), of(2, 'failed', 9)].map(report => ({ report, countIn: 0 }))
+  const deployments = [
+    ...[of(1, 'success', 8), of(2, 'failed', 9)],
+    ...[of(3, 'success', 11, 'live', 'production'), of(4, 'success', 12, 'qa', 'testing')],
+  ].map(report => ({ report, countIn: 0 }))
   await house.daemon.store.runs.transact([], { token: '', ids: [], deployments })
   await until(async () => (await house.daemon.store.inbox.state()).waiting === 0)
   await until(async () => (await json('kind=audit')).items.length > 0)
@@ -103,6 +106,16 @@ describe('the timeline', () => {
     expect(new Set(answer.items.map(({ kind }) => kind))).toEqual(new Set(answer.kinds))
     expect(answer.pipelines.length).toBeGreaterThan(1)
     expect(answer.isCut).toBe(false)
+  })
+
+  it('marks deployments to production whose environment has another name', async () => {
+    const { items } = await json('span=24h&kind=deployment&project=team/shop')
+    expect(items.map(({ title, isProduction }) => [title, isProduction])).toEqual([
+      ['Deployment to qa: success', false],
+      ['Deployment to live (production): success', true],
+      ['Deployment to production: failed', true],
+      ['Deployment to production: success', true],
+    ])
   })
 
   it('can be filtered by kind and project, and says if older ones are left out', async () => {

@@ -26,6 +26,9 @@ const timesShape = z.object({
   timeToFirstPipeline: ms
     .optional()
     .describe('Median from creation to the creation of the first merge request pipeline, in ms.'),
+  timeInMergeTrain: ms
+    .optional()
+    .describe('Median from the creation of the first pipeline in a merge train to the merge, in ms.'),
 })
 /** Medians over the period. */
 type ChangeTimes = Shaped<typeof timesShape>
@@ -53,6 +56,7 @@ const changeShape = z.object({
     .object({ id: z.number(), projectId: z.number(), createdAt: millis })
     .optional()
     .describe('Its first pipeline.'),
+  trainAt: millis.optional().describe('When its first pipeline in a merge train was created.'),
 }) satisfies z.ZodType<ChangeView>
 /** A change in the list. */
 export type ListedChange = Shaped<typeof changeShape>
@@ -77,6 +81,7 @@ export const projectKeys = {
   merge: ({ timeToMerge }) => timeToMerge,
   approval: ({ timeToApproval }) => timeToApproval,
   pipeline: ({ timeToFirstPipeline }) => timeToFirstPipeline,
+  train: ({ timeInMergeTrain }) => timeInMergeTrain,
 } satisfies Keys<ProjectChangeFigures>
 
 export const changeKeys = {
@@ -87,6 +92,7 @@ export const changeKeys = {
   first: ({ createdAt, pipeline }) => after(createdAt, pipeline?.createdAt),
   approved: ({ createdAt, approvedAt }) => after(createdAt, approvedAt),
   took: ({ createdAt, mergedAt }) => after(createdAt, mergedAt),
+  train: ({ trainAt, mergedAt }) => after(trainAt, mergedAt),
 } satisfies Keys<ListedChange>
 
 function after(from: Millis | undefined, at: Millis | undefined): Millis | undefined {
@@ -141,6 +147,7 @@ function timesOf(some: readonly ShownChange[], since: Millis): ChangeTimes {
     timeToMerge: median(took('merge')),
     timeToApproval: median(took('approval')),
     timeToFirstPipeline: median(took('pipeline')),
+    timeInMergeTrain: median(took('train')),
   }
 }
 

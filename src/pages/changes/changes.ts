@@ -54,9 +54,9 @@ export async function changesPage(
 
 const definitions = html`<p class="dim">
   A change is a merge request, known from its events and its pipelines. Times are medians, measured from the creation of
-  the merge request: to its merge, to its first approval, and to its first pipeline. Revoked approvals count. Approval
-  and first-pipeline times need the “opened” event. “Open” counts merge requests with at least one event. Everything is
-  counted some minutes later, by UTC day.
+  the merge request: to its merge, to its first approval, and to its first pipeline. The time in the merge train is from
+  its first pipeline there to the merge. Revoked approvals count. Approval and first-pipeline times need the “opened”
+  event. “Open” counts merge requests with at least one event. Everything is counted some minutes later, by UTC day.
 </p>`
 
 function totals({ total, span }: ChangesShown): Html {
@@ -66,6 +66,7 @@ function totals({ total, span }: ChangesShown): Html {
     ['Time to merge', duration(total.timeToMerge)],
     ['To approval', duration(total.timeToApproval)],
     ['To first pipeline', duration(total.timeToFirstPipeline)],
+    total.timeInMergeTrain !== undefined && ['In merge train', duration(total.timeInMergeTrain)],
   ])
 }
 
@@ -78,6 +79,7 @@ function projectsTable({ projects, span }: ChangesShown, context: RequestContext
     merge: figures('Time to merge', of.merge, duration),
     approval: figures('To approval', of.approval, duration),
     pipeline: figures('To first pipeline', of.pipeline, duration),
+    ...(projects.some(one => of.train(one) !== undefined) && { train: figures('In merge train', of.train, duration) }),
   }
   return sortedTable('Projects', columns, projects, context)
 }
@@ -101,6 +103,9 @@ function changesTable(shown: ChangesShown, context: RequestContext): Html {
     first: { head: 'First pipeline', of: of.first, cell: one => pipelineOf(one, context) },
     approved: figures('Approved after', of.approved, duration),
     took: figures('Merged after', of.took, duration),
+    ...(shown.changes.some(one => of.train(one) !== undefined) && {
+      train: figures('In merge train', of.train, duration),
+    }),
   }
   return sortedTable('Latest changes', columns, shown.changes, context)
 }

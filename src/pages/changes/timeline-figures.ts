@@ -37,6 +37,7 @@ const itemShape = z.object({
   project: z.string().optional().describe('Full path of the project, or of the group.'),
   user: z.string().optional(),
   isBad: z.boolean().describe('Something failed, or an incident began.'),
+  isProduction: z.boolean().optional().describe('For deployments: as PIPESPAN_PRODUCTION says.'),
   projectId: z.number().optional().describe('For deployments; also `pipelineId` and `jobId`.'),
   pipelineId: z.number().optional(),
   jobId: z.number().optional(),
@@ -74,11 +75,11 @@ export const timelineKeys = {
   pipeline: ({ pipelineId }) => pipelineId,
 } satisfies Keys<TimelineItem>
 
-type Sources = Pick<PagesSources, 'deployments' | 'views'>
+type Sources = Pick<PagesSources, 'deployments' | 'isProduction' | 'views'>
 export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'readsAudit'>
 
 export async function timelineOf(
-  { deployments, views }: Sources,
+  { deployments, isProduction, views }: Sources,
   settings: TimelineSettings,
   asked: AskedTimeline,
   now: Millis,
@@ -92,7 +93,7 @@ export async function timelineOf(
     asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
     ...kinds.map(async kind =>
       kind === 'deployment'
-        ? (await deployments.list(within)).map(deploymentItem)
+        ? (await deployments.list(within)).map(one => deploymentItem(one, isProduction(one.view)))
         : (await views.shownEvents({ ...within, as: kind })).map(chunk => eventItem(kind, chunk)),
     ),
   ])
@@ -135,13 +136,16 @@ export function askedTimeline(query: URLSearchParams): AskedTimeline {
   }
 }
 
-function deploymentItem({ deployment, view, at, figures }: ShownDeployment): TimelineItem {
+function deploymentItem({ deployment, view, at, figures }: ShownDeployment, isProduction: boolean): TimelineItem {
   const { instance, project, jobId, job } = deployment
-  const to = view.environment === undefined ? '' : ` to ${view.environment}`
+  // An environment of that name needs no mark.
+  const mark = isProduction && view.environment !== 'production' ? ' (production)' : ''
+  const to = view.environment === undefined ? '' : ` to ${view.environment}${mark}`
   return {
     ...{ kind: 'deployment', at, instance, project: project.path, user: view.user },
     title: `Deployment${to}: ${view.status}${figures?.isRollback === true ? ', a rollback' : ''}`,
     isBad: view.outcome === 'failed',
+    isProduction,
     ...{ projectId: project.id, pipelineId: job?.span.pipelineId, jobId },
   }
 }

@@ -67,7 +67,7 @@ export async function jobDetail(
     ...{ pipeline, job, history, usual, sections, tests },
     verdict: verdictOfJob(job, usual, sections, failed),
     about: aboutOf(
-      { known, snapshots: itsOwn.flatMap(({ jobs }) => jobs.filter(({ id }) => id === jobId)) },
+      { known, snapshots: itsOwn.flatMap(({ jobs }) => jobs.filter(({ id }) => id === jobId)), insides },
       parts,
       settings,
     ),
