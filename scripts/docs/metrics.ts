@@ -183,6 +183,7 @@ is the way to change over. They are only scraped, never pushed, and come from th
   (\`PIPESPAN_PAGES_HIDE\`) have none.
 - Statuses are sparse, as by default there: only the current status has a series, with the value 1. Unknown values are 0, and unknown labels are empty: \`topics\`, \`variables\`, \`environment_id\` and \`external_url\` always. \`available\` is always \`true\`.
 - Counters start at 0 with each process, and count what arrived since. Prometheus sees a restart as a reset.
+- The first scrape after a start reads the list of all stored pipelines and deployments, 2,000 rows at a time; later ones read what was added. With 100,000 pipelines of 50 refs in SQLite the first takes about 0.3 s, later ones under 50 ms.
 - The metrics of test reports need \`PIPESPAN_TESTS=true\`. Each suite is a job, as on the platform.
 - An environment is compared with the newest pipeline of the ref that was deployed to it. \`gitlab_ci_environment_behind_commits_count\` needs a platform token if the two are different: the comparison is requested in the background, once for each pair of commits, within a tenth of the API budget,
   and the series appears at a later scrape. It counts one page of commits (100) at most.
