@@ -47,7 +47,7 @@ export function startPlatformParts(
   })
   const enricher = createEnricher({
     ...{ runs, repositories, rules, selection, clock, log, queue: enrichment, trends: views.trends },
-    ...{ traceparent: config.traceparent, wants: wishesOf(config) },
+    ...{ traceparent: config.traceparent, activeDetails: config.poll.running, wants: wishesOf(config) },
     tokens: readers.map(({ poller, ...reader }) => ({
       ...reader,
       onHint: projectId => poller?.hint(projectId),

@@ -76,7 +76,7 @@ export const pollingOptions = {
       variable: 'PIPESPAN_POLL_RUNNING',
       default: 'false',
       description:
-        'Show pipelines that have not ended without webhooks: fetch each when it is found (1 request), and begin the first poll of a project with what is running or pending, even if it has not changed within the lookback (2 requests).',
+        'Show pipelines that have not ended without webhooks: fetch each when it is found, and again while it runs (3 requests), and begin the first poll of a project with what is running or pending, even if it has not changed within the lookback (2 requests).',
     }),
   },
   redelivery: setting(boolean, {

@@ -53,6 +53,7 @@ export interface EnricherOptions {
   /** The store's clock, which also says when a run was first seen. */
   readonly storeNow: () => Promise<Millis>
   readonly traceparent: boolean
+  readonly activeDetails?: FetchOptions['activeDetails']
   /** What rules for attributes want. */
   readonly wants: FetchOptions['wants']
   /** Called after a run changed: the settle loop may have something to do. */

@@ -22,6 +22,8 @@ export interface FetchOptions {
   readonly errors: Pick<ErrorThrottle, 'failed' | 'answered'>
   /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
   readonly traceparent: boolean
+  /** Also ask for the jobs and bridges of a pipeline that has not ended, which no webhook reports. Default: no. */
+  readonly activeDetails?: boolean | undefined
   /** Whether rules for attributes want labels of merge requests, and variables: asked for where no webhook has shown them. */
   readonly wants: { readonly labels: boolean; readonly variables: boolean }
   /** Called with a pipeline that has ended before its details are fetched, so that its export waits for them no longer than the deadline. */
@@ -51,7 +53,11 @@ export async function fetchRun(
     await answers.ask('pipeline', call)
     const state = answers.observation()
     known = mergeRun(run, observedRun(state))
-    if (!(detail === 'details' ? isOver(known) : isUnexported(known))) return { observation: state }
+    if (!(detail === 'details' ? isOver(known) : isUnexported(known))) {
+      // What is missing now is asked for again when the pipeline has ended.
+      if (options.activeDetails === true && !isOver(known)) await askDetails(known, answers, call, options, false)
+      return { observation: answers.observation() }
+    }
     if (isAtEnd(known)) await options.onEnd(state)
   }
   let missing = await askDetails(known, answers, call, options, isEndKnown && bridgesAreListed(run))

@@ -75,10 +75,14 @@ function yamlIn(stdout: string): string {
 
 describe('pipespan try', () => {
   it('shows what ran and what runs in a project, exports nothing, and leaves nothing behind', async () => {
-    const { api, branch } = await platform()
+    const { api, branch, old } = await platform()
     const { process, temporary, printed } = start([api.url, branch.project.path])
     await printed(/^Found 2 pipelines, 1 running\.$/m)
     const [, pages = ''] = await printed(/Open the pages in your browser: (\S+)/)
+    const { pipelines } = (await (await fetch(`${pages}api/pipelines?status=running`)).json()) as {
+      pipelines: { jobs: object[] }[]
+    }
+    expect(pipelines.map(({ jobs }) => jobs.length)).toEqual([old.jobs.length])
     expect(process.stdout).toContain(`✓ The project ${branch.project.path} at ${api.url}.`)
     expect(process.stdout).toContain('Nothing is exported: no endpoint is set.')
     const overview = (await (await fetch(`${pages}api/overview`)).json()) as { queues: unknown; notices: object[] }
