@@ -1,5 +1,6 @@
 // Takes the README's screenshots from the demo, into docs/images: `node scripts/screenshots.ts`. Needs Chromium, and some two
 // minutes: the demo must have something to show first.
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
@@ -26,6 +27,9 @@ const folder = path.join(root, 'docs', 'images')
 /** Pipelines that have finished before the first picture. */
 const enough = 40
 const timeoutMs = 180_000
+const adminToken = randomUUID()
+/** Opens the demo's pages. */
+const extraHTTPHeaders = { authorization: `Bearer ${adminToken}` }
 
 if (chromiumPath === undefined) throw new Error('There is no Chromium: set CHROMIUM_PATH, or install it.')
 mkdirSync(folder, { recursive: true })
@@ -40,7 +44,7 @@ const said = new Promise<string>(resolve => {
       done()
     },
   })
-  const terminal = { stdout, stderr: process.stderr, env: process.env }
+  const terminal = { stdout, stderr: process.stderr, env: { ...process.env, PIPESPAN_ADMIN_TOKEN: adminToken } }
   const options = { signal: stopping.signal, main: path.join(root, 'src', 'main.ts'), color: false }
   void demo(options, terminal).then(code => (process.exitCode = code))
 })
@@ -54,10 +58,18 @@ await shootFirst()
 async function shoot(pages: string): Promise<void> {
   const family = await worthShowing(pages)
   const browser = await launch()
-  const overview = await browser.newPage({ colorScheme: 'light', viewport: { width: 1_280, height: 1_150 } })
+  const overview = await browser.newPage({
+    colorScheme: 'light',
+    viewport: { width: 1_280, height: 1_150 },
+    extraHTTPHeaders,
+  })
   await overview.goto(`${pages}/`)
   await overview.screenshot({ path: path.join(folder, 'overview.png') })
-  const pipeline = await browser.newPage({ colorScheme: 'dark', viewport: { width: 1_280, height: 900 } })
+  const pipeline = await browser.newPage({
+    colorScheme: 'dark',
+    viewport: { width: 1_280, height: 900 },
+    extraHTTPHeaders,
+  })
   await pipeline.goto(pages + family)
   const waterfall = await pipeline.locator('#waterfall').boundingBox()
   const height = Math.ceil((waterfall?.y ?? 0) + (waterfall?.height ?? 900))
@@ -130,5 +142,5 @@ function sizeOf({ children }: Family): number {
 }
 
 async function json(url: string): Promise<unknown> {
-  return (await fetch(url)).json()
+  return (await fetch(url, { headers: extraHTTPHeaders })).json()
 }

@@ -1,6 +1,7 @@
 // What the files that define commands share: option parsers, examples, errors.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { exitCode, type Terminal } from './terminal.ts'
+import { listenAddress, type ListenAddress } from '../config/address-kinds.ts'
 
 /** Handed to every group of commands. */
 export interface CommandLine {
@@ -53,6 +54,13 @@ export function wholeNumber(text: string): number {
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('It must be an http or https URL.')
+}
+
+/** For option parsers. */
+export function listenArgument(text: string): ListenAddress {
+  const parsed = listenAddress.parse(text)
+  if ('value' in parsed) return parsed.value
+  throw new InvalidArgumentError(parsed.wrong.remedy)
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -47,7 +47,10 @@ interface DemoPlaces {
   readonly apiToken: string
   readonly once: boolean
   readonly port: number
-  readonly adminPort: number
+  /** Host and port of the pages. */
+  readonly adminListen: string
+  /** Opens the pages. */
+  readonly adminToken: string
   /** URL of the platform's API. */
   readonly api: string
   /** URL of the OTLP receiver. */
@@ -57,13 +60,14 @@ interface DemoPlaces {
 /** The environment of the demo's daemon, made from the user's. */
 export function demoSettings(
   env: NodeJS.ProcessEnv,
-  { folder, configuration, token, apiToken, once, port, adminPort, api, receiver }: DemoPlaces,
+  { folder, configuration, token, apiToken, once, port, adminListen, adminToken, api, receiver }: DemoPlaces,
 ): NodeJS.ProcessEnv {
   return {
     ...inherited(env),
     PIPESPAN_CONFIG: configuration,
     PIPESPAN_LISTEN: `127.0.0.1:${port}`,
-    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+    PIPESPAN_ADMIN_LISTEN: adminListen,
+    PIPESPAN_ADMIN_TOKEN: adminToken,
     PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
     PIPESPAN_WEBHOOK_TOKEN: token,
     PIPESPAN_PLATFORM_URL: api,
@@ -86,6 +90,7 @@ export function demoSettings(
     PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
     PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue,regression',
     PIPESPAN_PAGES_GROUP_BY: 'team',
+    PIPESPAN_PAGES_LOGS: 'true',
     PIPESPAN_MCP: 'true',
     PIPESPAN_TESTS: 'true',
     PIPESPAN_TESTS_SPANS: 'suites',

@@ -1,5 +1,7 @@
 // `pipespan demo`: the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
 import { demoConfiguration, demoSettings } from './demo-settings.ts'
+import { listenAddress, type ListenAddress } from '../config/address-kinds.ts'
+import { localAddress } from './local-address.ts'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,8 +14,9 @@ import { ownMain } from './own-main.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
+import { demoScenarios } from '../demo/platform/scenarios.ts'
 import { TraceBook } from '../demo/trace-book.ts'
-import { DemoReceiver } from '../demo/receiver.ts'
+import { DemoReceiver, type Refuses } from '../demo/receiver.ts'
 import { WebhookSender } from '../demo/platform/sender.ts'
 import { figures, projects } from '../demo/platform/world.ts'
 import { waterfall } from '../terminal/waterfall.ts'
@@ -28,6 +31,8 @@ export interface DemoOptions {
   readonly seed?: number | undefined
   /** Default: when standard output is a terminal and `NO_COLOR` is not set. */
   readonly color?: boolean | undefined
+  /** Where its pages are served. Default: a free port of 127.0.0.1. Port 0: a free one. */
+  readonly listen?: ListenAddress | undefined
   /** The platform's seconds in a real one. Default 30. */
   readonly speed?: number | undefined
   /** Ends it, as Ctrl-C does. */
@@ -86,10 +91,11 @@ async function play(
   const { once = false, seed = 1, speed = 30 } = options
   const folder = await mkdtemp(path.join(tmpdir(), 'pipespan-demo-'))
   closers.push(() => rm(folder, { recursive: true, force: true }))
-  const receiver = await DemoReceiver.start()
-  closers.push(() => receiver.close())
   const state = new PlatformState()
-  const played = { seed, every: once ? 20 : 35, events: true }
+  const until = Date.now() - hour
+  const receiver = await DemoReceiver.start(refusesOne(state, until))
+  closers.push(() => receiver.close())
+  const played = { seed, every: once ? 20 : 35, events: true, scenarios: demoScenarios }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
   // The live platform begins in the past. Its API shows that time from the beginning, so that its clock never goes back.
   let platformNow = (): number => Date.now() - past
@@ -99,11 +105,17 @@ async function play(
     projects: [...Object.values(projects), figures],
   })
   closers.push(() => api.close())
-  const [port = 0, adminPort = 0] = await freePorts(2)
+  const [port = 0, freePort = 0] = await freePorts(2)
+  const { host, port: chosenPort } = options.listen ?? { host: '127.0.0.1', port: 0 }
+  const admin = { host, port: chosenPort === 0 ? freePort : chosenPort }
+  const pages = localAddress(admin, { scheme: 'http', basePath: '/' })
+  const ownToken = terminal.env.PIPESPAN_ADMIN_TOKEN?.trim() ?? ''
+  const adminToken = ownToken === '' ? randomBytes(9).toString('hex') : ownToken
   const token = randomBytes(24).toString('hex')
   const configuration = path.join(folder, 'pipespan.yaml')
   await writeFile(configuration, demoConfiguration)
-  const addresses = { port, adminPort, api: api.url, receiver: receiver.url }
+  const adminListen = listenAddress.show(admin)
+  const addresses = { port, adminListen, adminToken, api: api.url, receiver: receiver.url }
   const env = demoSettings(terminal.env, { folder, configuration, token, apiToken, once, ...addresses })
   const daemon = new DaemonProcess({ main: options.main ?? ownMain(), args: ['serve'], env })
   closers.push(() => daemon.stop())
@@ -111,7 +123,7 @@ async function play(
     if (stopping.aborted) resolve('stopped')
     stopping.addEventListener('abort', () => resolve('stopped'), { once: true })
   })
-  const readiness = await Promise.race([daemon.ready(`http://127.0.0.1:${adminPort}/readyz`, readyWithin), stopped])
+  const readiness = await Promise.race([daemon.ready(`${pages}/readyz`, readyWithin), stopped])
   if (readiness === 'stopped') return exitCode.done
   if (readiness !== 'ready') {
     const what =
@@ -122,12 +134,13 @@ async function play(
   }
 
   const webhooks = `http://127.0.0.1:${port}/webhooks`
-  const pages = `http://127.0.0.1:${adminPort}/`
-  print(terminal, introduction(pages, webhooks, receiver.url, api.url, speed, once))
+  print(
+    terminal,
+    introduction(`${pages}/`, ownToken === '' ? adminToken : undefined, webhooks, receiver.url, api.url, speed, once),
+  )
   const reported = new ReportedEnds()
   // Pipelines of the weeks before are for the pages: they are neither drawn nor counted.
-  const until = Date.now() - hour
-  const bygone = once ? [] : playPast({ state, instance: api.url, until })
+  const bygone = once ? [] : playPast({ state, instance: api.url, until, busyEvery: played.every * 1_000 })
   const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
   const insides = new InsideBook()
@@ -177,6 +190,16 @@ async function play(
   )
   const said = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
   return fail(said, daemon, terminal)
+}
+
+/** The backend refuses the trace of the first pipeline that was canceled after `since`, so that there is a dead letter. */
+function refusesOne(state: PlatformState, since: number): Refuses {
+  let refused: number | undefined
+  return spans => {
+    refused ??= state.firstCanceled(since)?.id
+    const isRefused = spans.some(span => span.kind === 'pipeline' && idOf(span) === refused)
+    return isRefused ? 'This backend refuses one trace of the demo, to show a dead letter.' : undefined
+  }
 }
 
 /** One line for an event such as a deployment. */
@@ -230,8 +253,10 @@ function idOf({ attributes }: WaterfallSpan): number {
   return Number(attributes['pipeline.id'])
 }
 
+/** `token`: the admin token, if the demo made it. */
 function introduction(
   pages: string,
+  token: string | undefined,
   webhooks: string,
   receiver: string,
   api: string,
@@ -240,6 +265,9 @@ function introduction(
 ): string {
   return [
     `Open ${pages} in a browser to see running pipelines, where the time goes, and what has arrived.`,
+    token === undefined
+      ? 'Log in with your admin token (PIPESPAN_ADMIN_TOKEN).'
+      : `Log in with the admin token ${token}`,
     `Metrics, including an inventory of the platform and two queries, are at ${pages}metrics.`,
     `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'the last hour first, '}one minute every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
     `One webhook in four is dropped on purpose; the daemon finds these pipelines by polling the platform's API at ${api}.`,

@@ -8,13 +8,23 @@ import { addInboxCommands } from './commands-inbox.ts'
 import { addRegressionCommands } from './commands-regressions.ts'
 import { addStoreCommands } from './commands-store.ts'
 import { addTokenCommands } from './commands-tokens.ts'
-import { durationMs, example, misuse, misuseCode, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
+import {
+  durationMs,
+  example,
+  listenArgument,
+  misuse,
+  misuseCode,
+  webAddress,
+  wholeNumber,
+  type CommandLine,
+} from './command-line.ts'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { environmentHelp } from '../config/environment-help.ts'
 import { Fault } from '../lib/fault.ts'
 import { Misconfigured, requireConfig } from './configuration.ts'
 import { profiles } from '../app/profile.ts'
 import { version } from '../lib/version.ts'
+import type { ListenAddress } from '../config/address-kinds.ts'
 import type { TopOptions } from './top.ts'
 
 /** Runs the command line; answers the exit code. */
@@ -187,9 +197,14 @@ See what a webhook becomes:
       .command('demo')
       .description('run this daemon between a simulated platform and a receiver that draws its traces')
       .option('--once', 'stop after ten pipelines')
+      .option(
+        '--listen <address>',
+        'host and port of its pages, such as 0.0.0.0:9464 (default: a free port of 127.0.0.1)',
+        listenArgument,
+      )
       .option('--seed <number>', 'seed of the simulation; a different number gives different pipelines', wholeNumber)
       .action(
-        answer(async (options: { once?: boolean; seed?: number }) =>
+        answer(async (options: { once?: boolean; listen?: ListenAddress; seed?: number }) =>
           (await import('./demo.ts')).demo(options, terminal),
         ),
       ),

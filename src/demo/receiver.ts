@@ -24,12 +24,18 @@ const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
   '/v1/metrics': () => ({ spans: [], events: [] }),
 }
 
+/** Why these spans are refused for good; undefined if they are accepted. */
+export type Refuses = (spans: readonly ReceivedSpan[]) => string | undefined
+
 /** Emits `received` for each accepted request. */
 export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
   readonly #server: Server
 
-  private constructor() {
+  readonly #refuses: Refuses
+
+  private constructor(refuses: Refuses) {
     super()
+    this.#refuses = refuses
     // Longer than senders keep connections: so none sends on a connection that is being closed, without knowing the outcome.
     this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => refuse(response, 400, reasonOf(error)))
@@ -37,8 +43,8 @@ export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
   }
 
   /** Listens on a free port of the loopback address. */
-  static async start(): Promise<DemoReceiver> {
-    const receiver = new DemoReceiver()
+  static async start(refuses: Refuses = () => undefined): Promise<DemoReceiver> {
+    const receiver = new DemoReceiver(refuses)
     await new Promise<void>((resolve, reject) => {
       receiver.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
     })
@@ -86,6 +92,11 @@ export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
       refuse(response, 415, 'only application/x-protobuf is read, plain or gzip')
     else {
       const received = decode(encoding === 'gzip' ? await unzip(body) : body)
+      const why = this.#refuses(received.spans)
+      if (why !== undefined) {
+        refuse(response, 400, why)
+        return
+      }
       response.writeHead(200, { 'content-type': protobufType }).end(exportResponse.encode({}).finish())
       this.emit('received', received)
     }

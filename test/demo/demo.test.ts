@@ -6,7 +6,10 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { demo, type DemoOptions } from '../../src/cli/demo.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
 import { shipped } from '../shipped.ts'
+import type { Costs } from '../../src/pages/cost/cost-figures.ts'
+import type { RunCard } from '../../src/pages/pipelines/run-card.ts'
 import type { Trends } from '../../src/pages/trends/trend-figures.ts'
 
 const usual = tmpdir()
@@ -76,14 +79,54 @@ describe('pipespan demo', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
+  it('serves its pages where it is told, to those who have the admin token, and shows job logs there', async () => {
+    const [port = 0] = await freePorts(1)
+    const stop = new AbortController()
+    const env = { PIPESPAN_ADMIN_TOKEN: 'of-the-one-who-watches' }
+    const run = start({ signal: stop.signal, speed: 90, listen: { host: '0.0.0.0', port } }, env)
+    const [, platform = ''] = await firstMatch(run.stdout, /API at (http:\/\/[\d.]+:\d+)/)
+    const pages = `http://127.0.0.1:${port}`
+    expect((await fetch(`${pages}/api/overview`)).status).toBe(401)
+    const headers = { authorization: `Bearer ${env.PIPESPAN_ADMIN_TOKEN}` }
+    const page = async (path: string) => (await fetch(pages + path, { headers })).text()
+    // Links to the platform open a page without a login.
+    const listed = async () => (JSON.parse(await page('/api/pipelines')) as { pipelines: RunCard[] }).pipelines
+    await expect.poll(async () => (await listed())[0]?.url, { timeout: 60_000 }).toContain(platform)
+    const opened = await fetch((await listed())[0]?.url ?? '')
+    expect([opened.status, await opened.text()]).toEqual([200, expect.stringContaining('Simulated platform')])
+    // What it has to show: a failed deployment, superseded work, a dead letter, an audit event, a job's log.
+    await expect.poll(async () => page('/environments'), { timeout: 60_000 }).toMatch(/failed/)
+    const costs = async () => JSON.parse(await page('/api/cost?span=90d')) as Pick<Costs, 'total'>
+    await expect.poll(async () => (await costs()).total?.wasted.superseded.cost, { timeout: 60_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => page('/exports'), { timeout: 60_000 }).toMatch(/refuses one trace of the demo/)
+    await expect.poll(async () => page('/audit'), { timeout: 60_000 }).toMatch(/visibility|user_access|protected/i)
+    const failed = async () =>
+      (JSON.parse(await page('/api/pipelines?status=failed')) as { pipelines: RunCard[] }).pipelines
+        .flatMap(({ projectId, pipelineId, failures }) =>
+          failures.map(({ id }) => `/pipelines/${projectId}/${pipelineId}/jobs/${id}`),
+        )
+        .at(0)
+    await expect.poll(failed, { timeout: 60_000 }).toBeDefined()
+    await expect
+      .poll(async () => page(`${(await failed()) ?? ''}/log`), { timeout: 60_000 })
+      .toMatch(/ERROR: Job failed/)
+    stop.abort()
+    expect(await run.code).toBe(0)
+    expect(await run.errors).toBe('')
+    // A token that it was given is not printed.
+    expect(await run.output).not.toContain(env.PIPESPAN_ADMIN_TOKEN)
+  })
+
   it('runs until it is stopped', async () => {
     const stop = new AbortController()
     const run = start({ signal: stop.signal, speed: 90, color: true })
-    const [, pages = ''] = await firstMatch(run.stdout, /Open (http:\/\/[\d.]+:\d+\/)/)
-    const page = async (path: string) => (await fetch(pages + path)).text()
+    const found = await firstMatch(run.stdout, /Open (http:\/\/[\d.]+:\d+\/)[^]*admin token (\w+)\n/)
+    const [, pages = '', token = ''] = found
+    const headers = { authorization: `Bearer ${token}` }
+    const page = async (path: string) => (await fetch(pages + path, { headers })).text()
     await firstMatch(run.stdout, /pipeline: .*trace/)
     // Its queries are gauges, the one of a count and the one of figures.
-    const metrics = async () => (await fetch(`${pages}metrics`)).text()
+    const metrics = async () => (await fetch(`${pages}metrics`, { headers })).text()
     await expect.poll(metrics).toMatch(/^brightwater_pipeline_duration_p50\{.*main/m)
     await expect.poll(metrics).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
     // Its past is there at once: a period before to compare with, usual durations, and what it all cost.

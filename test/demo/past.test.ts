@@ -19,9 +19,16 @@ afterAll(async () => house.close())
 
 it('the history of the demo has usual durations, an earlier period to compare with, and one regression with its cause', async () => {
   const state = new PlatformState()
-  const past = playPast({ state, instance: 'https://git.brightwater.example', until: Date.now() })
+  const end = Date.now()
+  const past = playPast({ state, instance: 'https://git.brightwater.example', until: end, busyEvery: 35_000 })
+  // The hour that follows has a pipeline every 35 s, as the same hour of the period before: sums compare like with like.
+  const then = end - 30 * 24 * 3_600_000
+  const busy = [...state.pipelines.values()].filter(
+    ({ createdAt }) => createdAt >= then && createdAt < then + 3_600_000,
+  )
+  expect(busy.filter(({ trigger }) => trigger === undefined).length).toBeGreaterThan(100)
   // Each one delays the start of the demo.
-  expect(past.length).toBeLessThan(220)
+  expect(past.length).toBeLessThan(480)
   await house.deliver(past)
   const { views, repositories, runs } = house.daemon.store
   await until(async () => (await runs.count()).open === 0)
@@ -35,7 +42,7 @@ it('the history of the demo has usual durations, an earlier period to compare wi
     return (job?.p50 ?? NaN) / (job?.before?.p50 ?? NaN)
   }
   expect(changeOf('integration tests')).toBeLessThan(0.9)
-  expect(changeOf('unit tests 2/3')).toBeGreaterThan(1.05)
+  expect(changeOf('unit tests 1/3')).toBeGreaterThan(1.05)
   const { pipelines } = await api<{ pipelines: ListedRun[] }>('pipelines?limit=100')
   for (const project of Object.values(projects)) {
     const usual = pipelines.filter(one => one.project === project.path).map(one => one.usual?.runs ?? 0)

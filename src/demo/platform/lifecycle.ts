@@ -92,6 +92,12 @@ export class Lifecycle {
     this.#process(pipeline)
   }
 
+  /** Creates a newer pipeline of its ref, and cancels it because of that. */
+  supersede(pipeline: SimPipeline): void {
+    this.create({ ...pipeline.plan, acts: [] })
+    this.cancel(pipeline)
+  }
+
   /** Starts its manual jobs. */
   play(pipeline: SimPipeline): void {
     for (const job of latestJobs(pipeline)) if (job.status === 'manual') this.#enqueue(pipeline, job)

@@ -1,6 +1,7 @@
 // The simulated company's past two months, so that the pages have usual durations, a period before to compare with, and a regression.
-// Every kind of pipeline comes in the same ratio as in the present: only what is planted here is a change.
-import { allScenarios, scenarios } from './scenarios.ts'
+// Every kind of pipeline comes in the same ratio as in the present: only what is planted here is a change. The demo's last hour is much denser
+// than its past, so the past has an hour as dense, 30 days earlier: sums of 30 days compare like with like.
+import { demoScenarios, scenarios } from './scenarios.ts'
 import { deliveryOf, type Delivery } from './delivery.ts'
 import { figures, users } from './world.ts'
 import { isOver, type PlatformState } from './state.ts'
@@ -28,9 +29,9 @@ const tookOnce: Readonly<Record<string, number>> = {
   'integration tests': 1.45,
   image: 1.25,
   'build android': 1.3,
-  'unit tests 1/3': 0.85,
-  'unit tests 2/3': 0.85,
-  'unit tests 3/3': 0.85,
+  'unit tests 1/3': 0.78,
+  'unit tests 2/3': 0.78,
+  'unit tests 3/3': 0.78,
 }
 
 export interface PastOptions {
@@ -38,10 +39,12 @@ export interface PastOptions {
   readonly instance: string
   /** When it ends, Unix ms. */
   readonly until: number
+  /** ms between two pipelines in the hour that follows the past. */
+  readonly busyEvery: number
 }
 
 /** The webhooks of their last ends, in order. They do not depend on what else is simulated. */
-export function playPast({ state, instance, until }: PastOptions): Delivery[] {
+export function playPast({ state, instance, until, busyEvery }: PastOptions): Delivery[] {
   const random = new Random(4)
   const start = until - past.days * day
   const timeline = new Timeline(start)
@@ -52,7 +55,7 @@ export function playPast({ state, instance, until }: PastOptions): Delivery[] {
     ends.delete(news.pipeline.id)
     ends.set(news.pipeline.id, deliveryOf(news, { instance, newest: true }, random))
   })
-  for (const { at, plan } of planned(start, until, random)) {
+  for (const { at, plan } of planned(start, until, busyEvery, random)) {
     timeline.after((at - start) / 1_000, () => lifecycle.create(plan))
   }
   timeline.runUntil(until)
@@ -64,20 +67,25 @@ interface Planned {
   readonly plan: PipelinePlan
 }
 
-function planned(start: number, until: number, random: Random): Planned[] {
-  const mixed = Array.from({ length: Math.floor((past.days * day) / past.every) }, (_, count): Planned => {
-    const name = allScenarios[count % allScenarios.length] ?? allScenarios[0]
-    const at = start + count * past.every + random.whole(0, hour)
+function planned(start: number, until: number, busyEvery: number, random: Random): Planned[] {
+  const mixedAt = (at: number, count: number): Planned => {
+    const name = demoScenarios[count % demoScenarios.length] ?? demoScenarios[0]
     const plan = scenarios[name](random)
-    return { at, plan: at < until - past.recent ? asOnce(plan) : plan }
-  })
+    return { at, plan: at < until - past.recent + hour ? asOnce(plan) : plan }
+  }
+  const mixed = Array.from({ length: Math.floor((past.days * day) / past.every) }, (_, count) =>
+    mixedAt(start + count * past.every + random.whole(0, hour), count),
+  )
+  const busy = Array.from({ length: Math.floor(hour / busyEvery) }, (_, count) =>
+    mixedAt(until - past.recent + count * busyEvery, count),
+  )
   const daily = Array.from({ length: past.days - often.days }, (_, count) => start + count * day)
   const runs = often.days * often.perDay
   const recent = Array.from({ length: runs }, (_, count) => until - (runs - count) * (day / often.perDay))
   const ofFigures = [...daily, ...recent].map((at, count, all): Planned => {
     return { at, plan: figuresPlan(count >= all.length - often.slow) }
   })
-  return [...mixed, ...ofFigures]
+  return [...mixed, ...busy, ...ofFigures]
 }
 
 /** The plan as it was before the durations changed. */

@@ -37,7 +37,8 @@ export interface JobPlan {
 export interface Act {
   readonly on: 'running' | 'failed' | 'manual' | 'canceled' | 'success'
   readonly after: number
-  readonly does: 'retry' | 'cancel' | 'play'
+  /** `supersede`: a newer pipeline of its ref comes, and it is canceled. */
+  readonly does: 'retry' | 'cancel' | 'play' | 'supersede'
 }
 
 export interface PipelinePlan {

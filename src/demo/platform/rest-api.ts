@@ -9,6 +9,7 @@ import { HookRecords, restHook } from './rest-hooks.ts'
 import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
 import { ownSpansOf, ownSpansPath } from './own-spans.ts'
 import { labelsOf } from './changes.ts'
+import { webPage } from './web-page.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
 import type { PlatformState } from './state.ts'
@@ -88,9 +89,15 @@ export class RestApi {
     const asked = { path: decodeURIComponent(path), query: url.searchParams, headers: request.headers }
     this.asked.push(asked)
     const sent = request.method === 'GET' ? undefined : await bodyOf(request)
-    const { status, headers, body } = this.misbehave(asked) ?? this.#answer(path, url, request.headers, sent)
+    const { status, headers, body } = this.misbehave(asked) ?? this.#reply(path, url, request, sent)
     response.setHeader('date', new Date(this.#options.now()).toUTCString())
     response.writeHead(status, headers).end(body)
+  }
+
+  /** Links to the platform open a page of its own. */
+  #reply(path: string, url: URL, { method, headers }: IncomingMessage, body: unknown): RestReply {
+    if (method === 'GET' && !url.pathname.startsWith('/api/')) return webPage(url.pathname, this.#options.state)
+    return this.#answer(path, url, headers, body)
   }
 
   #answer(path: string, url: URL, headers: IncomingMessage['headers'], body: unknown): RestReply {

@@ -153,6 +153,29 @@ export const scenarios = {
     yamlErrors: 'jobs:unit tests config contains unknown keys: scrpt',
   }),
 
+  /** The deployment to production fails. */
+  failedDeployment: random => ({
+    ...pushed(random, projects.storefront),
+    name: 'Deploy',
+    jobs: [
+      ...storefrontJobs(),
+      job('deploy production', 'deploy', [20, 40], {
+        tags: ['linux', 'deploy'],
+        environment: { name: 'production', tier: 'production' },
+        fails: ['script_failure'],
+      }),
+    ],
+    acts: [{ on: 'failed', after: 120, does: 'retry' }],
+  }),
+
+  /** A newer push to its branch comes, so the platform cancels it. */
+  superseded: random => ({
+    ...pushed(random, projects.checkout),
+    ref: branchName(random),
+    jobs: checkoutJobs(),
+    acts: [{ on: 'running', after: 25, does: 'supersede' }],
+  }),
+
   /** The smallest, for load tests in which only the number counts. */
   small: random => ({
     ...pushed(random, projects.storefront),
@@ -180,6 +203,9 @@ export const allScenarios = [
   'nightly',
   'retriedChild',
 ] as const satisfies readonly ScenarioName[]
+
+/** Those of the demo, in the order in which they are started. */
+export const demoScenarios = [...allScenarios, 'failedDeployment', 'superseded'] as const
 
 type Frame = Omit<PipelinePlan, 'jobs'>
 

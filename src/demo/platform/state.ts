@@ -106,6 +106,11 @@ export class PlatformState {
     return iid
   }
 
+  /** The first canceled pipeline that was created after `since`. */
+  firstCanceled(since: number): SimPipeline | undefined {
+    return [...this.pipelines.values()].find(one => one.createdAt > since && one.status === 'canceled')
+  }
+
   /** Keeps the latest `count` pipelines, and older ones that have not finished. */
   forget(count: number): void {
     let surplus = this.pipelines.size - count

@@ -1,0 +1,27 @@
+// The web pages of the simulated platform: links from Pipespan's pages end here. They say what they stand for, and need no login.
+import type { PlatformState } from './state.ts'
+import type { RestReply } from './rest-refusals.ts'
+
+/** The page at a path outside the API, such as `/acme/shop/-/pipelines/1`. */
+export function webPage(path: string, { pipelines }: PlatformState): RestReply {
+  const id = Number(/\/-\/pipelines\/(\d+)$/.exec(path)?.[1])
+  const found = pipelines.get(id)
+  const lines =
+    found === undefined
+      ? ['On a real platform this link opens what it names.']
+      : [
+          `${found.plan.name ?? 'Pipeline'} #${found.id} of ${found.project.path}: ${found.status}.`,
+          `${found.ref}: ${found.commitMessage.split('\n', 1)[0] ?? ''}`,
+          ...found.jobs.map(({ plan, status }) => `${plan.stage} · ${plan.name}: ${status}`),
+        ]
+  const body = lines.map(line => `<p>${escaped(line)}</p>`).join('')
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': "default-src 'none'" },
+    body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Simulated platform</title><h1>Simulated platform</h1><p><code>${escaped(path)}</code></p>${body}</html>`,
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, one => `&#${one.charCodeAt(0)};`)
+}
