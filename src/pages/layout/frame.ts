@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { html, type Content, type Html } from './html.ts'
+import { navigation } from './navigation.ts'
 import { version } from '../../lib/version.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -32,22 +33,6 @@ export interface Page {
   readonly live?: boolean
 }
 
-const sections = [
-  ['/', 'Overview'],
-  ['/pipelines', 'Pipelines'],
-  ['/trends', 'Trends'],
-  ['/cost', 'Cost'],
-  ['/tests', 'Tests'],
-  ['/runners', 'Runners'],
-  ['/environments', 'Environments'],
-  ['/changes', 'Changes'],
-  ['/timeline', 'Timeline'],
-  ['/sources', 'Sources'],
-  ['/exports', 'Exports'],
-  ['/tokens', 'Tokens'],
-  ['/audit', 'Audit'],
-] as const
-
 interface Asset {
   readonly type: string
   readonly body: Buffer
@@ -58,6 +43,7 @@ interface Asset {
 export const assets: Readonly<Record<string, Asset>> = {
   'pages.css': asset('pages.css', 'text/css; charset=utf-8'),
   'pages.js': asset('pages.js', 'text/javascript; charset=utf-8'),
+  'times.js': asset('times.js', 'text/javascript; charset=utf-8'),
   'waterfall.js': asset('waterfall.js', 'text/javascript; charset=utf-8'),
   'icon.svg': asset('icon.svg', 'image/svg+xml'),
 }
@@ -73,7 +59,6 @@ function assetUrl(base: string, name: keyof typeof assets): string {
 
 export function document(page: Page, context: RequestContext): string {
   const { base, address } = context
-  const path = address.split('?', 1)[0] ?? '/'
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -83,6 +68,7 @@ export function document(page: Page, context: RequestContext): string {
         <title>${page.title} · Pipespan</title>
         <link rel="icon" href="${assetUrl(base, 'icon.svg')}" type="image/svg+xml" />
         <link rel="stylesheet" href="${assetUrl(base, 'pages.css')}" />
+        <script type="module" src="${assetUrl(base, 'times.js')}"></script>
         <script type="module" src="${assetUrl(base, 'pages.js')}"></script>
         ${page.hasWaterfall === true && html`<script type="module" src="${assetUrl(base, 'waterfall.js')}"></script>`}
       </head>
@@ -91,14 +77,7 @@ export function document(page: Page, context: RequestContext): string {
         <header class="top">
           <div class="top-inner">
             <a class="brand" href="${base}/">${logo}<span>Pipespan</span></a>
-            <nav aria-label="Pages">
-              ${sections
-                .filter(([to]) => to !== '/audit' || context.audit === true)
-                .map(([to, name]) => {
-                  const here = to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)
-                  return html`<a href="${base}${to}" ${here ? html` aria-current="page"` : ''}>${name}</a>`
-                })}
-            </nav>
+            ${navigation(context)}
             ${
               context.session &&
               html`<form class="logout" method="post" action="${base}/logout">
@@ -109,7 +88,9 @@ export function document(page: Page, context: RequestContext): string {
         </header>
         <main id="main" tabindex="-1">${page.content}</main>
         <footer>
-          <span>Pipespan ${version}</span><span>All times are UTC.</span>
+          <span>Pipespan ${version}</span><span
+            >Times are in <span id="zone">UTC</span>. <button id="other-zone" class="link" type="button" hidden></button></span
+          >
           ${page.live === true && html`<span id="live" class="live" role="status">Reload to see updates.</span>`}
         </footer>
       </body>
