@@ -73,7 +73,9 @@ const ofLooks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focu
 export async function barriersOf(page: Page, what: 'all' | 'looks' = 'all'): Promise<string[]> {
   // It takes longer to be read than to look at most pages: once for each that is loaded.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source)
-  const options: RunOptions = { resultTypes: ['violations'], ...(what === 'looks' && { runOnly: ofLooks }) }
+  // Links and buttons are large enough to be hit: a rule that axe leaves out unless it is asked.
+  const rules = { 'target-size': { enabled: true } }
+  const options: RunOptions = { resultTypes: ['violations'], ...(what === 'looks' ? { runOnly: ofLooks } : { rules }) }
   const look = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
   const violations = await page.evaluate<AxeResults['violations']>(look)
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)

@@ -2,7 +2,7 @@
 import { hasFailed } from '../../model/status.ts'
 import { periodChoice, projectField } from '../layout/scope-heading.ts'
 import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, since, utc } from '../layout/format.ts'
+import { counted, since, utc, minute } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from '../pipelines/run-rows.ts'
 import { ages, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
@@ -151,9 +151,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
           </svg>`,
     )}
     <span class="lane-name"></span
-    ><span class="lane-axis"
-      >${[0, 1, 2].map(third => html`<span>${utc(from + (third / 2) * (until - from)).slice(5, 16)}</span>`)}</span
-    >
+    ><span class="lane-axis">${[0, 1, 2].map(third => html`${minute(from + (third / 2) * (until - from))}`)}</span>
   </div>`
 }
 
@@ -167,14 +165,14 @@ function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until
     x2="${x.toFixed(1)}"
     y1="${top}"
     y2="${high}"
-    ><title>${utc(at)}: ${title}</title></line
+    ><title>${utc(at)} UTC: ${title}</title></line
   >`
 }
 
 function aboutPipelines({ pipelines, since: from }: Timeline): Content {
   const oldest = pipelines.at(-1)?.at
   if (oldest === undefined) return ''
-  const back = oldest > from && pipelines.length >= 100 ? `, back to ${utc(oldest).slice(0, 16)}` : ''
+  const back = oldest > from && pipelines.length >= 100 && html`, back to ${minute(oldest)}`
   return html`<p class="dim">
     Tall marks: failures and new incidents. Only the newest ${pipelines.length} pipelines are drawn, at their creation
     time${back}.

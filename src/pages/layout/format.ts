@@ -1,4 +1,4 @@
-// Formats times, durations, numbers and sizes for the pages. All times are UTC.
+// Formats times, durations, numbers and sizes for the pages. Times are written in UTC; in a browser with scripts `times.js` shows them in its zone.
 import { durationText } from '../../model/duration-text.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -12,15 +12,32 @@ export function utc(at: Millis): string {
 export function time(at: Millis | undefined, now: Millis): Content {
   if (at === undefined) return '–'
   const text = utc(at)
-  const shown = text.slice(0, 10) === utc(now).slice(0, 10) ? text.slice(11) : text.slice(0, 16)
-  return html`<time datetime="${new Date(at).toISOString()}" title="${text} UTC">${shown}</time>`
+  return timeElement(at, 'near', text.slice(0, 10) === utc(now).slice(0, 10) ? text.slice(11) : text.slice(0, 16))
+}
+
+/** `2026-05-31 12:00`, in a sentence or a cell. */
+export function minute(at: Millis): Html {
+  return timeElement(at, 'minute', utc(at).slice(0, 16))
+}
+
+/** `2026-05-31 12:00:05`, in a sentence or a cell. */
+export function second(at: Millis): Html {
+  return timeElement(at, 'second', utc(at))
+}
+
+/** What `times.js` needs to write the text of an SVG in the browser's zone: `hour` is `12:00`, `minute` is `2026-05-31 12:00`. */
+export function zoned(at: Millis, form: 'hour' | 'minute'): Html {
+  return html` data-at="${new Date(at).toISOString()}" data-form="${form}"`
+}
+
+function timeElement(at: Millis, form: 'near' | 'clock' | 'minute' | 'second', shown: string): Html {
+  return html`<time datetime="${new Date(at).toISOString()}" data-form="${form}" title="${utc(at)} UTC">${shown}</time>`
 }
 
 /** `12:00:05`, with the full time as a tooltip. For lists of things that happened close together. */
 export function clock(at: Millis | undefined): Content {
   if (at === undefined) return '–'
-  const text = utc(at)
-  return html`<time datetime="${new Date(at).toISOString()}" title="${text} UTC">${text.slice(11)}</time>`
+  return timeElement(at, 'clock', utc(at).slice(11))
 }
 
 /** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. */

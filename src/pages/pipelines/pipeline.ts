@@ -1,5 +1,5 @@
 // The page of a pipeline: what failed, where the time went, its jobs, its exports.
-import { ago, counted, duration, number, percent, shortSha, time, title, utc } from '../layout/format.ts'
+import { ago, counted, duration, number, percent, shortSha, time, title, second } from '../layout/format.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, type Usual } from './usual.ts'
 import { compareChoice } from './compare.ts'
@@ -176,7 +176,7 @@ function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: numb
     return empty(
       until === undefined
         ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
-        : `The pipeline has ended; missing details are awaited until ${utc(until)} at the latest.`,
+        : html`The pipeline has ended; missing details are awaited until ${second(until)} at the latest.`,
     )
   }
   const rows = exports.map(one => [

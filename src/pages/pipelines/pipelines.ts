@@ -3,7 +3,7 @@ import { maxProjects, projectField } from '../layout/scope-heading.ts'
 import { z } from 'zod'
 import { card, type Page, type RequestContext } from '../layout/frame.ts'
 import { choice, sources } from '../layout/choice.ts'
-import { counted, number, utc } from '../layout/format.ts'
+import { counted, number, second } from '../layout/format.ts'
 import { addressWith, given } from '../layout/address.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { isKnownStatus, knownStatuses } from '../../model/status.ts'
@@ -105,7 +105,9 @@ export async function pipelinesPage(parts: Parts, context: RequestContext): Prom
         ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, context, whenEmpty), { aside: howMany(list, filters) })}
         ${
           searchedBackTo !== undefined &&
-          html`<p class="dim">Searched back to ${utc(searchedBackTo)}. Older pipelines have not been searched yet.</p>`
+          html`<p class="dim">
+            Searched back to ${second(searchedBackTo)}. Older pipelines have not been searched yet.
+          </p>`
         }
         ${pager(filters, next, searchedBackTo !== undefined, context.base)}
       </section>

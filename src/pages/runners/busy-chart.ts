@@ -1,5 +1,6 @@
 // Draws how many jobs ran at the same time over the last day, stacked by the tags of their runners, as inline SVG. The table on the page has the
 // same figures as sums.
+import { utc, zoned } from '../layout/format.ts'
 import { html, type Html } from '../layout/html.ts'
 import type { RunnersView } from './runner-figures.ts'
 
@@ -43,7 +44,7 @@ export function busyChart(view: RunnersView): Html {
           >`,
       )}
       ${sums.map((sum, at) => {
-        const from = new Date(view.since + at * view.stepMs).toISOString().slice(11, 16)
+        const from = utc(view.since + at * view.stepMs).slice(11, 16)
         let below = 0
         const bars = areas.map(({ css, busy }) => {
           const value = busy[at] ?? 0
@@ -59,7 +60,7 @@ export function busyChart(view: RunnersView): Html {
         })
         return html`<g
           ><title>
-            ${from}: ${sum.toFixed(1)}
+            ${from} UTC: ${sum.toFixed(1)}
             running${areas.map(
               ({ name, busy }) => (busy[at] ?? 0) > 0 && html`, ${name} ${(busy[at] ?? 0).toFixed(1)}`,
             )}</title
@@ -68,8 +69,11 @@ export function busyChart(view: RunnersView): Html {
       })}
       ${sums.map((_, at) => {
         if (at % Math.ceil(steps / 8) !== 0) return ''
-        const text = new Date(view.since + at * view.stepMs).toISOString().slice(11, 16)
-        return html`<text class="axis" x="${(left + (at + 0.5) * wide).toFixed(1)}" y="${height - 6}">${text}</text>`
+        const from = view.since + at * view.stepMs
+        const x = (left + (at + 0.5) * wide).toFixed(1)
+        return html`<text class="axis" x="${x}" y="${height - 6}" ${zoned(from, 'hour')}
+          >${utc(from).slice(11, 16)}</text
+        >`
       })}
     </svg>
   </figure>`

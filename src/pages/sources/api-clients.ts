@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region } from '../layout/frame.ts'
-import { counted, duration, number, said, utc } from '../layout/format.ts'
+import { counted, duration, number, said, second, utc } from '../layout/format.ts'
 import type { Shaped } from '../layout/shape.ts'
 import { isInForce, refusedEndpoint, refusedFor } from '../../store/ports/capability-documents.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -114,7 +114,7 @@ function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
     owner: texts('Of', ofWhom, pathText),
     endpoint: texts('What', ({ what }) => what),
     remedy: texts('Reason and remedy', ({ message }) => message, said),
-    again: { head: 'Tried again', of: again, cell: one => utc(again(one)) },
+    again: { head: 'Tried again', of: again, cell: one => second(again(one)) },
   }
   return card('Not offered by the platform', sortedTable('Not offered by the platform', columns, inForce, reader))
 }
@@ -184,7 +184,7 @@ function hookState({ state, disabledUntil }: One<'hooks'>): Content {
   const [status, word] = hookStates[state ?? ''] ?? ['created', 'not known']
   return [
     badge(status, word),
-    disabledUntil !== undefined && html` <span class="dim">until ${utc(disabledUntil)}</span>`,
+    disabledUntil !== undefined && html` <span class="dim">until ${second(disabledUntil)}</span>`,
   ]
 }
 
@@ -208,7 +208,7 @@ function answerWords({ answers }: One<'hooks'>): Content {
 
 function cursors({ discovery: { polledProjects } }: ApiClientsView, reader: TableReader): Content {
   if (polledProjects.length === 0) return ''
-  const at = (value: Millis): Content => (value > 0 ? html`<span class="whole">${utc(value)}</span>` : '–')
+  const at = (value: Millis): Content => (value > 0 ? html`<span class="whole">${second(value)}</span>` : '–')
   const nameOf = ({ project, path: known }: One<'polledProjects'>): string => known ?? String(project)
   const columns: Record<string, ShownColumn<One<'polledProjects'>>> = {
     polled: texts('Project', nameOf, pathText),

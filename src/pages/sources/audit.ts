@@ -2,7 +2,7 @@
 // this machine could read it.
 import { z } from 'zod'
 import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, since, time, utc } from '../layout/format.ts'
+import { counted, since, time, second } from '../layout/format.ts'
 import { needed, NotShown } from '../layout/not-shown.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import type { AuditCursorPlace } from '../../store/ports/views.ts'
@@ -130,11 +130,11 @@ function progress({ sources, backfills }: AuditView, readsAudit: boolean, now: M
     ({ source, since: from, upTo, readAt }) =>
       [
         source === 'instance' ? 'The instance' : source,
-        html`${utc(from)} to ${utc(upTo)}, last read ${since(readAt, now)}`,
+        html`${second(from)} to ${second(upTo)}, last read ${since(readAt, now)}`,
       ] as const,
   )
   const past = backfills.map(
-    one => ['Backfill', `${utc(one.since)} to ${utc(one.until)}, read up to ${utc(one.upTo)}`] as const,
+    one => ['Backfill', html`${second(one.since)} to ${second(one.until)}, read up to ${second(one.upTo)}`] as const,
   )
   if (read.length + past.length === 0 && readsAudit) return card('Read', empty('No source has been read yet.'))
   if (read.length + past.length === 0) {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card } from '../layout/frame.ts'
 import { html, pathText, type Content } from '../layout/html.ts'
-import { said, utc } from '../layout/format.ts'
+import { said, second } from '../layout/format.ts'
 import { ages, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import type { InventoryState } from '../../store/ports/inventory-documents.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
@@ -66,7 +66,7 @@ export function inventoryCard(lines: readonly InventoryLine[], reader: TableRead
     due: {
       head: 'Next',
       of: ({ nextAt }) => nextAt,
-      cell: ({ nextAt }) => html`<span class="whole">${utc(nextAt)}</span>`,
+      cell: ({ nextAt }) => html`<span class="whole">${second(nextAt)}</span>`,
     },
     // Nothing stands in it as long as nothing is refused.
     ...(lines.some(({ message }) => message !== undefined) && {

@@ -7,7 +7,7 @@ import { inboxShape } from '../overview/overview-shape.ts'
 import { setupShape, type Setup } from './setup-shape.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, figure, number, said, since, size, time, utc } from '../layout/format.ts'
+import { counted, figure, number, said, second, since, size, time } from '../layout/format.ts'
 import { foldedCounters } from '../../store/ports/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { inventoryCard, inventoryLines, inventoryShape } from './inventory.ts'
@@ -150,7 +150,7 @@ function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
         : html`<span class="bad-text">none: anyone who can reach this address can post</span>`,
     ],
     ['Last accepted', since(flow.lastAccepted, now)],
-    ['Counted since', html`${utc(flow.startedAt)}`],
+    ['Counted since', second(flow.startedAt)],
   ])}
   ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
 }

@@ -1,5 +1,5 @@
 // Charts over time as inline SVG: lines for durations, bars for runs. Tables on the page have the same figures.
-import { duration, number } from '../layout/format.ts'
+import { duration, number, utc, zoned } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import type { TrendPoint } from './trend-figures.ts'
 
@@ -154,7 +154,11 @@ function axis(frame: ChartFrame): Content {
     .filter(index => index % every === 0)
     .map(index => {
       const at = frame.since + index * frame.step
-      return html`<text class="axis" x="${middle(at, frame).toFixed(1)}" y="${height - 6}"
+      return html`<text
+        class="axis"
+        x="${middle(at, frame).toFixed(1)}"
+        y="${height - 6}"
+        ${isHourly(frame) && zoned(at, 'hour')}
         >${dayOrHour(at, frame)}</text
       >`
     })
@@ -164,9 +168,13 @@ function middle(at: number, { since, until, step }: ChartFrame): number {
   return left + ((at + step / 2 - since) / (until - since)) * (width - left)
 }
 
-function dayOrHour(at: number, { step }: ChartFrame): string {
-  const text = new Date(at).toISOString()
-  return step < 24 * 3_600_000 ? text.slice(11, 16) : text.slice(5, 10)
+function isHourly({ step }: ChartFrame): boolean {
+  return step < 24 * 3_600_000
+}
+
+/** Days are those of UTC. */
+function dayOrHour(at: number, frame: ChartFrame): string {
+  return isHourly(frame) ? utc(at).slice(11, 16) : utc(at).slice(5, 10)
 }
 
 const niceMs = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400]

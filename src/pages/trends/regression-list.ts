@@ -1,7 +1,7 @@
 // Lists of regressions: a table for their page and trends, and short rows for the overview.
 import { addressWith } from '../layout/address.ts'
 import { branchNames } from './trend-filters.ts'
-import { duration, number, percent, since, utc } from '../layout/format.ts'
+import { duration, number, percent, since, minute } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { empty } from '../layout/frame.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -46,7 +46,7 @@ export function regressionTable(
       of: ({ first }) => first.at,
       cell: one =>
         html`<a href="${firstOf(one, base)}">#${one.first.pipelineId}</a><br /><span class="dim"
-            >${utc(one.first.at).slice(0, 16)}</span
+            >${minute(one.first.at)}</span
           >`,
     },
     cause: { head: 'Likely cause', cell: one => html`<span class="cause">${one.cause}${alsoOf(one)}</span>` },

@@ -1,6 +1,6 @@
 // The page of regressions: what was flagged, and what a rule would have flagged in a project's stored runs.
 import { card, crumbs, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, utc } from '../layout/format.ts'
+import { counted, minute } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
 import { regressionTable } from './regression-list.ts'
@@ -69,8 +69,8 @@ function previewed(preview: ShownPreview | undefined, projectId: number | undefi
   }
   const { found, pipelines, backTo, rule } = preview
   return html`<p class="dim">
-      By the ${counted(pipelines, 'stored pipeline')}${backTo !== undefined && `, back to ${utc(backTo).slice(0, 16)}`}.
-      To keep such a rule: <code>PIPESPAN_REGRESSIONS_SLOWER=${rule.slower}</code>
+      By the ${counted(pipelines, 'stored pipeline')}${backTo !== undefined && html`, back to ${minute(backTo)}`}. To
+      keep such a rule: <code>PIPESPAN_REGRESSIONS_SLOWER=${rule.slower}</code>
       <code>PIPESPAN_REGRESSIONS_SLOWER_BY=${rule.slowerBy}s</code>
       <code>PIPESPAN_REGRESSIONS_FAILING=${rule.failing}</code>.
     </p>

@@ -2,7 +2,7 @@
 import { periodChoice } from '../layout/scope-heading.ts'
 import { barChart, lineChart, type ChartMark } from './charts.ts'
 import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, duration, figure, number, percent, utc } from '../layout/format.ts'
+import { counted, duration, figure, number, percent, utc, minute } from '../layout/format.ts'
 import { delta } from '../layout/delta.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { hour } from '../../store/ports/trends.ts'
@@ -111,8 +111,8 @@ function aboutRetained({ retained }: Trends): Content {
   const what = of === 'jobs' ? 'Figures of jobs' : 'Figures'
   return html`<p class="dim">
     ${what} for these filters are counted over ${counted(pipelines, 'stored pipeline')} of this period and the one
-    before${backTo !== undefined && `, the newest: back to ${utc(backTo).slice(0, 16)}`}. Pipelines that have been
-    pruned are not among them.
+    before${backTo !== undefined && html`, the newest: back to ${minute(backTo)}`}. Pipelines that have been pruned are
+    not among them.
   </p>`
 }
 
@@ -135,7 +135,7 @@ function pointsTable({ points, step }: Trends): Content {
   const rows = points
     .toReversed()
     .map(point => [
-      step === hour ? utc(point.at).slice(0, 16) : utc(point.at).slice(0, 10),
+      step === hour ? minute(point.at) : utc(point.at).slice(0, 10),
       figure(number(point.runs)),
       figure(point.runs === 0 ? '–' : percent(point.failed / point.runs)),
       figure(duration(point.p50)),

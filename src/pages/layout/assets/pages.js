@@ -1,6 +1,12 @@
-// Keeps an open page up to date: receives the page from the server, and replaces the regions that have changed.
+// Keeps an open page up to date: receives the page from the server, and changes what is different in its regions.
+//
+// Elements stay if they can, so that focus, selection, scrolling, hovering and what the user has opened stay, too. A child stays for the
+// new child with the same key: its id, or where the first link of a row leads, as each row of a list has a link of its own. Children
+// without a key stay for those of the same name, in order.
 const address = document.body.dataset.live
 const sign = document.getElementById('live')
+/** The HTML of each region as the server last sent it: scripts have changed what is shown. */
+const last = new Map([...document.querySelectorAll('[data-region]')].map(region => [region.id, undefined]))
 
 if (address !== undefined && sign !== null) {
   const source = new EventSource(address)
@@ -8,7 +14,12 @@ if (address !== undefined && sign !== null) {
   source.addEventListener('error', () => say('lost', 'Connection lost, trying again'))
   source.addEventListener('page', event => {
     const sent = new DOMParser().parseFromString(event.data, 'text/html')
-    for (const after of sent.querySelectorAll('[data-region]')) replace(document.getElementById(after.id), after)
+    const changed = [...sent.querySelectorAll('[data-region]')].filter(
+      ({ id, innerHTML }) => last.get(id) !== innerHTML,
+    )
+    for (const { id, innerHTML } of changed) last.set(id, innerHTML)
+    dispatchEvent(new CustomEvent('received', { detail: sent }))
+    for (const after of changed) replace(document.getElementById(after.id), after)
     say('live', 'Up to date')
   })
   addEventListener('pagehide', () => source.close())
@@ -19,26 +30,57 @@ function say(state, text) {
   if (sign.textContent !== text) sign.textContent = text
 }
 
-/** Replaces a region if it has changed, and keeps what the user has opened, scrolled and focused. */
 function replace(before, after) {
-  if (before === null || before.innerHTML === after.innerHTML) return
+  if (before === null) return
   const { activeElement } = document
-  const opened = [...before.querySelectorAll('details')].map(details => details.open)
-  const scrolled = [...before.querySelectorAll('.scroll, .short')].map(box => [box.scrollLeft, box.scrollTop])
-  const focused = before.contains(activeElement) ? pathTo(before, activeElement) : undefined
-  before.innerHTML = after.innerHTML
-  before.querySelectorAll('details').forEach((details, index) => (details.open = opened[index] ?? false))
-  before.querySelectorAll('.scroll, .short').forEach((box, index) => box.scrollTo(...(scrolled[index] ?? [0, 0])))
-  if (focused !== undefined) follow(before, focused)?.focus({ preventScroll: true })
+  changeChildren(before, after)
+  if (activeElement !== document.activeElement && activeElement.isConnected)
+    activeElement.focus({ preventScroll: true })
   before.dispatchEvent(new CustomEvent('replaced', { bubbles: true }))
 }
 
-function pathTo(root, element) {
-  const path = []
-  for (let at = element; at !== root; at = at.parentElement) path.unshift([...at.parentElement.children].indexOf(at))
-  return path
+function changeChildren(before, after) {
+  const old = [...before.childNodes]
+  const byKey = new Map(old.map(node => [keyOf(node), node]))
+  const taken = new Set()
+  const kept = [...after.childNodes].map(node => {
+    const key = keyOf(node)
+    const isFree = one => !taken.has(one) && one.nodeName === node.nodeName
+    const same = key === undefined ? old.find(one => isFree(one) && keyOf(one) === undefined) : byKey.get(key)
+    const own = same !== undefined && isFree(same) ? change(same, node) : node
+    taken.add(own)
+    return own
+  })
+  for (const node of old) if (!taken.has(node)) node.remove()
+  let place = before.firstChild
+  for (const node of kept) {
+    if (node === place) place = place.nextSibling
+    // `moveBefore` keeps the focus of what it moves; not all browsers have it.
+    else if (node.parentNode === before && before.moveBefore !== undefined) before.moveBefore(node, place)
+    else before.insertBefore(node, place)
+  }
 }
 
-function follow(root, path) {
-  return path.reduce((at, index) => at?.children[index], root)
+function change(before, after) {
+  if (before.nodeType !== Node.ELEMENT_NODE) {
+    if (before.nodeValue !== after.nodeValue) before.nodeValue = after.nodeValue
+    return before
+  }
+  for (const { name } of [...before.attributes]) {
+    // The user opens and closes details.
+    if (!after.hasAttribute(name) && !(name === 'open' && before.localName === 'details')) before.removeAttribute(name)
+  }
+  for (const { name, value } of after.attributes) {
+    if (before.getAttribute(name) !== value && !(name === 'open' && before.localName === 'details'))
+      before.setAttribute(name, value)
+  }
+  changeChildren(before, after)
+  return before
+}
+
+function keyOf(node) {
+  if (node.nodeType !== Node.ELEMENT_NODE) return undefined
+  if (node.id !== '') return `#${node.id}`
+  const link = node.matches('tr, li, .run') ? node.querySelector('a[href]') : null
+  return link === null ? undefined : `row ${link.getAttribute('href')}`
 }

@@ -1,0 +1,71 @@
+// Shows times in the browser's zone, or in UTC if the user has chosen it; the browser remembers the choice. The server writes UTC, which
+// stays in the titles. `pages.js` asks for the times of what it has received before it shows them.
+const key = 'pipespan-times'
+const local = Intl.DateTimeFormat().resolvedOptions().timeZone
+let isUtc = remembered() === 'utc'
+
+const forms = {
+  near: (at, now) => (dayOf(at) === dayOf(now) ? clockOf(at) : `${dayOf(at)} ${clockOf(at).slice(0, 5)}`),
+  clock: at => clockOf(at),
+  hour: at => clockOf(at).slice(0, 5),
+  minute: at => `${dayOf(at)} ${clockOf(at).slice(0, 5)}`,
+  second: at => `${dayOf(at)} ${clockOf(at)}`,
+}
+
+show(document)
+addEventListener('received', ({ detail }) => show(detail))
+const button = document.getElementById('other-zone')
+button?.addEventListener('click', () => {
+  isUtc = !isUtc
+  remember(isUtc ? 'utc' : 'local')
+  show(document)
+  label()
+})
+label()
+
+/** Writes all times below `root`. */
+function show(root) {
+  const now = new Date()
+  for (const element of root.querySelectorAll('[data-form]')) {
+    const text = forms[element.dataset.form]?.(new Date(element.dataset.at ?? element.dateTime), now)
+    if (text !== undefined && element.textContent !== text) element.textContent = text
+  }
+}
+
+function label() {
+  if (button === null) return
+  document.getElementById('zone').textContent = isUtc ? 'UTC' : local
+  button.textContent = isUtc ? `Show ${local}` : 'Show UTC'
+  button.hidden = local === 'UTC'
+}
+
+function dayOf(at) {
+  return partsOf(at).slice(0, 10)
+}
+
+function clockOf(at) {
+  return partsOf(at).slice(11, 19)
+}
+
+/** `2026-05-31T12:00:05`, in the zone that is shown. */
+function partsOf(at) {
+  const shifted = isUtc ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
+  return shifted.toISOString()
+}
+
+/** Browsers can refuse storage. */
+function remembered() {
+  try {
+    return localStorage.getItem(key)
+  } catch {
+    return null
+  }
+}
+
+function remember(choice) {
+  try {
+    localStorage.setItem(key, choice)
+  } catch {
+    // The choice holds for this page.
+  }
+}

@@ -1,0 +1,130 @@
+// What scripts do to a page that is open: times in the browser's zone, and updates that disturb nobody.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { generatePipeline, type GeneratedFamily } from '../support/generate.ts'
+import { openHouse, type House } from './house.ts'
+import type { Browser, Page } from 'playwright-core'
+
+let browser: Browser
+let house: House
+let listed: GeneratedFamily
+beforeAll(async () => {
+  if (chromiumPath === undefined) return
+  browser = await launch()
+  house = await openHouse()
+  listed = running(91_500_001)
+  await house.deliver(listed.deliveries)
+  await house.live(['nightly', 'small'], { start: Date.now() - 3_600_000, pause: 60 })
+})
+afterAll(async () => {
+  if (chromiumPath === undefined) return
+  await browser.close()
+  await house.close()
+})
+
+async function inZone(timezoneId: string, address: string): Promise<Page> {
+  const page = await (await openContext(browser, { timezoneId })).newPage()
+  await page.goto(house.url + address)
+  return page
+}
+
+function running(id: number): GeneratedFamily {
+  return generatePipeline(id, 'release', { start: Date.now() - 600_000, firstIds: { pipeline: id, job: id * 10 } })
+}
+
+function pageOf({ pipelines: [first] }: GeneratedFamily): string {
+  return `/pipelines/${first?.projectId}/${first?.id}`
+}
+
+describe.skipIf(chromiumPath === undefined)('an open page', () => {
+  it('shows times in the zone of the browser, with UTC in the title', async () => {
+    const page = await inZone('Asia/Kolkata', pageOf(listed))
+    const times = await page
+      .locator('time[data-form="near"]')
+      .evaluateAll(all =>
+        (all as unknown as { textContent: string; dateTime: string; title: string }[]).map(
+          one => [one.textContent, one.dateTime, one.title] as const,
+        ),
+      )
+    expect(times.length).toBeGreaterThan(0)
+    for (const [text, instant, title] of times) {
+      const local = new Date(Date.parse(instant) + 5.5 * 3_600_000).toISOString()
+      expect([local.slice(11, 19), `${local.slice(0, 10)} ${local.slice(11, 16)}`]).toContain(text)
+      expect(title).toBe(`${instant.slice(0, 19).replace('T', ' ')} UTC`)
+    }
+    expect(await page.locator('#zone').innerText()).toBe('Asia/Calcutta')
+    await page.context().close()
+  })
+
+  it('shows UTC if the user wants it, and on the next page, too', async () => {
+    const page = await inZone('Asia/Kolkata', '/')
+    await page.getByRole('button', { name: 'Show UTC' }).click()
+    await page.goto(house.url + pageOf(listed))
+    const [text = '', instant = ''] = await page.evaluate<string[]>(
+      `(time => [time.textContent, time.dateTime])(document.querySelector('time[data-form="near"]'))`,
+    )
+    expect([instant.slice(11, 19), instant.slice(0, 16).replace('T', ' ')]).toContain(text)
+    expect(await page.locator('#zone').innerText()).toBe('UTC')
+    await page.getByRole('button', { name: 'Show Asia/Calcutta' }).click()
+    expect(await page.locator('#zone').innerText()).toBe('Asia/Calcutta')
+    await page.context().close()
+  })
+
+  it('keeps what is focused, selected and opened when its content changes', async () => {
+    const family = running(92_000_001)
+    const { deliveries } = family
+    await house.deliver(deliveries.slice(0, 12))
+    const page = await inZone('America/New_York', pageOf(family))
+    const complaints = complaintsOf(page)
+    const badge = page.locator('.head-badge .badge')
+    expect(await badge.innerText()).toBe('running')
+    const link = page.locator('#jobs td a').first()
+    await link.focus()
+    await page.evaluate(`{
+      window.kept = document.activeElement
+      getSelection().selectAllChildren(window.kept)
+      const details = document.querySelector('#main details')
+      if (details !== null) details.open = true
+      window.details = details
+    }`)
+    await house.deliver(deliveries.slice(12))
+    await badge.filter({ hasText: /success|failed/ }).waitFor()
+    const kept = `({
+      focus: document.activeElement === window.kept && window.kept.isConnected,
+      selection: getSelection().toString().trim() === window.kept.textContent.trim(),
+      details: window.details === null || (window.details.isConnected && window.details.open),
+    })`
+    expect(await page.evaluate(kept)).toEqual({ focus: true, selection: true, details: true })
+    // The times of what arrived are in the zone of the browser.
+    const shown = await page
+      .locator('#main time[data-form="near"]')
+      .evaluateAll(all =>
+        (all as unknown as { textContent: string; dateTime: string }[]).map(
+          one => [one.textContent, one.dateTime] as const,
+        ),
+      )
+    expect(shown.some(([text, instant]) => text === instant.slice(11, 19))).toBe(false)
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('keeps the focus on a pipeline when a newer one is listed before it', async () => {
+    const page = await inZone('UTC', '/')
+    const link = page.locator('.run a').first()
+    const name = await link.getAttribute('href')
+    await link.focus()
+    await house.deliver(running(93_000_001).deliveries)
+    await page.locator('.run a[href$="/93000001"]').first().waitFor()
+    expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(name)
+    await page.context().close()
+  })
+
+  it('names the pages in three groups', async () => {
+    const page = await inZone('UTC', '/trends')
+    const groups = page.locator('.top nav ul')
+    await expect.poll(async () => groups.count()).toBe(3)
+    for (const name of ['Now', 'Over time', 'Daemon']) await page.getByRole('list', { name }).waitFor()
+    expect(await page.locator('.top nav a[aria-current="page"]').innerText()).toBe('Trends')
+    await page.context().close()
+  })
+})
