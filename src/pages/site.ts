@@ -12,6 +12,7 @@ import { environmentsPage } from './environments/environments.ts'
 import { jobDetail } from './jobs/job-detail.ts'
 import { jobLogPage } from './jobs/job-log.ts'
 import { jobPage } from './jobs/job.ts'
+import { logTail } from './jobs/log-tail.ts'
 import { overviewOf, overviewPage } from './overview/overview.ts'
 import { NotShown } from './layout/not-shown.ts'
 import { notShownPage } from './access/entrance.ts'
@@ -84,7 +85,9 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     at('/pipelines/:projectId/:pipelineId/jobs/:jobId', async (context, asked) => {
       const detail = await jobDetail(parts, settings, asked)
       const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
-      return detail && jobPage(detail, { ...settings, showsLog, legacyName: parts.legacyName }, context)
+      if (detail === undefined) return undefined
+      const tail = await logTail(parts, settings, asked, detail, context)
+      return jobPage(detail, { ...settings, showsLog, tail, legacyName: parts.legacyName }, context)
     }),
     at(
       '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',

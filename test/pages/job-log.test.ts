@@ -96,6 +96,28 @@ describe('the log of a job', () => {
     expect(text).toMatch(/<details class="log-section" *>\s*<summary>\s*(get_sources|Getting source)/)
   })
 
+  it('ends on the page of its failed job, with the last lines of the section that failed', async () => {
+    trace(log)
+    const text = await read('/pipelines/3/7/jobs/70')
+    const end = text.slice(text.indexOf('End of the log'), text.indexOf('id="facts"'))
+    expect(end).toContain('5 lines of $ npm test')
+    expect(end).toContain('ERROR: Job failed: exit code 1')
+    expect(end).not.toMatch(/Getting source|Tr0ub4dor|vault/)
+    expect(text.indexOf('It failed')).toBeLessThan(text.indexOf('End of the log'))
+  })
+
+  it('is left out of the page of its job if the platform refuses it or it shows variables', async () => {
+    for (const [body, status] of [
+      ['{}', 403],
+      [`CI_DEBUG_TRACE="true"\n${log}`, 200],
+    ] as const) {
+      trace(body, status)
+      const answered = await ask('/pipelines/3/7/jobs/70')
+      expect(answered.status).toBe(200)
+      expect(await answered.text()).not.toContain('End of the log')
+    }
+  })
+
   it('can be searched', async () => {
     trace(log)
     const text = await read(`${page}?find=NPM`)

@@ -111,7 +111,7 @@ describe('the page of a job', () => {
     ...{ form: '', session: false },
   }
   const text = (showsLog: boolean): string =>
-    jobPage(detail, { showsLog, legacyName: () => undefined }, reader).content.toString()
+    jobPage(detail, { showsLog, tail: '', legacyName: () => undefined }, reader).content.toString()
 
   it('has runner, cost, comparison, last runs, and a link to the platform', () => {
     const page = text(false)

@@ -1,4 +1,4 @@
-// The page of a job: facts, failed tests, sections, comparison with the usual duration, recent runs, exported attributes.
+// The page of a job: why it failed, its tests and the end of its log; facts, sections, comparison with the usual duration, recent runs, exported attributes.
 import { addressWith } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
@@ -21,6 +21,8 @@ import type { JobDetail } from './job-detail.ts'
 interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
   /** Whether its log can be shown. */
   readonly showsLog: boolean
+  /** The end of its log, if it failed. */
+  readonly tail: Content
 }
 
 export function jobPage(detail: JobDetail, settings: JobPageSettings, context: RequestContext): Page {
@@ -29,15 +31,18 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, context: R
   const isOver = isFinished(job.status)
   const tookMs = detail.job.ranMs
   const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${roughly(usual.queueP50)}.`
+  const its = html`<section id="facts" data-region>${aboutJob(detail, tookMs, context)}</section>`
+  const why = html`<section id="failure" data-region>${whyItFailed(detail)}</section>
+    <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
+    ${settings.tail}`
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
     hasWaterfall: sections !== undefined,
     content: html`
       ${crumbs(...projectCrumbs(pipeline, context), pipelineLink(pipeline, context))}
-      <section id="head" data-region>${heading(detail, tookMs, settings.showsLog, context)}</section>
-      <section id="failure" data-region>${whyItFailed(detail)}</section>
-      <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
+      <section id="head" data-region>${heading(detail, settings.showsLog, context)}</section>
+      ${hasFailed(job.status) ? [why, its] : [its, why]}
       <section id="sections" data-region>
         ${card('Where the time went', sectionsContent(detail, settings), {
           aside: sections === undefined ? undefined : counted(sections.sections.length, 'section'),
@@ -71,55 +76,56 @@ const domains: Readonly<Record<FailureDomain, string>> = {
   unknown: 'not known',
 }
 
-function heading(
-  { job, about, pipeline, usual, verdict }: JobDetail,
-  tookMs: number | undefined,
-  showsLog: boolean,
-  context: RequestContext,
-): Html {
-  const { now, base } = context
+function heading({ job, pipeline, verdict }: JobDetail, showsLog: boolean, context: RequestContext): Html {
   const url = safeUrl(job.url)
-  const { cost, tags = [], slackMs } = about
-  const runner = [job.runner, about.runnerType && runnerTypeName(about.runnerType)].filter(Boolean).join(', ')
   return html`<div class="page-head">
       <h1>${job.name}</h1>
       <span class="head-badge">${badge(statusOf(job), wordOf(job.status))}</span>
       ${job.retried && html`<span class="tag">retried</span>`}
       ${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}
       <span class="buttons head-links">
-        ${showsLog && hasLog(job) && html`<a class="button" href="${logAddress(base, pipeline, job.id, context)}">Show its log</a>`}
+        ${showsLog && hasLog(job) && html`<a class="button" href="${logAddress(context.base, pipeline, job.id, context)}">Show its log</a>`}
         ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
       </span>
     </div>
-    ${verdictLine(verdict)}
-    ${facts([
-      ['Job', `#${job.id}`],
-      ['Stage', job.stage],
-      ['Took', tookMs === undefined ? 'did not run' : html`${duration(tookMs)} ${beside(tookMs, usual)}`],
-      [
-        'Waited for a runner',
-        job.queuedMs !== undefined &&
-          html`${duration(job.queuedMs)}${usual?.queueP50 !== undefined && html` <span class="usual">usually ${roughly(usual.queueP50)}, p95 ${roughly(usual.queueP95)}</span>`}`,
-      ],
-      ['Created', job.createdAt === undefined ? undefined : time(job.createdAt, now)],
-      ['Started', job.startedAt === undefined ? undefined : time(job.startedAt, now)],
-      ['Finished', job.finishedAt === undefined ? undefined : time(job.finishedAt, now)],
-      ['Runner', runner],
-      ['Machine', about.ranOn?.host],
-      ['Pod', about.ranOn?.pod],
-      ['Node', about.ranOn?.node],
-      ['Tags', tags.join(', ')],
-      ['Cost', cost && `${amount(cost.amount)} ${cost.unit}${cost.rate === undefined ? '' : ` (${cost.rate})`}`],
-      ['Failure', job.failureReason && wordOf(job.failureReason)],
-      ['Failure domain', about.failureDomain && domains[about.failureDomain]],
-      ['Allowed to fail', job.allowFailure && 'yes'],
-      ['Retried', job.retried && 'yes: its pipeline has a newer job of this name'],
-      ['Critical path', about.critical === true ? 'on it' : slackMs !== undefined && `${duration(slackMs)} of slack`],
-      ['Environment', about.environment],
-      ['Coverage', about.coverage === undefined ? undefined : `${about.coverage} %`],
-      ['Started by', about.startedBy ?? pipeline.user],
-      ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
-    ])}`
+    ${verdictLine(verdict)}`
+}
+
+function aboutJob(
+  { job, about, pipeline, usual }: JobDetail,
+  tookMs: number | undefined,
+  { now }: RequestContext,
+): Html {
+  const { cost, tags = [], slackMs } = about
+  const runner = [job.runner, about.runnerType && runnerTypeName(about.runnerType)].filter(Boolean).join(', ')
+  return facts([
+    ['Job', `#${job.id}`],
+    ['Stage', job.stage],
+    ['Took', tookMs === undefined ? 'did not run' : html`${duration(tookMs)} ${beside(tookMs, usual)}`],
+    [
+      'Waited for a runner',
+      job.queuedMs !== undefined &&
+        html`${duration(job.queuedMs)}${usual?.queueP50 !== undefined && html` <span class="usual">usually ${roughly(usual.queueP50)}, p95 ${roughly(usual.queueP95)}</span>`}`,
+    ],
+    ['Created', job.createdAt === undefined ? undefined : time(job.createdAt, now)],
+    ['Started', job.startedAt === undefined ? undefined : time(job.startedAt, now)],
+    ['Finished', job.finishedAt === undefined ? undefined : time(job.finishedAt, now)],
+    ['Runner', runner],
+    ['Machine', about.ranOn?.host],
+    ['Pod', about.ranOn?.pod],
+    ['Node', about.ranOn?.node],
+    ['Tags', tags.join(', ')],
+    ['Cost', cost && `${amount(cost.amount)} ${cost.unit}${cost.rate === undefined ? '' : ` (${cost.rate})`}`],
+    ['Failure', job.failureReason && wordOf(job.failureReason)],
+    ['Failure domain', about.failureDomain && domains[about.failureDomain]],
+    ['Allowed to fail', job.allowFailure && 'yes'],
+    ['Retried', job.retried && 'yes: its pipeline has a newer job of this name'],
+    ['Critical path', about.critical === true ? 'on it' : slackMs !== undefined && `${duration(slackMs)} of slack`],
+    ['Environment', about.environment],
+    ['Coverage', about.coverage === undefined ? undefined : `${about.coverage} %`],
+    ['Started by', about.startedBy ?? pipeline.user],
+    ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
+  ])
 }
 
 /** Amounts below 1 with three significant digits. */

@@ -63,7 +63,7 @@ export function foundLines(lines: readonly LogLine[], find: string): Content {
 }
 
 /** On one line of the template, as line breaks within `pre` would be shown. */
-function printed(lines: readonly LogLine[], description: string): Html {
+export function printed(lines: readonly LogLine[], description: string): Html {
   const content = lines.map(({ number: at, runs }) => [
     html`<span class="log-number">${String(at).padStart(6)}</span>`,
     ' ',
