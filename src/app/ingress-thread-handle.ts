@@ -7,12 +7,14 @@ import { Worker } from 'node:worker_threads'
 import { ConfigError, reasonOf, StoreError } from '../lib/fault.ts'
 import { after, every } from '../lib/timer.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { platformViews } from '../config/platforms.ts'
 import { allEventKinds } from '../platform/webhook/event-kind.ts'
 import { createWebhookCounts, type WebhookCounts } from '../ingress/webhook-counts.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { DaemonEvents } from './events.ts'
-import type { IngressNews, IngressOrder, SecretTexts } from './ingress-thread.ts'
+import type { IngressNews, IngressOrder, SenderTexts } from './ingress-thread.ts'
 import type { DeliveryPositions } from '../store/sqlite/deliveries/positions.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from './profile.ts'
@@ -69,7 +71,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
   thread.ref()
   const counts = createWebhookCounts(allEventKinds)
   const order = (what: IngressOrder): void => thread.postMessage(what)
-  let sentSecrets = JSON.stringify(secretTexts(config))
+  let sentSecrets = JSON.stringify(senderTexts(config))
   let url: string | undefined
   let opened: ((url: string) => void) | undefined
   let refused: ((error: unknown) => void) | undefined
@@ -108,11 +110,11 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
   const renewal = every(secretsEvery, renewSecrets, failed)
 
   function renewSecrets(): void {
-    const secrets = secretTexts(config)
-    const text = JSON.stringify(secrets)
+    const senders = senderTexts(config)
+    const text = JSON.stringify(senders)
     if (text === sentSecrets) return
     sentSecrets = text
-    order({ order: 'secrets', secrets })
+    order({ order: 'secrets', senders })
   }
 
   function failed(error: unknown): void {
@@ -133,7 +135,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
       new Promise((resolve, reject) => {
         opened = resolve
         refused = reject
-        const { store, listen, basePath, trustProxy, platform, webhook } = config
+        const { store, listen, basePath, trustProxy } = config
         const place = store.url.engine === 'sqlite' ? store.url.path : store.url.url.reveal()
         order({
           order: 'open',
@@ -142,10 +144,9 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
             store: { engine: store.url.engine, place, maxSize: store.maxSize },
             listen: { ...listen, basePath, trustProxy },
             tls: tlsOf(config),
-            profile: platform.profile,
+            profile: platformViews(config)[0]?.config.platform.profile ?? config.platform.profile,
             events: config.events,
-            requireSignature: webhook.requireSignature,
-            secrets: secretTexts(config),
+            senders: senderTexts(config),
             positions: positions.shared,
             counts: counts.room,
           },
@@ -186,11 +187,17 @@ function faultOf({ what, remedy }: { readonly what: string; readonly remedy: str
     : new ConfigError(what, remedy)
 }
 
-function secretTexts({ webhook }: Config): SecretTexts {
-  return {
+/** One for each platform. If there are several, those without a secret send nothing. */
+function senderTexts(config: Config): SenderTexts[] {
+  const views = platformViews(config).filter(({ groups }) => groups.length === 0)
+  const senders = views.map(({ config: { webhook, platform } }) => ({
     tokens: (webhook.token.current() ?? []).map(secret => secret.reveal()),
     signing: (webhook.signingToken.current() ?? []).map(secret => secret.reveal()),
-  }
+    requireSignature: webhook.requireSignature,
+    instance: config.platforms.length === 0 ? undefined : normalizeInstance(platform.url),
+  }))
+  if (config.platforms.length === 0) return senders
+  return senders.filter(({ tokens, signing }) => tokens.length + signing.length > 0)
 }
 
 function tlsOf({ tls }: Config): TlsFiles | undefined {

@@ -19,6 +19,7 @@ import { vendors, type VendorName } from '../platform/vendor.ts'
 import { Secret } from '../lib/secret.ts'
 import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
+import type { Sender } from '../ingress/verify-delivery.ts'
 import type { InboxWriter } from '../store/ports/inbox.ts'
 import type { StoreLocation } from '../store/store-location.ts'
 import type { Log } from '../lib/log.ts'
@@ -33,20 +34,20 @@ export interface IngressSettings {
   readonly profile: VendorName
   /** The names of the accepted events. */
   readonly events: readonly string[]
-  readonly requireSignature: boolean
-  readonly secrets: SecretTexts
+  readonly senders: readonly SenderTexts[]
   readonly positions: SharedArrayBuffer
   readonly counts: SharedArrayBuffer
 }
 
-export interface SecretTexts {
+/** A sender with its secrets as texts. */
+export interface SenderTexts extends Omit<Sender, 'secrets'> {
   readonly tokens: readonly string[]
   readonly signing: readonly string[]
 }
 
 export type IngressOrder =
   | { readonly order: 'open'; readonly settings: IngressSettings }
-  | { readonly order: 'secrets'; readonly secrets: SecretTexts }
+  | { readonly order: 'secrets'; readonly senders: readonly SenderTexts[] }
   | { readonly order: 'renew TLS'; readonly tls: TlsFiles }
   /** Not ready any more; requests in flight may take so long, ms. */
   | { readonly order: 'stop'; readonly withinMs: number }
@@ -74,7 +75,7 @@ function serveIngress(port: MessagePort): void {
     { base: null, timestamp: false, serializers: logSerializers },
     { write: line => report({ news: 'log', line }) },
   )
-  let secrets = secretsOf({ tokens: [], signing: [] })
+  let senders: readonly Sender[] = []
   let stopping = false
   let ingress: OpenIngress | undefined
 
@@ -92,7 +93,7 @@ function serveIngress(port: MessagePort): void {
 
   async function open(settings: IngressSettings): Promise<void> {
     log.level = settings.logLevel
-    secrets = secretsOf(settings.secrets)
+    senders = sendersOf(settings.senders)
     const { engine, place, maxSize } = settings.store
     const location: StoreLocation = engine === 'sqlite' ? { engine, path: place } : { engine, url: new Secret(place) }
     const store = await openInboxWriter(location, { maxSize, positions: deliveryPositions(settings.positions), log })
@@ -107,8 +108,7 @@ function serveIngress(port: MessagePort): void {
     const memory = memoryLimit()
     const { routes } = createWebhookIngress({
       inbox: { concurrency: store.concurrency, put: async deliveries => timed(() => store.put(deliveries)) },
-      secrets: () => secrets,
-      requireSignature: settings.requireSignature,
+      senders: () => senders,
       reads: createDeliveryHeaders(vendors[settings.profile], selectEvents(settings.events)),
       counts: settings.counts,
       maxInFlight: bodyBytesWithin(memory),
@@ -147,7 +147,7 @@ function serveIngress(port: MessagePort): void {
       case 'open':
         return open(message.settings)
       case 'secrets':
-        secrets = secretsOf(message.secrets)
+        senders = sendersOf(message.senders)
         return undefined
       case 'renew TLS':
         try {
@@ -171,9 +171,12 @@ function serveIngress(port: MessagePort): void {
   })
 }
 
-function secretsOf({ tokens, signing }: SecretTexts): { tokens: Secret[]; signing: Secret[] } {
+function sendersOf(senders: readonly SenderTexts[]): Sender[] {
   const made = (texts: readonly string[]): Secret[] => texts.map(text => new Secret(text))
-  return { tokens: made(tokens), signing: made(signing) }
+  return senders.map(({ tokens, signing, ...sender }) => ({
+    ...sender,
+    secrets: { tokens: made(tokens), signing: made(signing) },
+  }))
 }
 
 if (parentPort !== null) serveIngress(parentPort)

@@ -16,6 +16,7 @@ import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/overview/flow.ts'
 import { productionBy } from '../enrichment/production.ts'
 import { countBehindOf } from './behind.ts'
+import { platformViews } from '../config/platforms.ts'
 import { jobLogOf } from './job-log.ts'
 import { summedIfAny } from './summed.ts'
 import type { Connection } from './connections.ts'
@@ -73,7 +74,7 @@ export function pagesOf(
       groupBy: groupingOf(config),
       hasPrices: config.costs.rules.length > 0,
       jobSections: config.job.sections,
-      readsAudit: (config.audit ?? []).length > 0,
+      readsAudit: platformViews(config).some(view => (view.config.audit ?? []).length > 0),
       readsTests: config.tests,
       servesMcp: config.mcp,
       regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
@@ -92,7 +93,7 @@ export function pagesOf(
             redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
             jobs: shown.inside?.jobReader,
           },
-          platformError: platform?.errors()[0]?.error,
+          platformErrors: platform?.errors() ?? [],
           platformAnswered: platform?.hasAnswered() === true,
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
@@ -153,12 +154,25 @@ function setupOf(
   { destinations, ingress }: Pick<Shown, 'destinations' | 'ingress'>,
   enforcement: Setup['enforcement'],
 ): Setup {
-  const { webhook, platform, observability } = config
+  const { observability } = config
+  const views = platformViews(config)
+  const hasSecret = ({ webhook }: Config): boolean =>
+    webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined
   return {
     webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? ingress.url ?? ''}/webhooks`,
-    platform: platform.url,
-    hasPlatformToken: platform.token.current() !== undefined,
-    hasWebhookSecret: webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined,
+    platform: views[0]?.config.platform.url,
+    hasPlatformToken: views.some(view => view.config.platform.token.current() !== undefined),
+    // With several platforms, one without a secret sends nothing.
+    hasWebhookSecret: config.platforms.length > 0 || hasSecret(config),
+    platforms: views.map(({ name, groups, config: own }) => {
+      const token = own.platform.token.current()
+      return {
+        ...{ name, groups: [...groups], url: own.platform.url },
+        fingerprint: token === undefined ? undefined : fingerprintOf(token),
+        perMinute: own.platform.budget,
+        hasWebhookSecret: hasSecret(own),
+      }
+    }),
     destinations: destinations.map(({ name, signals, bearer }) => {
       const token = bearer?.current()
       return {

@@ -107,7 +107,7 @@ function pollerOf(connection: Connection, shared: Shared, onFound: () => void): 
 function redeliveryOf(
   { name, config, client }: Connection,
   shared: Shared & Pick<RedeliveryOptions, 'repositories'>,
-  { store, events }: Context,
+  { config: { platforms }, store, events }: Context,
   poller: Poller | undefined,
 ): Redelivery | undefined {
   const { publicUrl, platform, redelivery: redelivers } = config
@@ -118,6 +118,7 @@ function redeliveryOf(
     ...{ ...shared, client, inbox: store.inbox, projects, groups, publicUrl, profile: platform.profile, redelivers },
     lease: leaseOf('redelivery', name),
     reads: createDeliveryHeaders(profiles[platform.profile], selectEvents(config.events)),
+    instance: platforms.length === 0 ? undefined : client.instance,
     onAccepted: () => events.accepted.emit(),
     onOversize: project => poller?.hurry(project),
   })

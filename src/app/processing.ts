@@ -9,10 +9,12 @@ import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { ofInstance } from '../model/by-instance.ts'
-import { platformViews } from '../config/platforms.ts'
-import { parseInTurns } from '../platform/webhook/parse-delivery.ts'
+import { platformViews, type PlatformView } from '../config/platforms.ts'
+import { PayloadError } from '../lib/fault.ts'
+import { parseInTurns, type Delivery, type ParseOptions } from '../platform/webhook/parse-delivery.ts'
 import { profileBy, type Connection } from './connections.ts'
-import { profiles } from './profile.ts'
+import { profiles, type ProfileName } from './profile.ts'
+import type { Parsed } from '../platform/port/webhook.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
 import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { version } from '../lib/version.ts'
@@ -84,7 +86,7 @@ export function snapshotterOf(
   const enriched = new Set(connections.map(({ client }) => client.instance))
   const profile = profileBy(config)
   // The one platform may have another address in its webhooks.
-  const isSingle = platformViews(config).length === 1
+  const isSingle = config.platforms.length === 0
   return createSnapshotter({
     rules: { settle, blockedAfter, staleAfter, deadline, chunkSize, rateOf: createPriceTable(config.costs.rules) },
     family: instance => ({
@@ -124,9 +126,7 @@ export function startIntake(
   queues: ExportParts['queues'],
 ): Started<Intake> {
   const { inbox, runs, runsPerTransaction } = store
-  const parseOptions = {
-    profile: profiles[config.platform.profile],
-    platformUrl: config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url),
+  const shared = {
     traceparent: config.traceparent,
     events: selectEvents(config.events),
     redactText: createTextRedaction(config.redact ?? []),
@@ -134,7 +134,7 @@ export function startIntake(
   }
   const intake = createIntake({
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
-    parse: delivery => parseInTurns(delivery, parseOptions),
+    parse: parserOf(config, shared),
     redact: withoutVariables,
     events: eventRulesOf({ config, events }, queues),
     onChange: () => events.processed.emit(),
@@ -148,5 +148,40 @@ export function startIntake(
       await intake.stop()
       await intake.drain()
     },
+  }
+}
+
+type Parse = (delivery: Delivery) => Parsed | Promise<Parsed>
+
+/** If there are several platforms, the ingress has written the instance of the secret to each delivery. */
+function parserOf(
+  config: Config<ProfileName>,
+  shared: Omit<ParseOptions, 'profile' | 'platform' | 'platformUrl'>,
+): Parse {
+  const views = platformViews(config)
+  const optionsOf = ({ config: { platform } }: PlatformView<ProfileName>): ParseOptions => ({
+    ...shared,
+    profile: profiles[platform.profile],
+    platformUrl: normalizeInstance(platform.url),
+  })
+  const [first] = views
+  if (config.platforms.length === 0 && first !== undefined) {
+    const options = optionsOf(first)
+    return delivery => parseInTurns(delivery, options)
+  }
+  const byInstance = new Map(
+    views.map(view => {
+      const instance = normalizeInstance(view.config.platform.url) ?? ''
+      return [instance, { ...optionsOf(view), platform: { name: view.platform, instance } }]
+    }),
+  )
+  return delivery => {
+    const options = byInstance.get(normalizeInstance(delivery.instance) ?? '')
+    if (options !== undefined) return parseInTurns(delivery, options)
+    const { message } = new PayloadError(
+      'The delivery is of no configured platform.',
+      'List the platform in `platforms`, with the URL that its webhooks have.',
+    )
+    return { outcome: 'unparseable', reason: message }
   }
 }

@@ -15,7 +15,7 @@ import {
   type BackfillResult,
 } from './backfill-command.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { Config } from '../config/options.ts'
+import type { PlatformView } from '../config/platforms.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../app/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
@@ -24,18 +24,19 @@ import type { SharedStore } from '../store/ports/store.ts'
 export async function backfillAudit(
   terminal: Terminal,
   command: BackfillCommand,
-  config: Config<ProfileName>,
+  view: PlatformView<ProfileName>,
   store: SharedStore,
   log: Log,
   signal: AbortSignal,
 ): Promise<BackfillResult> {
   const { since, until, words, dryRun } = command
+  const { config } = view
   const sources = config.audit ?? []
   if (sources.length === 0) {
     const remedy = 'Set PIPESPAN_AUDIT to instance, or to groups and projects, such as team,project:other/shop.'
     throw new ConfigError('No audit events are configured.', remedy)
   }
-  const { client } = platformOf(config, store, log)
+  const { client } = platformOf(view, store, log)
   const now = (): number => systemClock.now()
   // Nothing in this process listens to events: a running daemon polls the store.
   const rules = eventRulesOf({ config, events: createEvents() }, exportDestinations(config).queues)

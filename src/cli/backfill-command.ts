@@ -1,10 +1,9 @@
 // What the backfills of pipelines and of audit events share: the command's options, its result, and the platform.
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../lib/fault.ts'
-import { defaultPlatform } from '../config/platforms.ts'
 import { connectPlatform, type Platform } from '../app/platform.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { Config } from '../config/options.ts'
+import type { PlatformView } from '../config/platforms.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../app/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
@@ -21,6 +20,8 @@ export interface BackfillCommand {
   readonly mine: boolean
   /** Audit events instead of pipelines. */
   readonly audit: boolean
+  /** The name of the platform, if several are configured. */
+  readonly platform?: string | undefined
   readonly dryRun: boolean
   readonly deliver: boolean
   /** One JSON object instead of sentences. */
@@ -47,8 +48,8 @@ export function commonResult(
 }
 
 /** Throws a ConfigError if no platform is configured. */
-export function platformOf(config: Config<ProfileName>, store: SharedStore, log: Log): Platform {
-  const platform = connectPlatform({ name: defaultPlatform, config }, store, systemClock, log)
+export function platformOf(view: PlatformView<ProfileName>, store: SharedStore, log: Log): Platform {
+  const platform = connectPlatform(view, store, systemClock, log)
   if (platform !== undefined) return platform
   throw new ConfigError(
     'No platform is configured.',

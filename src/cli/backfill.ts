@@ -12,7 +12,9 @@ import {
   type BackfillCommand,
   type BackfillResult,
 } from './backfill-command.ts'
+import { chosenPlatform } from './chosen-platform.ts'
 import { selectionOf } from '../app/processing.ts'
+import type { PlatformView } from '../config/platforms.ts'
 import { ownPipelines } from '../discovery/poll-own-pipelines.ts'
 import { pollScopeOf } from '../discovery/poll-scope.ts'
 import { createPollContext } from '../discovery/poll-context.ts'
@@ -34,6 +36,7 @@ export async function backfillCommand(
   command: BackfillCommand,
 ): Promise<number> {
   const { config } = requireConfig(terminal, file)
+  const view = chosenPlatform(config, command.platform)
   const log = commandLog(terminal, config)
   const run = command.audit ? backfillAudit : backfillPipelines
   const stopping = new AbortController()
@@ -44,7 +47,7 @@ export async function backfillCommand(
     if (!command.deliver) {
       const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
       try {
-        const { code, text, json } = await run(terminal, command, config, store, log, stopping.signal)
+        const { code, text, json } = await run(terminal, command, view, store, log, stopping.signal)
         print(terminal, command.json ? JSON.stringify(json) : text)
         return code
       } finally {
@@ -53,7 +56,7 @@ export async function backfillCommand(
     }
     const daemon = await startDaemon({ config: withoutListeners(config), log })
     try {
-      const { code, text, json } = await run(terminal, command, config, daemon.store, log, stopping.signal)
+      const { code, text, json } = await run(terminal, command, view, daemon.store, log, stopping.signal)
       if (!command.json) print(terminal, text)
       const isDelivered = !command.dryRun && (await delivered(terminal, command, daemon.store, stopping.signal))
       if (command.json) print(terminal, JSON.stringify({ ...json, delivered: isDelivered }))
@@ -70,12 +73,13 @@ export async function backfillCommand(
 async function backfillPipelines(
   terminal: Terminal,
   command: BackfillCommand,
-  config: Config<ProfileName>,
+  view: PlatformView<ProfileName>,
   store: SharedStore,
   log: Log,
   signal: AbortSignal,
 ): Promise<BackfillResult> {
-  const platform = platformOf(config, store, log)
+  const { config } = view
+  const platform = platformOf(view, store, log)
   const { project, group, dryRun } = command
   const named = project.length + group.length > 0 || command.mine
   const scope = named
@@ -104,7 +108,7 @@ async function backfillPipelines(
       context,
       backfills: store.repositories.backfills,
       runs: store.runs,
-      name: nameOfCommand(command.words, scope),
+      name: nameOfCommand(command.words, scope, ...(view.groups.length > 0 ? [view.name] : [])),
       range: { since: command.since, until: command.until ?? now() },
       ...{ scope, dryRun, now },
       onProgress: progress => {
@@ -198,11 +202,13 @@ function minutes(seconds: number): string {
 /** For a daemon that only processes and exports: listeners on ports that nobody knows, no discovery. */
 function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
   const closed = { host: '127.0.0.1', port: 0 }
+  const nothing = { projects: [], groups: [], mine: false, crossProject: false }
   return {
     ...config,
     listen: closed,
     admin: { ...config.admin, listen: closed },
-    poll: { ...config.poll, projects: [], groups: [], mine: false, crossProject: false },
+    poll: { ...config.poll, ...nothing },
+    platforms: config.platforms.map(one => ({ ...one, audit: [], poll: { ...one.poll, ...nothing } })),
     redelivery: false,
     watchHooks: false,
     audit: [],

@@ -9,6 +9,7 @@ interface Given {
   readonly group: readonly string[]
   readonly mine: boolean
   readonly audit: boolean
+  readonly platform?: string
   readonly dryRun: boolean
   readonly deliver: boolean
   readonly json: boolean
@@ -40,6 +41,7 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
       .option('--group <group>', 'a group, with its subgroups', several, [])
       .option('--mine', "the pipelines that the token's user started, in all projects", false)
       .option('--audit', 'the audit events of PIPESPAN_AUDIT instead of pipelines', false)
+      .option('--platform <name>', 'the platform, if several are configured')
       .option('--dry-run', 'only count; change nothing', false)
       .option('--deliver', 'also fetch details and export, for a store without a running daemon', false)
       .option('--json', 'print the result as one JSON object, for scripts', false)

@@ -69,6 +69,7 @@ export function addCiCommands(line: CommandLine): void {
         "all projects that the token's user maintains; with an administrator's token, all projects",
         false,
       )
+      .option('--platform <name>', 'the platform, if several are configured')
       .option('--url <url>', 'webhook URL of the daemon (default: PIPESPAN_PUBLIC_URL plus /webhooks)', webAddress)
       .option('--old-url <url>', 'move a hook with this URL to the new one', webAddress)
       .option('--write-secret', 'also replace existing secrets, which cannot be read back to compare', false)
@@ -83,6 +84,7 @@ interface EnsureOptions {
   readonly project: readonly string[]
   readonly group: readonly string[]
   readonly allProjects: boolean
+  readonly platform?: string
   readonly url?: string
   readonly oldUrl?: string
   readonly writeSecret: boolean
@@ -95,7 +97,7 @@ async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): 
   if (projects.length + groups.length === 0 && !allProjects) throw misuse('Give --project, --group or --all-projects.')
   const { withHooks } = await import('./hooks-configuration.ts')
   const { hooksEnsure } = await import('./hooks.ts')
-  return withHooks(terminal, file(), async ({ client, secrets, events, ...configured }) => {
+  return withHooks(terminal, file(), options.platform, async ({ client, secrets, events, ...configured }) => {
     const url = options.url ?? configured.url
     if (url === undefined) throw misuse('Give --url, or set PIPESPAN_PUBLIC_URL.')
     return hooksEnsure(client, { ...options, projects, groups, url, secrets, events }, terminal)

@@ -3,6 +3,7 @@ import { costsOf } from './config-costs.ts'
 import { describeConfig, shown } from '../config/describe.ts'
 import { describeFault, describeSource } from '../config/config-fault.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../config/load.ts'
+import { platformViews } from '../config/platforms.ts'
 import { profiles } from '../app/profile.ts'
 import type { Config } from '../config/options.ts'
 import type { Environment } from '../config/variables.ts'
@@ -75,6 +76,14 @@ interface OnlineFinding {
 /** Runs each configured query once. */
 async function tryQueries(config: Config): Promise<OnlineFinding[]> {
   if (config.queries.length === 0) return [{ ok: true, what: 'No queries are configured.' }]
+  const found: OnlineFinding[] = []
+  for (const view of platformViews(config)) {
+    if (view.config.queries.length > 0) found.push(...(await tryQueriesOf(view.config)))
+  }
+  return found
+}
+
+async function tryQueriesOf(config: Config): Promise<OnlineFinding[]> {
   const client = configuredClient(config)
   if (client === undefined) {
     return [{ ok: false, what: 'Queries cannot be checked without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.' }]

@@ -1,13 +1,22 @@
 // How many requests to the platform's API the configured features cost, in sentences for people.
 import type { Config } from '../config/options.ts'
 import { ingestThings, inventoryOf } from '../app/inventory.ts'
+import { platformViews } from '../config/platforms.ts'
 import { wishesOf } from '../app/wanted-facts.ts'
 import { requestsAnHour } from '../model/inventory.ts'
 
 const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
 
-/** Empty if no feature costs any. */
+/** Empty if no feature costs any. With several tokens, of each. */
 export function costsOf(config: Config): string[] {
+  const views = platformViews(config)
+  const costs = views.flatMap(view =>
+    costsOfOne(view.config).map(cost => (views.length === 1 ? cost : `${view.name}: ${cost}`)),
+  )
+  return [...costs, ...ingestCosts(config)]
+}
+
+function costsOfOne(config: Config): string[] {
   return [
     ...insideCosts(config),
     ...deploymentCosts(config),
@@ -15,7 +24,6 @@ export function costsOf(config: Config): string[] {
     ...auditCosts(config),
     ...hookCosts(config),
     ...inventoryCosts(config),
-    ...ingestCosts(config),
     ...attributeCosts(config),
   ]
 }

@@ -14,7 +14,9 @@ import { describeFault } from '../config/config-fault.ts'
 import { exportDestinations } from '../app/export.ts'
 import { loadConfig } from '../config/load.ts'
 import { print, type Terminal } from './terminal.ts'
+import { platformViews, type PlatformView } from '../config/platforms.ts'
 import { profiles, type ProfileName } from '../app/profile.ts'
+import type { SharedStore } from '../store/ports/store.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { reportOf, type Finding, type Level } from './doctor/finding.ts'
 import type { Config } from '../config/options.ts'
@@ -64,31 +66,47 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
   const destinations = destinationsOf(config)
   const { findings, store } = await checkStore(config)
   show(findings)
-  const client = configuredClient(config)
-  const checks: readonly (readonly [string, () => Promise<Finding[]>])[] = [
-    ['daemon', async () => checkDaemon(config)],
-    ['platform', async () => checkPlatform(config, client)],
-    ['hooks', async () => checkHooks(config, client)],
-    ['events', async () => checkEvents(config, client, store)],
-    ['clock', async () => checkClock(config)],
-    ['instances', async () => (store === undefined ? [] : checkInstances(config, store))],
-    ['budget', async () => checkBudget(config, store)],
-    ['jobs', async () => checkInsideJobs(config, client, store)],
-    ['inventory', async () => checkInventory(config, store, client)],
-    ['audit', async () => checkAudit(config, client, store)],
-    ['export', async () => checkDestinations(destinations, config.observability.export.length === 0)],
-    ['enforcement', async () => checkEnforcement(config, destinations)],
-  ]
+  const views = platformViews(config)
+  const instances = [...new Set(views.map(view => view.config.platform.url))]
+  const run = async (name: string, check: () => Promise<Finding[]>, ofPlatform?: string): Promise<void> => {
+    const found = await check().catch((error: unknown) => [
+      reportOf(name)('warning', `This check failed unexpectedly: ${reasonOf(error)}.`),
+    ])
+    show(ofPlatform === undefined ? found : found.map(one => ({ ...one, what: `${ofPlatform}: ${one.what}` })))
+  }
   try {
-    for (const [name, check] of checks) {
-      show(
-        await check().catch((error: unknown) => [
-          reportOf(name)('warning', `This check failed unexpectedly: ${reasonOf(error)}.`),
-        ]),
+    for (const view of views) {
+      await examinePlatform(view, store, async (name, check) =>
+        run(name, check, views.length > 1 ? view.name : undefined),
       )
     }
+    await run('instances', async () => (store === undefined ? [] : checkInstances(instances, store)))
+    await run('export', async () => checkDestinations(destinations, config.observability.export.length === 0))
+    await run('enforcement', async () => checkEnforcement(config, destinations))
   } finally {
-    await Promise.all([client?.close(), store?.close()])
+    await store?.close()
+  }
+}
+
+/** What concerns one token of one platform. */
+async function examinePlatform(
+  { groups, config }: PlatformView<ProfileName>,
+  store: SharedStore | undefined,
+  run: (name: string, check: () => Promise<Finding[]>) => Promise<void>,
+): Promise<void> {
+  const client = configuredClient(config)
+  try {
+    if (groups.length === 0) await run('daemon', async () => checkDaemon(config))
+    await run('platform', async () => checkPlatform(config, client))
+    await run('hooks', async () => checkHooks(config, client))
+    await run('events', async () => checkEvents(config, client, store))
+    if (groups.length === 0) await run('clock', async () => checkClock(config))
+    await run('budget', async () => checkBudget(config, store))
+    await run('jobs', async () => checkInsideJobs(config, client, store))
+    await run('inventory', async () => checkInventory(config, store, client))
+    await run('audit', async () => checkAudit(config, client, store))
+  } finally {
+    await client?.close()
   }
 }
 

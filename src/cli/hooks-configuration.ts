@@ -1,6 +1,6 @@
 // What `pipespan hooks` needs from the configuration: the platform's client, the URL and the secrets of the hooks.
 import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
-import { defaultPlatform } from '../config/platforms.ts'
+import { chosenPlatform } from './chosen-platform.ts'
 import { connectPlatform } from '../app/platform.ts'
 import { hookEventsOf } from './platform.ts'
 import type { HookEvents } from '../platform/port/webhook.ts'
@@ -22,15 +22,17 @@ export interface HooksSetup {
 export async function withHooks(
   terminal: Terminal,
   file: string | undefined,
+  platformName: string | undefined,
   command: (setup: HooksSetup) => Promise<number>,
 ): Promise<number> {
-  const { config } = requireConfig(terminal, file)
+  const view = chosenPlatform(requireConfig(terminal, file).config, platformName)
+  const { config } = view
   const [token] = config.webhook.token.current() ?? []
   const [signingToken] = config.webhook.signingToken.current() ?? []
   const log = commandLog(terminal, config)
   const store = await storeIfAny(config, log)
   try {
-    const platform = connectPlatform({ name: defaultPlatform, config }, store, systemClock, log)
+    const platform = connectPlatform(view, store, systemClock, log)
     if (platform === undefined) {
       throw new Misconfigured(
         'The platform is not configured.',

@@ -130,14 +130,18 @@ See what a webhook becomes:
       .description('show what a webhook payload becomes, without a backend')
       .argument('<file>', "a file with one webhook's JSON body; - reads the standard input")
       .option('--event <kind>', 'the event header it was sent with, such as "Pipeline Hook"')
+      .option('--platform <name>', 'the platform, if several are configured')
       .option('--json', 'print OTLP/JSON instead of a tree', false)
       .option('--explain', 'also print the verdict: where the pipeline failed, or where its time went', false)
       .action(
-        answer(async (path: string, options: { event?: string; json: boolean; explain: boolean }) => {
-          const { config } = requireConfig(terminal, file())
-          const { telemetryOf } = await import('../app/export.ts')
-          return (await import('./map.ts')).mapFile(terminal, { file: path, ...options }, config, telemetryOf(config))
-        }),
+        answer(
+          async (path: string, options: { event?: string; platform?: string; json: boolean; explain: boolean }) => {
+            const { chosenPlatform } = await import('./chosen-platform.ts')
+            const { config } = chosenPlatform(requireConfig(terminal, file()).config, options.platform)
+            const { telemetryOf } = await import('../app/export.ts')
+            return (await import('./map.ts')).mapFile(terminal, { file: path, ...options }, config, telemetryOf(config))
+          },
+        ),
       ),
     'pipespan map payload.json',
     'curl -s https://example.com/hook.json | pipespan map -',

@@ -5,6 +5,8 @@ import { idleAttributeRules, unknownGrouping, wrongAttributeRules } from './attr
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
+import { platformViews } from './platforms.ts'
+import { wrongPlatforms } from './platform-checks.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
 import type { ProfileVariables } from './option.ts'
@@ -44,8 +46,10 @@ function wrongIf(
 }
 
 const setToken = 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).'
-const hasToken = ({ platform }: Config): boolean => platform.token.current() !== undefined
-const isPolled = ({ poll }: Config): boolean => (poll.projects ?? []).length + (poll.groups ?? []).length > 0
+const hasToken = (config: Config): boolean =>
+  platformViews(config).some(({ config: { platform } }) => platform.token.current() !== undefined)
+const isPolled = (config: Config): boolean =>
+  platformViews(config).some(({ config: { poll } }) => (poll.projects ?? []).length + (poll.groups ?? []).length > 0)
 const readsHooks = ({ redelivery, watchHooks }: Config): boolean => redelivery || watchHooks
 
 const checks: readonly Check[] = [
@@ -62,8 +66,10 @@ const checks: readonly Check[] = [
   {
     ...wrongIf(
       ['listen', 'webhook.token', 'webhook.signing_token'],
-      ({ listen, webhook }) =>
-        !isLoopback(listen) && (webhook.token.current() ?? webhook.signingToken.current()) === undefined,
+      ({ listen, webhook, platforms }) =>
+        platforms.length === 0 &&
+        !isLoopback(listen) &&
+        (webhook.token.current() ?? webhook.signingToken.current()) === undefined,
       ({ listen }) =>
         `Anyone who can reach ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
       'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
@@ -79,7 +85,8 @@ const checks: readonly Check[] = [
   ),
   wrongIf(
     ['platform.token', 'platform.url'],
-    config => hasToken(config) && config.platform.url === undefined,
+    ({ platform, platforms }) =>
+      platforms.length === 0 && platform.token.current() !== undefined && platform.url === undefined,
     'A platform token is set, but no platform URL.',
     'Set platform.url (PIPESPAN_PLATFORM_URL).',
   ),
@@ -195,6 +202,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     ...unreachableRules(config, sources, faulty),
     ...wrongAttributeRules(config, sources, checked.profile),
     ...wrongQueries(config, sources, checked.profile),
+    ...wrongPlatforms(config, sources, faulty),
   ]
   return { faults: [...faults, ...ofLists], warnings }
 }
@@ -218,7 +226,9 @@ function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, So
 }
 
 /** On loopback no secret is required, but every user and process of the machine can reach the listener. */
-function noSecret({ config: { listen, webhook }, faulty, listens }: Checked): string[] {
+function noSecret({ config: { listen, webhook, platforms }, faulty, listens }: Checked): string[] {
+  // With several platforms a delivery without a secret is refused.
+  if (platforms.length > 0) return []
   const unsure = ['listen', 'webhook.token', 'webhook.signing_token'].some(path => faulty.has(path))
   if (unsure || !listens || !isLoopback(listen)) return []
   if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return []

@@ -31,6 +31,10 @@ export const queryOptions = new Each(
       description:
         "The query, in the platform's query language (GLQL): with its scope and fields 10,000 bytes at most.",
     }),
+    platform: setting(text, {
+      unset: 'the platform of the `platform` settings',
+      description: 'Name of the platform to query, one of `platforms`.',
+    }),
     project: setting(text, { description: 'Full path of the project to query.' }),
     group: setting(text, { description: 'Full path of the group to query; cannot be combined with `project`.' }),
     value: setting(text, {

@@ -16,6 +16,7 @@ import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
 import { secretSetting, setting, type ConfigOf, type Group, type Profiles, Each } from './option.ts'
 import { selectionOptions } from './selection-options.ts'
+import { severalPlatforms } from './several-platforms-options.ts'
 import { selfOptions } from './self-options.ts'
 
 /** What a minute of a job costs, by the runner that it ran on. */
@@ -69,8 +70,34 @@ const regressionOptions = {
   }),
 }
 
+const webhookOptions = {
+  token: secretSetting(secretList, {
+    variable: 'PIPESPAN_WEBHOOK_TOKEN',
+    description: 'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
+  }),
+  signingToken: secretSetting(signingTokens, {
+    variable: 'PIPESPAN_WEBHOOK_SIGNING_TOKEN',
+    description:
+      'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
+  }),
+  requireSignature: setting(boolean, {
+    variable: 'PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE',
+    default: 'false',
+    description: 'Refuse deliveries without a signature.',
+  }),
+}
+
 /** The table, by the headings of the reference. Vendor words come from the profiles. */
 export function optionTable<P extends string>(profiles: Profiles<P>) {
+  const profile = setting(oneOf(Object.keys(profiles) as P[]), {
+    variable: 'PIPESPAN_PLATFORM_PROFILE',
+    default: 'generic',
+    description: 'Vendor profile: header prefix, attribute namespace and variable names.',
+  })
+  const { url: _, ...ofEachPlatform } = platformOptions
+  const { poll } = pollingOptions
+  const events = eventOptions(profiles)
+  const inventory = inventoryOptions(profiles)
   return {
     'Configuration file': {
       config: setting(path, {
@@ -117,33 +144,18 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       },
     },
     Webhooks: {
-      webhook: {
-        token: secretSetting(secretList, {
-          variable: 'PIPESPAN_WEBHOOK_TOKEN',
-          description: 'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
-        }),
-        signingToken: secretSetting(signingTokens, {
-          variable: 'PIPESPAN_WEBHOOK_SIGNING_TOKEN',
-          description:
-            'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature proves the body, the token distinguishes the platform from strangers before the body has been read.',
-        }),
-        requireSignature: setting(boolean, {
-          variable: 'PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE',
-          default: 'false',
-          description: 'Refuse deliveries without a signature.',
-        }),
-      },
+      webhook: webhookOptions,
     },
     Platform: {
-      platform: {
-        profile: setting(oneOf(Object.keys(profiles) as P[]), {
-          variable: 'PIPESPAN_PLATFORM_PROFILE',
-          default: 'generic',
-          description: 'Vendor profile: header prefix, attribute namespace and variable names.',
-        }),
-        ...platformOptions,
-      },
+      platform: { profile, ...platformOptions },
       enrichDeadline,
+      platforms: severalPlatforms({
+        platform: { profile, ...ofEachPlatform },
+        webhook: webhookOptions,
+        poll: { projects: poll.projects, groups: poll.groups, mine: poll.mine, crossProject: poll.crossProject },
+        audit: events.audit,
+        inventory,
+      }),
     },
     Polling: pollingOptions,
     Runs: {
@@ -169,7 +181,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         description: 'A pipeline without events for this long is exported in its current state.',
       }),
     },
-    'What is exported': { ...selectionOptions, ...eventOptions(profiles) },
+    'What is exported': { ...selectionOptions, ...events },
     'Job logs and reports': { job: jobOptions, ...reportOptions, redact },
     'Appearance of telemetry': {
       traceIds: setting(oneOf(['instance', 'platform']), {
@@ -212,7 +224,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         }),
       },
     },
-    Inventory: { inventory: inventoryOptions(profiles), queries: queryOptions },
+    Inventory: { inventory, queries: queryOptions },
     Regressions: { regressions: regressionOptions },
     Metrics: { metrics: metricOptions, jobMetrics: jobMetricsOption },
     Costs: { costs: costOptions },

@@ -22,6 +22,15 @@ export const destinationName: Kind<string> = scalar({
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
 })
 
+/** Not `default`, which is the platform of the `platform` settings. */
+export const platformName: Kind<string> = scalar({
+  noun: 'the name of a platform',
+  remedy:
+    'Write letters, digits, dots, dashes and underscores, at most 64; default is reserved for the platform settings.',
+  schema: { type: 'string', pattern: '^(?!default$)[A-Za-z0-9._-]{1,64}$' },
+  read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
+})
+
 /** Not `unpriced`, under which jobs without a rate are counted. */
 export const rateName: Kind<string> = scalar({
   noun: 'the name of a rate',

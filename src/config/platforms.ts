@@ -12,8 +12,65 @@ export interface PlatformView<P extends string = string> {
   readonly config: Config<P>
 }
 
+type Listed<P extends string> = Config<P>['platforms'][number]
+
 export const defaultPlatform = 'default'
 
+/** The platform of `platform` first. The first view of each platform is that of its token without groups, which may be missing. */
 export function platformViews<P extends string>(config: Config<P>): PlatformView<P>[] {
-  return [{ platform: defaultPlatform, name: defaultPlatform, groups: [], config }]
+  const { platforms, queries } = config
+  if (platforms.length === 0) return [{ ...named(defaultPlatform), config }]
+  const own = queries.filter(({ platform = defaultPlatform }) => platform === defaultPlatform)
+  const first = { ...named(defaultPlatform), config: { ...config, platforms: [], queries: own } }
+  return [...(hasDefaultPlatform(config) ? [first] : []), ...platforms.flatMap(one => viewsOf(one, config))]
+}
+
+/** Whether the settings outside of `platforms` are those of a platform. */
+export function hasDefaultPlatform({ platforms, platform }: Pick<Config, 'platforms' | 'platform'>): boolean {
+  return platforms.length === 0 || platform.url !== undefined
+}
+
+function named(platform: string): Omit<PlatformView, 'config'> {
+  return { platform, name: platform, groups: [] }
+}
+
+function viewsOf<P extends string>(listed: Listed<P>, config: Config<P>): PlatformView<P>[] {
+  const { name: platform, url, profile, caFile, token, tokenType, budget, tokens, webhook } = listed
+  const { projects = [], groups: polled = [], mine, crossProject } = listed.poll
+  const all = [{ groups: [], token, tokenType, budget }, ...tokens]
+  const queries = config.queries.filter(one => one.platform === platform)
+  return all.map(({ groups, ...own }, index): PlatformView<P> => {
+    const isOwn = (path: string): boolean => indexFor(path, tokens) === index
+    const chosen = (paths: readonly string[] | undefined): readonly string[] | undefined => paths?.filter(isOwn)
+    // A group that is polled as a part of a larger one is polled with its own token.
+    const parts = groups.filter(group => !polled.includes(group) && polled.some(one => isIn(group, one)))
+    const poll = {
+      ...{ ...config.poll, mine, projects: chosen(projects), groups: [...(chosen(polled) ?? []), ...parts] },
+      crossProject: crossProject && projects.length + polled.length === 0,
+    }
+    const inventory = Object.entries(listed.inventory).map(([kind, paths]) => [kind, chosen(paths)])
+    return {
+      ...{ platform, groups, name: index === 0 ? platform : `${platform}/${groups[0] ?? index}` },
+      config: {
+        ...{ ...config, platforms: [], webhook, poll },
+        platform: { ...{ url, profile, caFile }, ...own },
+        audit: listed.audit?.filter(source => isOwn(source.replace(/^project:/, ''))),
+        inventory: Object.fromEntries(inventory) as typeof listed.inventory,
+        queries: queries.filter(({ project, group }) => isOwn(project ?? group ?? '')),
+      },
+    }
+  })
+}
+
+/** The number of the token that is for a project or group: 0 for the one without groups. IDs, and the whole instance, are of that one. */
+function indexFor(path: string, tokens: readonly { readonly groups: readonly string[] }[]): number {
+  const matches = tokens.flatMap(({ groups }, index) =>
+    groups.filter(group => isIn(path, group)).map(group => ({ index: index + 1, length: group.length })),
+  )
+  return matches.sort((a, b) => b.length - a.length)[0]?.index ?? 0
+}
+
+/** The group itself, or a path below it. The platform ignores the case. */
+function isIn(path: string, group: string): boolean {
+  return `${path}/`.toLowerCase().startsWith(`${group}/`.toLowerCase())
 }

@@ -24,18 +24,19 @@ export function reloadConfig<P extends string>(
   const before = new Map(running.settings.map(setting => [setting.path, setting]))
   const after = new Map(loaded.settings.map(setting => [setting.path, setting]))
   const restart: string[] = []
-  if (destinationsDiffer(before, after)) {
-    restart.push('destinations: Changed; the running ones stay in use until a restart.')
-  }
+  const changed = lists.filter(list => listsDiffer(list, before, after))
+  for (const list of changed) restart.push(`${list}: Changed; the running ones stay in use until a restart.`)
   for (const [path, setting] of after) {
     const old = before.get(path)
-    const ofChangedDestinations = restart[0]?.startsWith('destinations:') === true && path.startsWith('destinations[')
-    if (old === undefined || ofChangedDestinations) continue
+    if (old === undefined || changed.some(list => path.startsWith(`${list}[`))) continue
     if (old.value instanceof LiveSecret && setting.value instanceof LiveSecret) old.value.adopt(setting.value)
     else if (!same(old.value, setting.value)) restart.push(needsRestart(old, setting))
   }
   return { ok: true, restart, warnings: loaded.warnings }
 }
+
+/** Lists whose items have secrets. */
+const lists = ['destinations', 'platforms']
 
 function needsRestart(old: Setting, now: Setting): string {
   const value = shown(now) === shown(old) ? 'another value' : shown(now)
@@ -43,8 +44,8 @@ function needsRestart(old: Setting, now: Setting): string {
 }
 
 /** Whether the lists differ in more than their secrets. Then it is unknown which new item is which old one. */
-function destinationsDiffer(before: ReadonlyMap<string, Setting>, after: ReadonlyMap<string, Setting>): boolean {
-  const paths = new Set([...before.keys(), ...after.keys()].filter(path => path.startsWith('destinations[')))
+function listsDiffer(list: string, before: ReadonlyMap<string, Setting>, after: ReadonlyMap<string, Setting>): boolean {
+  const paths = new Set([...before.keys(), ...after.keys()].filter(path => path.startsWith(`${list}[`)))
   return [...paths].some(path => {
     const [old, now] = [before.get(path), after.get(path)]
     if (old === undefined || now === undefined) return true

@@ -34,6 +34,8 @@ export interface RedeliveryOptions extends Omit<RoundsOptions, 'name'> {
   readonly publicUrl: string
   readonly profile: string
   readonly reads: DeliveryHeaders
+  /** The instance of all deliveries, if there are several platforms; by default that of their headers. */
+  readonly instance?: string | undefined
   /** False: hooks are only watched for metrics, with the lowest priority. */
   readonly redelivers: boolean
   /** Called when deliveries were accepted. */
@@ -141,7 +143,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
       }
       // Other work goes on between two bodies, which may be large.
       await nextTurn()
-      const delivery = deliveryOf(record, reads)
+      const delivery = deliveryOf(record, reads, options.instance)
       if (delivery !== undefined) deliveries.push(delivery)
     }
     if (deliveries.length === 0) return true
@@ -162,9 +164,17 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   return { ...rounds.loop({ every, retry: every }, round), counters, round }
 }
 
-function deliveryOf({ headers, body }: HookDelivery, reads: DeliveryHeaders): Delivery | undefined {
+function deliveryOf(
+  { headers, body }: HookDelivery,
+  reads: DeliveryHeaders,
+  known: string | undefined,
+): Delivery | undefined {
   if (body === undefined) return undefined
-  const [key, event, instance] = [reads.key(headers, 'sent'), reads.event(headers), reads.instance(headers)]
+  const [key, event, instance] = [
+    reads.key(headers, 'sent', known),
+    reads.event(headers),
+    known ?? reads.instance(headers),
+  ]
   return { key, event, instance, source: 'redelivery', body: body() }
 }
 

@@ -10,9 +10,12 @@ export interface WebhookSecrets {
   readonly signing: readonly Secret[]
 }
 
-export interface WebhookPolicy {
+/** Who may send deliveries: a platform, by the secrets that it shares with this daemon. */
+export interface Sender {
+  readonly secrets: WebhookSecrets
   readonly requireSignature: boolean
-  readonly reads: Pick<DeliveryHeaders, 'token'>
+  /** The platform's instance, if there are several: a delivery that one of these secrets verifies is of that instance. */
+  readonly instance?: string | undefined
 }
 
 export type SecretFault = 'token' | 'signature' | 'timestamp'
@@ -22,8 +25,9 @@ export type SecretFault = 'token' | 'signature' | 'timestamp'
  * its body is read before those of strangers.
  */
 export type Admission =
-  | { readonly admitted: 'by token' | 'without secret' }
-  | { readonly verify: (body: Buffer) => boolean; readonly showsToken: boolean }
+  | { readonly admitted: 'by token' | 'without secret'; readonly sender: Sender }
+  /** Answers the sender whose signature it is; undefined if it is nobody's. */
+  | { readonly verify: (body: Buffer) => Sender | undefined; readonly showsToken: boolean }
   | { readonly refused: SecretFault }
 
 /** Seconds that a signature's timestamp may differ from this machine's clock; the library allows as many. */
@@ -31,6 +35,33 @@ const signatureWindow = 300
 
 /** At least one signature has the form of an HMAC-SHA256 in base64; otherwise the body need not be read. */
 const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
+
+/**
+ * By the sender whose secret it is. The secrets of all senders are compared, whatever was found before, so that the time it takes does not
+ * reveal which of them exist.
+ */
+export function admit(
+  headers: Headers,
+  senders: readonly Sender[],
+  reads: Pick<DeliveryHeaders, 'token'>,
+  now: number,
+): Admission {
+  const all = senders.map(sender => admitFrom(headers, sender, reads, now))
+  const admitted = all.find(one => 'admitted' in one)
+  if (admitted !== undefined) return admitted
+  const signed = all.filter(one => 'verify' in one)
+  if (signed.length > 0) {
+    return {
+      verify: body => signed.map(one => one.verify(body)).find(sender => sender !== undefined),
+      showsToken: signed.some(({ showsToken }) => showsToken),
+    }
+  }
+  const refused = all.flatMap(one => ('refused' in one ? one.refused : []))
+  return { refused: faults.find(fault => refused.includes(fault)) ?? 'token' }
+}
+
+/** Those that say more first. */
+const faults: readonly SecretFault[] = ['timestamp', 'token', 'signature']
 
 /**
  * The rules, in order:
@@ -42,18 +73,19 @@ const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
  *
  * `now`: milliseconds of Unix time.
  */
-export function admit(headers: Headers, secrets: WebhookSecrets, policy: WebhookPolicy, now: number): Admission {
-  const { tokens, signing } = secrets
-  const { requireSignature, reads } = policy
-  if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: 'without secret' }
+function admitFrom(headers: Headers, sender: Sender, reads: Pick<DeliveryHeaders, 'token'>, now: number): Admission {
+  const { requireSignature } = sender
+  const { tokens, signing } = sender.secrets
+  if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: 'without secret', sender }
   const token = reads.token(headers)
   const showsToken = token !== undefined && isOneOf(tokens, token)
   if (headers['webhook-signature'] !== undefined && signing.length > 0) {
     const found = signatureOf(headers, signing, now)
-    return 'refused' in found ? found : { ...found, showsToken }
+    if ('refused' in found) return found
+    return { verify: body => (found.verify(body) ? sender : undefined), showsToken }
   }
   if (requireSignature || tokens.length === 0) return { refused: 'signature' }
-  return showsToken ? { admitted: 'by token' } : { refused: 'token' }
+  return showsToken ? { admitted: 'by token', sender } : { refused: 'token' }
 }
 
 /** Whether the token was right, by itself or beside a signature. */

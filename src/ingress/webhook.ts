@@ -11,15 +11,15 @@ import { looksLikeJsonObject } from './json-ends.ts'
 import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
 import { readBody } from './read-body.ts'
 import { createReadingTurns } from './reading-turns.ts'
-import { admit, isTokenRight, type Admission, type WebhookPolicy, type WebhookSecrets } from './verify-delivery.ts'
+import { admit, isTokenRight, type Admission, type Sender } from './verify-delivery.ts'
 import { createWebhookCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
-export interface WebhookIngressOptions extends WebhookPolicy {
+export interface WebhookIngressOptions {
   readonly inbox: PutBatchInbox
   readonly reads: DeliveryHeaders
   /** Called for every request, as secrets may change while the daemon runs. */
-  readonly secrets: () => WebhookSecrets
+  readonly senders: () => readonly Sender[]
   /** Called after each commit that accepted something. Must not throw. */
   readonly onAccepted: () => void
   /** Unix time in milliseconds. */
@@ -101,8 +101,9 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       const read = await outcome
       if ('refused' in read) return read
       const isSigned = 'verify' in admission
+      const sender = isSigned ? admission.verify(read.body) : senderOf(admission)
       if (isSigned) {
-        if (!admission.verify(read.body)) {
+        if (sender === undefined) {
           discard()
           return { refused: 'signature' }
         }
@@ -112,7 +113,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       if (unwanted !== undefined) return unwanted
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
       if (!claim.prove(read.body.length)) return { refused: 'budget' }
-      const answer = await putIntoInbox(request.headers, read.body, isSigned ? 'signed' : 'sent')
+      const answer = await putIntoInbox(request.headers, read.body, sender, isSigned ? 'signed' : 'sent')
       // It is written. What failed may still be on its way to a store that does not answer.
       if (!('refused' in answer)) discard()
       return answer
@@ -126,11 +127,17 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
     return peers.knows(request.raw.socket, request.ip) ? 'known' : 'stranger'
   }
 
-  async function putIntoInbox(headers: Headers, body: Buffer, proof: 'sent' | 'signed'): Promise<Answer> {
-    const [instance, event] = [reads.instance(headers), reads.event(headers)]
+  /** If there are several platforms, the secret says whose delivery it is; the header is unsigned. */
+  async function putIntoInbox(
+    headers: Headers,
+    body: Buffer,
+    sender: Sender | undefined,
+    proof: 'sent' | 'signed',
+  ): Promise<Answer> {
+    const [instance, event] = [sender?.instance ?? reads.instance(headers), reads.event(headers)]
     try {
       const outcome = await batch.put({
-        key: reads.key(headers, proof),
+        key: reads.key(headers, proof, sender?.instance),
         event: event.length <= maxEvent ? event : '',
         instance: instance !== undefined && instance.length <= maxInstance ? instance : undefined,
         source: 'webhook',
@@ -168,7 +175,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       app.post('/webhooks', {
         onRequest: async (request, reply) => {
           count('received')
-          const admission = admit(request.headers, options.secrets(), options, now())
+          const admission = admit(request.headers, options.senders(), reads, now())
           if (isTokenRight(admission)) peers.proved(request.raw.socket, request.ip)
           const answer = answerToHeaders(request.headers, admission)
           if (answer !== undefined) return send(request, reply, answer)
@@ -180,6 +187,10 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
       })
     },
   }
+}
+
+function senderOf(admission: Admission): Sender | undefined {
+  return 'admitted' in admission ? admission.sender : undefined
 }
 
 /** `application/json` or a vendor's `…+json`, with parameters or without (RFC 6838, section 4.2.8). */

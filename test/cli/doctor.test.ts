@@ -147,8 +147,8 @@ it('prints a line for each check and exits with 0 if everything is right', async
     'platform',
     'hooks',
     'clock',
-    'instances',
     'budget',
+    'instances',
     'export',
     'enforcement',
   ])

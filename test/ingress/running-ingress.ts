@@ -36,8 +36,10 @@ export interface RunningIngress {
   readonly post: (body: Buffer | string, headers?: Record<string, string>) => Promise<Answer>
 }
 
-export interface IngressSetting extends Partial<Omit<WebhookIngressOptions, 'secrets'>> {
+export interface IngressSetting extends Partial<WebhookIngressOptions> {
+  /** Of the only sender. */
   readonly secrets?: WebhookSecrets | (() => WebhookSecrets)
+  readonly requireSignature?: boolean
   readonly limits?: Partial<Limits>
   readonly store?: Store
   readonly basePath?: string
@@ -50,18 +52,17 @@ export const byBoth: WebhookSecrets = { tokens: byToken.tokens, signing: bySigna
 
 /** Stops with the test. */
 export async function runIngress(setting: IngressSetting = {}): Promise<RunningIngress> {
-  const { secrets = byToken, limits, basePath, ...options } = setting
+  const { secrets = byToken, requireSignature = false, limits, basePath, ...options } = setting
   const store = setting.store ?? openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   const log = options.log ?? silentLog()
   let woken = 0
   const ingress = createWebhookIngress({
     inbox: store.inbox,
-    requireSignature: false,
+    senders: () => [{ secrets: typeof secrets === 'function' ? secrets() : secrets, requireSignature }],
     reads: createDeliveryHeaders(vendors.generic, noEvent),
     now: Date.now,
     ...options,
     log,
-    secrets: typeof secrets === 'function' ? secrets : () => secrets,
     onAccepted: () => (woken += 1),
   })
   const health = createHealth({ proveWritable: () => store.proveWritable(), stopping: () => false, now: Date.now, log })

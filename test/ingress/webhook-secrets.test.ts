@@ -246,3 +246,43 @@ describe('token and signature', () => {
     expect((await post(body, signed(body))).status).toBe(401)
   })
 })
+
+describe('the secrets of several platforms', () => {
+  const other = { instance: 'https://git.example.org', secrets: { tokens: [new Secret('theirs')], signing: [] } }
+  const own = { instance: 'https://git.example.com', secrets: byBoth }
+  const senders = [own, other].map(one => ({ ...one, requireSignature: false }))
+  const misleading = { 'x-service-instance': 'https://git.example.net', 'idempotency-key': 'once' }
+
+  test.each([
+    ['by its signature', signed(body), own.instance],
+    ['by its token', withToken, own.instance],
+    ['by its token, whatever its header prefix', { 'x-gitlab-token': 'theirs' }, other.instance],
+    [
+      'by its token beside a signature that is nobody’s',
+      { ...signed('{}'), 'x-service-token': 'theirs' },
+      other.instance,
+    ],
+  ])('name the instance of a delivery: %s', async (_name, headers, instance) => {
+    const { post, store } = await runIngress({ senders: () => senders })
+    expect((await post(body, { ...misleading, ...(headers as Record<string, string>) })).status).toBe(202)
+    const { items } = await store.inbox.lease(1, 1e6, 1_000)
+    expect(items.map(one => one.instance)).toEqual([instance])
+  })
+
+  test('refuse a delivery without one of them, and a daemon without any refuses all', async () => {
+    const { post } = await runIngress({ senders: () => senders })
+    for (const headers of [{}, { 'x-service-token': 'guess' }, signed('{}')]) {
+      expect((await post(body, headers as Record<string, string>)).status).toBe(401)
+    }
+    const none = await runIngress({ senders: () => [] })
+    expect((await none.post(body)).status).toBe(401)
+  })
+
+  test('keep the keys of repeated deliveries apart', async () => {
+    const { post } = await runIngress({ senders: () => senders })
+    const from = async (token: Record<string, string>) => (await post(body, { ...misleading, ...token })).status
+    expect(await from(withToken)).toBe(202)
+    expect(await from({ 'x-service-token': 'theirs' })).toBe(202)
+    expect(await from(withToken)).toBe(200)
+  })
+})

@@ -323,7 +323,13 @@ describe('the rounds of the inventory', () => {
           inventory: Object.fromEntries(
             collectors.map(({ of, kind }) => [kind, of === 'groups' ? ['brightwater'] : projects(count)]),
           ),
-          queries: queries.map(one => ({ ...one, fields: undefined, attributes: undefined, project: undefined })),
+          queries: queries.map(one => ({
+            ...one,
+            fields: undefined,
+            attributes: undefined,
+            project: undefined,
+            platform: undefined,
+          })),
         },
         () => world.ask,
       )

@@ -1,4 +1,5 @@
 // What the page of sources says about the platform's API, from what the sources remember.
+import type { Setup } from '../../src/pages/sources/setup-shape.ts'
 import { describe, expect, it } from 'vitest'
 import { apiFacts, apiTables, type DiscoveryView } from '../../src/pages/sources/api-clients.ts'
 import { html } from '../../src/pages/layout/html.ts'
@@ -11,6 +12,8 @@ function reported(
   apiClients: Flow['apiClients'],
   discovery: Partial<DiscoveryView> = {},
   hasPlatformToken = true,
+  platforms: Setup['platforms'] = [],
+  platformErrors: Flow['platformErrors'] = [],
 ): string {
   const nothing = {
     polledProjects: [],
@@ -22,7 +25,7 @@ function reported(
     refusedEndpoints: [],
   }
   const view = {
-    ...{ flow: { apiClients }, setup: { platform: instance, hasPlatformToken } },
+    ...{ flow: { apiClients, platformErrors }, setup: { platform: instance, hasPlatformToken, platforms } },
     discovery: { ...nothing, ...discovery },
   }
   return html`${apiTables(view, { now, base: '', address: '/sources', query: new URLSearchParams() })}${apiFacts(view, now)}`
@@ -33,6 +36,24 @@ function reported(
 }
 
 describe('the page of sources', () => {
+  it('shows each token of several platforms: what it is for, its budget, and why it gets no answers', () => {
+    const of = { url: instance, perMinute: 300, hasWebhookSecret: true }
+    const text = reported(
+      {},
+      { budgets: [{ account: 'abc', tokens: 7, at: now }] },
+      true,
+      [
+        { ...of, name: 'cloud', groups: [], fingerprint: 'abc' },
+        { ...of, name: 'cloud/team', groups: ['team'], fingerprint: 'def' },
+        { name: 'onprem', url: 'https://git.example.org', perMinute: 60, groups: [], hasWebhookSecret: false },
+      ],
+      [{ name: 'cloud/team', what: 'cloud/team: The token was refused.', remedy: 'Renew it.' }],
+    )
+    expect(text).toContain(`cloud ${instance} all others in use by its secret 7 300`)
+    expect(text).toContain(`cloud/team ${instance} team failing cloud/team: The token was refused. Renew it. – 50 300`)
+    expect(text).toContain('onprem https://git.example.org all others no token refused: no secret 10 60')
+  })
+
   it('shows for each hook whether it is enabled, when it last delivered, and the answers', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
     const text = reported(

@@ -13,6 +13,7 @@ const fine: Health = {
       ignored: {},
       refused: [],
       apiClients: {},
+      platformErrors: [],
       platformAnswered: false,
     },
     ...{ processed: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
@@ -22,6 +23,7 @@ const fine: Health = {
   setup: {
     ...{ webhooks: 'https://pipespan.example.com/webhooks', hasPlatformToken: false, hasWebhookSecret: true },
     isExportOff: false,
+    platforms: [],
     destinations: [{ name: 'default', endpoints: [] }],
   },
   hooksOff: [],
@@ -131,7 +133,12 @@ it.each<[string, Partial<Health>, string, string]>([
   ],
   [
     'a platform that does not answer',
-    { flow: { ...fine.flow, platformError: { what: 'The platform does not accept the token.', remedy: 'Check it.' } } },
+    {
+      flow: {
+        ...fine.flow,
+        platformErrors: [{ name: 'default', what: 'The platform does not accept the token.', remedy: 'Check it.' }],
+      },
+    },
     'The platform does not accept the token.',
     'Check it.',
   ],

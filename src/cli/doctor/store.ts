@@ -60,17 +60,18 @@ function mib(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB`
 }
 
-/** Warns of pipelines of another platform than the configured one, which cannot be asked for their details. */
-export async function checkInstances(config: Config, store: SharedStore): Promise<Finding[]> {
+/** Warns of pipelines of another platform than the configured ones, which cannot be asked for their details. `urls`: of these. */
+export async function checkInstances(urls: readonly (string | undefined)[], store: SharedStore): Promise<Finding[]> {
   const foreign = reportOf('instances')
-  const own = config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url)
-  if (own === undefined)
+  const known = urls.flatMap(url => normalizeInstance(url) ?? [])
+  const own = known.join(', ')
+  if (known.length === 0)
     return [foreign('skipped', 'No platform is configured: the instance is taken from each delivery.')]
   const { runs } = await store.views.search({ limit: lookedAt })
   const others = new Map<string, number>()
   for (const { run } of runs) {
     const { instance } = run.key
-    if (instance !== own) others.set(instance, (others.get(instance) ?? 0) + 1)
+    if (!known.includes(instance)) others.set(instance, (others.get(instance) ?? 0) + 1)
   }
   if (others.size === 0) return [foreign('fine', `All stored pipelines are from ${own}.`)]
   const named = [...others].map(([instance, count]) => `${instance} (${count})`).join(', ')

@@ -19,6 +19,9 @@ export const flowShape = z.object({
   supplements: z.number(),
   apiClients: z.record(z.string(), counts),
   platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
+  platformErrors: z
+    .array(z.object({ name: z.string(), what: z.string(), remedy: z.string() }))
+    .describe('Of each token that gets no answers, by the name of its platform.'),
   platformAnswered: z.boolean().describe("Whether the platform's API has answered since the start."),
 })
 export type Flow = Shaped<typeof flowShape>
@@ -36,7 +39,10 @@ interface FlowSources {
   readonly snapshots: Pick<Flow, 'attempts' | 'supplements'>
   /** The clients of the platform's API; undefined if one does not run. */
   readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
-  readonly platformError: { readonly message: string; readonly remedy: string } | undefined
+  readonly platformErrors: readonly {
+    readonly name: string
+    readonly error: { readonly message: string; readonly remedy: string }
+  }[]
   readonly platformAnswered: boolean
 }
 
@@ -49,9 +55,15 @@ export function flowOf(sources: FlowSources): Flow {
     deliveries,
     snapshots,
     platform,
-    platformError,
+    platformErrors,
     platformAnswered,
   } = sources
+  // The error's message ends with its remedy; pages show them separately.
+  const errors = platformErrors.map(({ name, error: { message, remedy } }) => ({
+    name,
+    what: `${name === 'default' ? '' : `${name}: `}${message.slice(0, -remedy.length).trim()}`,
+    remedy,
+  }))
   const { received, accepted, duplicate, ignored, refused } = webhooks
   const { processed, unparseable, excluded } = deliveries
   const { attempts, supplements } = snapshots
@@ -67,10 +79,7 @@ export function flowOf(sources: FlowSources): Flow {
       Object.entries(platform).flatMap(([name, part]) => (part === undefined ? [] : [[name, { ...part.counters }]])),
     ),
     platformAnswered,
-    // The error's message ends with its remedy; pages show them separately.
-    platformError: platformError && {
-      what: platformError.message.slice(0, -platformError.remedy.length).trim(),
-      remedy: platformError.remedy,
-    },
+    platformError: errors[0] && { what: errors[0].what, remedy: errors[0].remedy },
+    platformErrors: errors,
   }
 }

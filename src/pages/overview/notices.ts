@@ -183,7 +183,7 @@ function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis):
       more: '/sources',
     })
   }
-  if (flow.platformError !== undefined) notices.push({ level: 'problem', ...flow.platformError, more: '/sources' })
+  for (const { what, remedy } of flow.platformErrors) notices.push({ level: 'problem', what, remedy, more: '/sources' })
   if (flow.received === 0 && !hasRuns) {
     notices.push({
       level: 'hint',

@@ -7,6 +7,7 @@ import { counted, duration, number, said, second, utc } from '../layout/format.t
 import type { Shaped } from '../layout/shape.ts'
 import { isInForce, refusedEndpoint, refusedFor } from '../../store/ports/capability-documents.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
+import { namedPlatforms } from './platforms.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import {
   apiBudget,
@@ -48,14 +49,15 @@ export async function discoveryView(stored: DiscoveryRepositories): Promise<Disc
 }
 
 interface ApiClientsView {
-  readonly flow: Pick<Flow, 'apiClients'>
-  readonly setup: Pick<Setup, 'platform' | 'hasPlatformToken'>
+  readonly flow: Pick<Flow, 'apiClients' | 'platformErrors'>
+  readonly setup: Pick<Setup, 'platform' | 'hasPlatformToken' | 'platforms'>
   readonly discovery: DiscoveryView
 }
 
 /** For the wide column. */
 export function apiTables(view: ApiClientsView, reader: TableReader): Content {
   return [
+    region('platforms', namedPlatforms(view, reader)),
     region('hooks', hooks(view, reader)),
     region('refused', refused(view, reader)),
     region('cursors', cursors(view, reader)),
@@ -69,12 +71,13 @@ export function apiFacts(view: ApiClientsView, now: Millis): Content {
 
 function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html {
   const { details, poller, jobs } = flow.apiClients
-  const [budget] = discovery.budgets
+  const isSingle = setup.platforms.length < 2
+  const budget = isSingle ? discovery.budgets[0] : undefined
   const paused = budget?.pausedUntil ?? 0
   const sweeps = discovery.sweeps.map(one => [`All of ${one.group}`, sweepWords(one)] as const)
   const past = discovery.backfills.map(one => ['Backfill', pastWords(one)] as const)
   return facts([
-    ['Address', setup.platform ?? 'taken from each delivery'],
+    ['Address', isSingle ? (setup.platform ?? 'taken from each delivery') : 'several, see Platforms'],
     ['Token', setup.hasPlatformToken ? 'configured' : 'none: details that webhooks leave out are not fetched'],
     ['Budget', budget && `${counted(Math.floor(budget.tokens), 'request')} available now`],
     ['Paused by the platform', paused > now && `for ${duration(paused - now)}`],

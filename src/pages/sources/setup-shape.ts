@@ -7,6 +7,16 @@ export const setupShape = z.object({
   platform: z.string().optional(),
   hasPlatformToken: z.boolean(),
   hasWebhookSecret: z.boolean(),
+  platforms: z.array(
+    z.object({
+      name: z.string(),
+      url: z.string().optional(),
+      groups: z.array(z.string()).describe('Those that the token is for; empty: all others of the platform.'),
+      fingerprint: z.string().optional(),
+      perMinute: z.number().describe('Requests.'),
+      hasWebhookSecret: z.boolean(),
+    }),
+  ),
   destinations: z.array(
     z.object({
       name: z.string(),

@@ -16,8 +16,8 @@ export interface DeliveryHeaders {
   instance(headers: Headers): string | undefined
   /** The kind of event, if that kind is not selected. Undefined if it is selected, or if only the body names the kind. */
   unwanted(headers: Headers): string | undefined
-  /** The key that identifies a repeated delivery; undefined if the sender gave none. `signed`: the delivery's signature was verified. */
-  key(headers: Headers, proof: 'sent' | 'signed'): string | undefined
+  /** The key that identifies a repeated delivery; undefined if the sender gave none. `signed`: the delivery's signature was verified. `instance`: of the verified sender, if there are several platforms. */
+  key(headers: Headers, proof: 'sent' | 'signed', instance?: string): string | undefined
 }
 
 /** The outcome of parsing a delivery's body. */

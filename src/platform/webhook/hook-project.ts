@@ -1,6 +1,6 @@
 // The project and the instance of a delivery, as its fields name them.
 import { fieldsOf } from './wire-record.ts'
-import { instanceOfPayload } from '../../model/instance.ts'
+import { instanceOfPayload, instanceOfProject } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { readText, readUrl } from '../wire-read.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
@@ -14,10 +14,18 @@ export interface HookContext {
   readonly instanceHeader: string
   /** The configured base URL of the platform. */
   readonly platformUrl?: string | undefined
+  /** If there are several platforms: the one whose secret the sender knew. */
+  readonly platform?: KnownPlatform | undefined
   /** Whether the pipeline's traceparent variable is to be used. */
   readonly traceparent: boolean
   /** What is read for the operator's attributes; undefined: nothing. */
   readonly wanted?: WantedFacts | undefined
+}
+
+export interface KnownPlatform {
+  readonly name: string
+  /** Its normalised base URL. */
+  readonly instance: string
 }
 
 export const projectFacts = fieldsOf<ProjectFacts>({
@@ -28,15 +36,24 @@ export const projectFacts = fieldsOf<ProjectFacts>({
 })
 
 /** Throws a PayloadError if it is not known. */
-export function instanceOf(
-  { instance: header, instanceHeader, platformUrl }: HookContext,
-  project: Partial<ProjectFacts>,
-): string {
+export function instanceOf(context: HookContext, project: Partial<ProjectFacts>): string {
+  const { instance: header, instanceHeader, platformUrl, platform } = context
+  if (platform !== undefined) return instanceOfPlatform(platform, project)
   const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: project.webUrl, path: project.path })
   if (instance !== undefined) return instance
   throw new PayloadError(
     `The delivery does not name its instance: no usable ${instanceHeader} header, no web URL of its project.`,
     'Set PIPESPAN_PLATFORM_URL.',
+  )
+}
+
+/** Who knows the secret of one platform must not report pipelines of another. */
+function instanceOfPlatform({ name, instance }: KnownPlatform, { webUrl, path }: Partial<ProjectFacts>): string {
+  const found = instanceOfPayload({ header: instance, configured: undefined, webUrl, path })
+  if (found === undefined || found === instance) return instance
+  throw new PayloadError(
+    `The delivery has the webhook secret of the platform ${name} (${instance}), but its project is on ${instanceOfProject(webUrl)}.`,
+    "Give each platform a secret of its own, and set the platform's url as it is in its webhooks.",
   )
 }
 

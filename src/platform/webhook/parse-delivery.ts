@@ -7,7 +7,7 @@ import { createTextRedaction, type RedactText } from '../text-redaction.ts'
 import { pickJson } from './json-pick.ts'
 import { ReportFault } from '../reports/report-fault.ts'
 import { hookShape, readJobHook, readPipelineHook } from './payload.ts'
-import type { HookContext } from './hook-project.ts'
+import type { HookContext, KnownPlatform } from './hook-project.ts'
 import type { WantedFacts } from '../wanted-facts.ts'
 import type { Parsed } from '../port/webhook.ts'
 import type { Vendor } from '../vendor.ts'
@@ -23,6 +23,8 @@ export interface Delivery {
 export interface ParseOptions {
   /** The platform's base URL, for deliveries that do not name theirs. */
   readonly platformUrl?: string | undefined
+  /** If there are several platforms: that of the delivery's instance. */
+  readonly platform?: KnownPlatform | undefined
   readonly profile: Pick<Vendor, 'headerPrefix' | 'provider'>
   /** Honour a `TRACEPARENT` pipeline variable. */
   readonly traceparent: boolean
@@ -84,9 +86,9 @@ function isEvent(kind: EventKind | undefined): boolean {
 }
 
 function read(json: unknown, kind: EventKind, { instance }: Delivery, options: ParseOptions): Parsed {
-  const { events = noEvent, platformUrl, profile, redactText = redactKnownShapes, traceparent } = options
+  const { events = noEvent, platformUrl, platform, profile, redactText = redactKnownShapes, traceparent } = options
   const instanceHeader = `${profile.headerPrefix}Instance`
-  const context: HookContext = { instance, instanceHeader, platformUrl, traceparent, wanted: options.wanted }
+  const context: HookContext = { instance, instanceHeader, platformUrl, platform, traceparent, wanted: options.wanted }
   if (kind === 'pipeline') return { outcome: 'observation', ...readPipelineHook(json, context) }
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)

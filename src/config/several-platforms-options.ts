@@ -1,0 +1,62 @@
+// The options of several platforms, a list of mappings: each item has the settings of the single form, under the same names.
+import { httpUrl } from './address-kinds.ts'
+import { Each, Option, secretSetting, setting, yamlKey, type Group } from './option.ts'
+import { list } from './list-kinds.ts'
+import { platformName } from './plain-kinds.ts'
+import { platformOptions } from './platform-options.ts'
+import { secret } from './secret-kinds.ts'
+
+/** Settings without their variables, which could not say to which platform they belong. */
+function inFile<G extends Group>(group: G, path: string): G {
+  const own = Object.entries(group).map(([key, entry]) => {
+    if (!(entry instanceof Option)) throw new TypeError('The single form of a platform has plain settings only.')
+    return [key, inFileOnly(entry, `${path}.${yamlKey(key)}`)]
+  })
+  return Object.fromEntries(own) as G
+}
+
+function inFileOnly<V>({ kind, spec }: Option<V>, path: string): Option<V> {
+  const { default: fallback, unset } = spec
+  return new Option(kind, {
+    ...(fallback !== undefined && { default: fallback }),
+    ...(unset !== undefined && { unset }),
+    description: `As \`${path}\`, of this platform.`,
+  })
+}
+
+/** `single`: the settings of the single form that each item has, too. */
+export function severalPlatforms<P extends Group, W extends Group, L extends Group, I extends Group, A>(single: {
+  readonly platform: P
+  readonly webhook: W
+  readonly poll: L
+  readonly audit: Option<A>
+  readonly inventory: I
+}) {
+  return new Each(
+    {
+      name: setting(platformName, {
+        required: true,
+        description: 'Unique name in logs, metrics and commands; not `default`.',
+      }),
+      url: setting(httpUrl, { required: true, description: 'Base URL of the platform, as in its webhooks.' }),
+      ...inFile(single.platform, 'platform'),
+      tokens: new Each(
+        {
+          groups: setting(list, {
+            required: true,
+            description: 'Full paths of the groups, with their subgroups, whose projects this token is for.',
+          }),
+          token: secretSetting(secret, { required: true, description: 'The token, with the scope read_api.' }),
+          tokenType: inFileOnly(platformOptions.tokenType, 'platform.token_type'),
+          budget: inFileOnly(platformOptions.budget, 'platform.budget'),
+        },
+        'Tokens for some groups of the platform, each with a budget of its own. If several are for a project, the one of the longest group is used; `token` is for all other projects.',
+      ),
+      webhook: inFile(single.webhook, 'webhook'),
+      poll: inFile(single.poll, 'poll'),
+      audit: inFileOnly(single.audit, 'audit'),
+      inventory: inFile(single.inventory, 'inventory'),
+    },
+    'Several platforms, each with a webhook secret, tokens and budgets of its own: see docs/several-platforms.md. If platforms are listed, the settings `platform`, `webhook`, `poll`, `audit`, `inventory` and `queries` outside of the list belong to one more platform, `default`, which exists if `platform.url` is set.',
+  )
+}

@@ -1,0 +1,105 @@
+// Several platforms, as configurations of their own for each token.
+import { describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { platformViews, type PlatformView } from '../../src/config/platforms.ts'
+import { profiles } from '../../src/app/profile.ts'
+import { reloadConfig } from '../../src/config/reload.ts'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-platforms-'))
+
+function load(yaml: string, env: Record<string, string> = {}) {
+  const file = path.join(folder, 'pipespan.yaml')
+  writeFileSync(file, yaml)
+  const options = { env, file, profiles }
+  const loaded = loadConfig(options)
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults))
+  return { loaded, reload: (next: string) => (writeFileSync(file, next), reloadConfig(loaded, options)) }
+}
+
+function viewsOf(yaml: string, env: Record<string, string> = {}): PlatformView[] {
+  return platformViews(load(yaml, env).loaded.config)
+}
+
+const tokens = `platforms:
+  - name: cloud
+    url: https://git.example.com
+    profile: gitlab
+    token: all
+    budget: 100
+    webhook: {token: hook}
+    tokens:
+      - {groups: [org/team, org/two], token: team, budget: 50}
+      - {groups: [org/team/sub], token: sub}
+`
+
+describe('the views of platforms', () => {
+  it('are one with the whole configuration, if no platforms are listed', () => {
+    const { config } = load('platform: {url: https://git.example.com}').loaded
+    expect(platformViews(config)).toEqual([{ platform: 'default', name: 'default', groups: [], config }])
+  })
+
+  it('are one for each token, and that of the single form if it has a URL', () => {
+    const named = (env: Record<string, string>) =>
+      viewsOf(tokens, env).map(({ name, groups, config: { platform, webhook } }) => [
+        ...[name, groups.join(), platform.token.current()?.reveal(), platform.budget, platform.profile],
+        webhook.token
+          .current()
+          ?.map(secret => secret.reveal())
+          .join(),
+      ])
+    const listed = [
+      ['cloud', '', 'all', 100, 'gitlab', 'hook'],
+      ['cloud/org/team', 'org/team,org/two', 'team', 50, 'gitlab', 'hook'],
+      ['cloud/org/team/sub', 'org/team/sub', 'sub', 300, 'gitlab', 'hook'],
+    ]
+    expect(named({})).toEqual(listed)
+    const single = { PIPESPAN_PLATFORM_URL: 'https://git.example.org', PIPESPAN_PLATFORM_TOKEN: 'own' }
+    expect(named(single)).toEqual([['default', '', 'own', 300, 'generic', undefined], ...listed])
+  })
+
+  it('divide what is polled and asked between the tokens, by the longest group', () => {
+    const views = viewsOf(`${tokens}    poll: {projects: [org/two/app, '4711'], groups: [org, org/team/sub/x]}
+    audit: [other, 'project:org/team/app']
+    inventory: {runners: [org, org/team]}
+queries:
+  - {metric: open, query: a, platform: cloud, project: org/two/app}
+  - {metric: all, query: a, platform: cloud}
+`)
+    const parts = views.map(({ config: { poll, audit, inventory, queries } }) => ({
+      ...{ projects: poll.projects, groups: poll.groups, all: poll.crossProject, audit },
+      ...{ runners: inventory.runners, queries: queries.map(({ metric }) => metric) },
+    }))
+    expect(parts).toEqual([
+      ...[{ projects: ['4711'], groups: ['org'], all: false, audit: ['other'], runners: ['org'], queries: ['all'] }],
+      {
+        ...{ projects: ['org/two/app'], groups: ['org/team', 'org/two'], all: false },
+        ...{ audit: ['project:org/team/app'], runners: ['org/team'], queries: ['open'] },
+      },
+      {
+        ...{ projects: [], groups: ['org/team/sub/x', 'org/team/sub'], all: false },
+        ...{ audit: [], runners: [], queries: [] },
+      },
+    ])
+  })
+
+  it('poll what each token may see, if nothing is named', () => {
+    expect(viewsOf(tokens).map(({ config }) => config.poll.crossProject)).toEqual([true, true, true])
+  })
+})
+
+describe('a reload', () => {
+  it('takes over the secrets of platforms, unless the list has changed', () => {
+    const { loaded, reload } = load(tokens)
+    const team = () => platformViews(loaded.config)[1]?.config.platform.token.current()?.reveal()
+    expect(reload(tokens.replace('token: team', 'token: renewed'))).toMatchObject({ ok: true, restart: [] })
+    expect(team()).toBe('renewed')
+    const other = tokens.replace('name: cloud', 'name: sky').replace('token: team', 'token: third')
+    expect(reload(other)).toMatchObject({
+      restart: ['platforms: Changed; the running ones stay in use until a restart.'],
+    })
+    expect(team()).toBe('renewed')
+  })
+})
