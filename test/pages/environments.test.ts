@@ -106,6 +106,19 @@ describe('environments', () => {
     expect((await fetch(`${house.url}/api/environments?span=never`)).status).toBe(400)
   })
 
+  it('have their four keys by day, of production, with incidents, without hidden projects', async () => {
+    const { overTime } = (await (await fetch(`${house.url}/api/environments?span=7d`)).json()) as {
+      overTime: { of: string; steps: { succeeded: number; failed: number; at: number }[]; incidents: { iid: number }[] }
+    }
+    const sum = (of: 'succeeded' | 'failed'): number => overTime.steps.reduce((total, step) => total + step[of], 0)
+    expect([overTime.of, sum('succeeded'), sum('failed')]).toEqual(['production', 2, 1])
+    expect(overTime.steps.every(({ at }) => at % (24 * hour) === 0)).toBe(true)
+    expect(overTime.incidents.map(({ iid }) => iid).sort()).toEqual([1, 2])
+    const page = await (await fetch(`${house.url}/environments?span=7d`)).text()
+    expect(page).toContain('aria-label="Deployments to production"')
+    expect(page).toContain('incident acme/shop#2 opened')
+  })
+
   it('show the incidents of each project beside production deployments, without hidden projects', async () => {
     const answer = await (await fetch(`${house.url}/api/environments?span=7d`)).json()
     expect(answer).toMatchObject({

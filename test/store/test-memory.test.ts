@@ -73,6 +73,22 @@ describe.each([
     expect(await names({ passed: [2, 3], failed: [1] })).toEqual(['test 1'])
   })
 
+  it('counts the flaky tests that were found on each day', async () => {
+    const day = 24 * 3_600_000
+    const [first, project] = [Math.floor(now / day) * day, `acme/shop-${projectId}`]
+    const since = first - 2 * day
+    await record({ failed: [1, 2] }, { endedAt: since + 1 })
+    await record({ passed: [1, 2], flaky: [3] }, { endedAt: since + 2 })
+    await record({ flaky: [4] }, { endedAt: first, revision: 'def' })
+    const days = [
+      { at: since, retried: 2, repeated: 1 },
+      { at: first, retried: 0, repeated: 1 },
+    ]
+    expect(await store.tests.flakyDays({ project, since })).toEqual(days)
+    expect(await store.tests.flakyDays({ project, since: first })).toEqual(days.slice(1))
+    expect(await store.tests.flakyDays({ project: 'acme/none', since })).toEqual([])
+  })
+
   it('reports a flaky test once for each revision', async () => {
     await record({ failed: [1] })
     expect(await names({ passed: [1] })).toEqual(['test 1'])

@@ -132,6 +132,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     runs: { get: async key => one(await runs.get(key)) },
     tests: {
       figures: async (question, of) => filled(async limit => tests.figures(question, { ...of, limit }), of.limit, line),
+      flakyDays: async of => (of.project !== undefined && isHidden(of.project) ? [] : tests.flakyDays(of)),
     },
     incidents: {
       opened: async of => filled(async limit => incidents.opened({ ...of, limit }), of.limit, ofShownIncident),

@@ -2,6 +2,7 @@
 import { addressWith } from '../layout/address.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { card, empty, tiles, type Page, type RequestContext } from '../layout/frame.ts'
+import { changeCharts } from './change-charts.ts'
 import {
   changeKeys,
   changesOf,
@@ -36,10 +37,11 @@ export async function changesPage(
           ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, projectsTable(shown, context))}
           ${
             shown.days.length > 0 &&
-            html`<details class="card">
-              <summary>Day by day</summary>
-              ${daysTable(shown, context)}
-            </details>`
+            html`${changeCharts(shown, context)}
+              <details class="card">
+                <summary>Day by day</summary>
+                ${daysTable(shown, context)}
+              </details>`
           }
           ${card(
             'Latest changes',

@@ -3,6 +3,7 @@ import { addressWith } from '../layout/address.ts'
 import { periodChoice } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
 import { amount, costLines, costTable, wastedNames, minutes } from './cost-tables.ts'
+import { costChart } from './cost-chart.ts'
 import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { delta } from '../layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -31,7 +32,7 @@ export function costPage(costs: Costs, context: RequestContext): Page {
       ${
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
-          : html`${totals(costs, total)} ${wastedCard(costs, total)}
+          : html`${totals(costs, total)} ${wastedCard(costs, total)} ${costChart(costs, context)}
               ${costs.groups !== undefined && groupsCard(costs, costs.groups, context)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}

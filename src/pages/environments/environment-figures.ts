@@ -1,6 +1,7 @@
 // Figures about environments, for the page and the JSON API: what is deployed, and the four key metrics of deployments.
 import { z } from 'zod'
 import { incidentShape, incidentsOf } from './incident-figures.ts'
+import { keysOverTime, keysOverTimeShape } from './key-days.ts'
 import { median } from '../layout/median.ts'
 import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
@@ -71,6 +72,7 @@ export const environmentsShape = z.object({
   project: z.string().optional(),
   environments: z.array(environmentShape),
   incidents: z.array(incidentShape).describe('By project.'),
+  overTime: keysOverTimeShape,
   deployments: z.array(deploymentShape).describe('Newest first.'),
 })
 export type Environments = Shaped<typeof environmentsShape>
@@ -84,11 +86,14 @@ export async function environmentsOf(
   now: Millis,
 ): Promise<Environments> {
   const since = now - spans[span].length
-  const [current, made] = await Promise.all([
+  const within = { project, since, until: now + 1, limit: maxCounted }
+  const [current, made, opened, open] = await Promise.all([
     deployments.current({ project, limit }),
-    deployments.list({ project, since, until: now + 1, limit: maxCounted }),
+    deployments.list(within),
+    known.opened(within),
+    known.open({ project, limit: maxCounted }),
   ])
-  const incidents = await incidentsOf({ incidents: known, isProduction }, { project, since, limit }, made, now)
+  const incidents = incidentsOf({ opened, open, made, isProduction }, limit)
   const byPlace = Map.groupBy(made, placeOf)
   const latest = new Map(current.map(one => [placeOf(one), one]))
   const places = [...new Set([...latest.keys(), ...byPlace.keys()])].slice(0, limit)
@@ -109,6 +114,7 @@ export async function environmentsOf(
     project,
     environments,
     incidents,
+    overTime: keysOverTime({ made, opened, isProduction }, span, now),
     deployments: made.slice(0, limit).map(one => listed(one, isProduction)),
   }
 }

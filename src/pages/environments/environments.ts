@@ -6,6 +6,7 @@ import { counted, duration, figure, number, percent, shortSha, since } from '../
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { badge } from '../layout/status.ts'
 import type { IncidentSummary } from './incident-figures.ts'
+import { keyCharts } from './key-charts.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { ages, figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
@@ -40,7 +41,8 @@ export async function environmentsPage(
       `Deployment metrics: the last ${spans[asked.span].name}`,
       environments.length === 0
         ? empty('Nothing was deployed.')
-        : html`${keysTable(environments, found, context)} ${definitions}`,
+        : html`${keyCharts(found.overTime, found.project, context)} ${keysTable(environments, found, context)}
+          ${definitions}`,
     )}
     ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents, context)} ${aboutIncidents}`)}
     ${card(

@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { ms, type Shaped } from '../layout/shape.ts'
 import { median } from '../layout/median.ts'
-import type { Millis } from '../../model/instant.ts'
-import type { PagesSources } from '../ports.ts'
+import type { IsProduction } from '../../model/deployment.ts'
 import type { ShownDeployment } from '../../store/ports/deployments.ts'
 import type { ShownIncident } from '../../store/ports/incidents.ts'
 
@@ -18,24 +17,22 @@ export const incidentShape = z.object({
 })
 export type IncidentSummary = Shaped<typeof incidentShape>
 
-/** Figures are made from the latest ones, up to this number. */
-const maxCounted = 5_000
+interface Known {
+  /** Opened in this period. */
+  readonly opened: readonly ShownIncident[]
+  /** Open now. */
+  readonly open: readonly ShownIncident[]
+  /** The deployments of this period. */
+  readonly made: readonly ShownDeployment[]
+  readonly isProduction: IsProduction
+}
 
-/** `deployments`: those of the same period. */
-export async function incidentsOf(
-  { incidents, isProduction }: Pick<PagesSources, 'incidents' | 'isProduction'>,
-  { project, since, limit }: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },
-  deployments: readonly ShownDeployment[],
-  now: Millis,
-): Promise<readonly IncidentSummary[]> {
-  const [opened, open] = await Promise.all([
-    incidents.opened({ project, since, until: now + 1, limit: maxCounted }),
-    incidents.open({ project, limit: maxCounted }),
-  ])
+/** `limit`: of projects. */
+export function incidentsOf({ opened, open, made, isProduction }: Known, limit: number): readonly IncidentSummary[] {
   const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
   const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]
-  const made = Map.groupBy(
-    deployments.filter(({ view }) => view.outcome === 'succeeded' && isProduction(view)),
+  const succeeded = Map.groupBy(
+    made.filter(({ view }) => view.outcome === 'succeeded' && isProduction(view)),
     ({ deployment: { instance, project: of } }) => JSON.stringify([instance, of.id]),
   )
   return [...new Set([...openOf.keys(), ...openedOf.keys()])].slice(0, limit).flatMap((key): IncidentSummary[] => {
@@ -46,7 +43,7 @@ export async function incidentsOf(
     const restored = own.flatMap(({ view: { openedAt, closedAt } }) =>
       openedAt === undefined || closedAt === undefined ? [] : [Math.max(0, closedAt - openedAt)],
     )
-    const count = made.get(key)?.length ?? 0
+    const count = succeeded.get(key)?.length ?? 0
     return [
       {
         ...{ instance, projectId: of.id, project: of.path ?? String(of.id) },

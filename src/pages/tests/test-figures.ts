@@ -1,11 +1,12 @@
 // Figures about tests, for the pages and the JSON API: flaky tests, the most failing, the slowest.
+import { day } from '../../store/ports/trends.ts'
 import { given } from '../layout/address.ts'
 import { z } from 'zod'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
 import { spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesSources } from '../ports.ts'
-import type { TestFigures, TestQuestion } from '../../store/ports/test-memory.ts'
+import type { FlakyDay, TestFigures, TestQuestion } from '../../store/ports/test-memory.ts'
 
 /** Test results are stored for 30 days. */
 export const testSpanNames = ['24h', '7d', '30d'] as const
@@ -39,7 +40,19 @@ const figuresShape = z.array(
 const ofShape = { span: z.string<TestSpanName>(), since: millis, project: z.string().optional() }
 
 /** Most expensive first. */
-export const flakyTestsShape = z.object({ ...ofShape, flaky: figuresShape })
+export const flakyTestsShape = z.object({
+  ...ofShape,
+  flaky: figuresShape,
+  days: z
+    .array(
+      z.object({
+        at: millis,
+        retried: z.number().describe('Tests that failed and passed on the same revision.'),
+        repeated: z.number().describe('Tests that were repeated within one report until they passed.'),
+      }) satisfies z.ZodType<FlakyDay>,
+    )
+    .describe('How many were found, by UTC day.'),
+})
 type FlakyTests = Shaped<typeof flakyTestsShape>
 
 export const costlyTestsShape = z.object({ ...ofShape, failed: figuresShape, slow: figuresShape })
@@ -49,7 +62,12 @@ type Sources = Pick<PagesSources, 'tests'>
 
 export async function flakyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<FlakyTests> {
   const { of, figures } = questions(parts, asked, now)
-  return { ...of, flaky: await figures('flaky') }
+  const [flaky, days] = await Promise.all([
+    figures('flaky'),
+    // A whole day is one bar.
+    parts.tests.flakyDays({ project: of.project, since: Math.floor(of.since / day) * day }),
+  ])
+  return { ...of, flaky, days }
 }
 
 export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<CostlyTests> {

@@ -3,6 +3,7 @@ import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
 import { alternatives, card, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number } from '../layout/format.ts'
+import { flakyChart } from './flaky-chart.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress } from '../pipelines/run-rows.ts'
 import { ages, figures, sortedTable, type ShownColumn } from '../layout/sorting.ts'
@@ -18,7 +19,7 @@ type Settings = Pick<PagesSettings, 'readsTests'>
 
 export async function flakyTestsPage(parts: Sources, settings: Settings, context: RequestContext): Promise<Page> {
   const asked = askedTests(context.query, maxRows)
-  const { flaky } = await flakyTests(parts, asked, context.now)
+  const { flaky, days } = await flakyTests(parts, asked, context.now)
   const lost = flaky.reduce((sum, { costMs }) => sum + costMs, 0)
   return {
     title: 'Flaky tests',
@@ -30,6 +31,7 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, context
           that failed with them took <strong>${duration(lost)}</strong>
         </p>`
       }
+      ${flakyChart(days, asked, context)}
       ${card(
         context.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
         flaky.length === 0

@@ -1,13 +1,13 @@
 // The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
 import { periodChoice } from '../layout/scope-heading.ts'
-import { barChart, lineChart, type ChartMark } from './charts.ts'
+import { nounOf, trendCharts } from './trend-charts.ts'
 import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, utc, minute } from '../layout/format.ts'
 import { delta } from '../layout/delta.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { hour } from '../../store/ports/trends.ts'
 import { jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
-import { regressionTable, subjectOf, valueOf } from './regression-list.ts'
+import { regressionTable } from './regression-list.ts'
 import { shownLines } from './trend-lines.ts'
 import { trendsForm, trendsLink } from './trend-filters.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
@@ -38,25 +38,7 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
                 `Nothing passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
               ),
             )
-          : html`${totals(trends)}
-              <div class="charts">
-                <div class="card">
-                  ${lineChart(
-                    'Duration',
-                    points,
-                    [
-                      { name: 'median', css: 'p50', value: point => point.p50 },
-                      { name: '95th percentile', css: 'p95', value: point => point.p95 },
-                    ],
-                    trends,
-                    marksOf(trends, 'slower'),
-                  )}
-                </div>
-                <div class="card">
-                  ${lineChart('Queue time', points, [{ name: 'median', css: 'queue-line', value: point => point.queueP50 }], trends)}
-                </div>
-                <div class="card">${barChart(nounOf(trends), points, trends, marksOf(trends, 'failing'))}</div>
-              </div>
+          : html`${totals(trends)} ${trendCharts(trends, timeline, context)}
               <details class="card">
                 <summary>Show as a table</summary>
                 ${pointsTable(trends)}
@@ -85,24 +67,6 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
       </p>
     `,
   }
-}
-
-/** What the runs are: jobs, if they are filtered by runner. */
-function nounOf({ job, filter }: Trends): string {
-  if (job !== undefined) return 'Runs'
-  return filter.runner === undefined ? 'Pipelines' : 'Jobs'
-}
-
-/** Only for one project: there would be too many for all of them. */
-function marksOf({ project, regressions }: Trends, kind: 'slower' | 'failing'): ChartMark[] {
-  if (project === undefined) return []
-  return regressions
-    .filter(one => one.kind === kind)
-    .map(one => ({
-      at: one.first.at,
-      until: one.resolved?.at,
-      description: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
-    }))
 }
 
 function aboutRetained({ retained }: Trends): Content {

@@ -37,6 +37,16 @@ export interface TestFigures extends TestName {
   readonly costMs: number
 }
 
+/** Findings of one day. */
+export interface FlakyDay {
+  /** Its beginning. */
+  readonly at: Millis
+  /** Tests that failed and passed on the same revision. */
+  readonly retried: number
+  /** Tests that were repeated within one report until they passed. */
+  readonly repeated: number
+}
+
 export type TestQuestion = 'flaky' | 'failed' | 'slow'
 
 export interface TestMemory {
@@ -56,6 +66,8 @@ export interface TestMemory {
       readonly limit: number
     },
   ): Promise<readonly TestFigures[]>
+  /** How many flaky tests were found on each day (UTC), among the newest findings since then. Oldest first, without days that have none. */
+  flakyDays(of: { readonly project?: string | undefined; readonly since: Millis }): Promise<readonly FlakyDay[]>
   /** Deletes rows of jobs that ended before; returns how many, at most twice `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }

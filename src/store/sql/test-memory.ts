@@ -3,7 +3,7 @@ import { bytes, number, record, text, word } from './columns.ts'
 import { hasHash, packHashes } from './hash-set.ts'
 import { places, type Statements } from './statements.ts'
 import { testMemoryBytes } from '../ports/test-memory.ts'
-import type { RememberedReport, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
+import type { FlakyDay, RememberedReport, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Row } from './columns.ts'
 import { lockNames, type Steps, type Within } from './steps.ts'
@@ -18,6 +18,7 @@ export interface Recorded {
 const maxReports = 20
 /** The maximum of results that a ranking reads, the newest: some 50 ms, however many are stored. */
 const lookedAt = 20_000
+const day = 24 * 3_600_000
 /** Rows of one statement. */
 const rowsAtOnce = 100
 /** Bytes of a row besides its texts. */
@@ -180,6 +181,8 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
       const values = [since, limit, until, ...(project === undefined ? [] : [project])]
       return (await sql.all(figuresSql(question, project !== undefined), values)).map(figuresRow)
     },
+    flakyDays: async ({ project, since }) =>
+      (await sql.all(daysSql(project !== undefined), [since, ...(project === undefined ? [] : [project])])).map(dayRow),
     prune: async (before, limit) => {
       const reports = await sql.change(
         `DELETE FROM test_reports WHERE id IN
@@ -214,6 +217,21 @@ function figuresSql(question: TestQuestion, isOfOne: boolean): string {
     ORDER BY r.reported_at DESC LIMIT ${lookedAt}`
   return grouped(rows, 'sum(ms)')
 }
+
+/** Values: since when, and for one project its path. */
+function daysSql(isOfOne: boolean): string {
+  return `SELECT found_at / ${day} * ${day} AS at, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
+      CAST(sum(CASE WHEN within_what = 'report' THEN 1 ELSE 0 END) AS bigint) AS repeated
+    FROM (SELECT found_at, within_what FROM flaky_tests WHERE found_at >= ?1 ${isOfOne ? 'AND project = ?2' : ''}
+      ORDER BY found_at DESC LIMIT ${lookedAt}) AS found
+    GROUP BY 1 ORDER BY 1`
+}
+
+const dayRow: (row: Row) => FlakyDay = record({
+  at: number('at'),
+  retried: number('retried'),
+  repeated: number('repeated'),
+})
 
 const figuresRow: (row: Row) => TestFigures = record({
   instance: text('instance'),

@@ -1,0 +1,45 @@
+// A chart of durations over time, as lines with a point for each step that has a value.
+import { duration } from '../layout/format.ts'
+import { html, type Html } from '../layout/html.ts'
+import { niceDuration, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
+import type { Millis } from '../../model/instant.ts'
+
+interface Line<T> {
+  readonly name: string
+  readonly css: string
+  /** ms; undefined: no point. */
+  readonly value: (point: T) => number | undefined
+}
+
+export interface LineChart<T> extends Pick<PlotOptions, 'marks' | 'moments'> {
+  readonly label: string
+  readonly frame: Frame
+  /** In order of time. `at`: the beginning of its step. */
+  readonly points: readonly T[]
+  readonly lines: readonly Line<T>[]
+  /** What a point links to: the runs behind it. */
+  readonly href?: ((point: T) => string) | undefined
+}
+
+export function lineChart<T extends { readonly at: Millis }>(chart: LineChart<T>): Html {
+  const { label, frame, points, lines, href, marks, moments } = chart
+  const values = points.flatMap(point => lines.flatMap(line => line.value(point) ?? []))
+  const plot = new Plot(frame, { max: niceDuration(Math.max(1_000, ...values)), shown: duration, marks, moments })
+  const drawn = lines.map(({ name, css, value: of }) => {
+    const places = points.flatMap(point => {
+      const value = of(point)
+      return value === undefined ? [] : [{ x: plot.x(point.at).toFixed(1), y: plot.y(value).toFixed(1), point, value }]
+    })
+    const path = places.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${x} ${y}`).join('')
+    return html`<g class="line ${css}"
+      ><path d="${path}" />${places.map(({ x, y, point, value }) => {
+        const text = `${stepName(point.at, frame)}: ${name} ${duration(value)}`
+        const circle = html`<circle cx="${x}" cy="${y}" r="3"><title>${text}</title></circle>`
+        return href === undefined
+          ? circle
+          : html`<a href="${href(point)}" tabindex="-1" aria-label="${text}">${circle}</a>`
+      })}</g
+    >`
+  })
+  return plot.draw(label, lines, drawn)
+}

@@ -1,0 +1,182 @@
+// What all charts over time have: their size, grid, axis, and marks of what happened. Inline SVG, readable without scripts. A table on the page has
+// the same figures. Links of a chart are for pointers: a year would be 365 stops for the keyboard.
+import { html, type Content, type Html } from '../layout/html.ts'
+import { utc, zoned } from '../layout/format.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** A period in equal steps. */
+export interface Frame {
+  readonly since: Millis
+  readonly until: Millis
+  /** ms. */
+  readonly step: number
+}
+
+/** A period to highlight, such as a regression. */
+export interface ChartMark {
+  readonly at: Millis
+  /** Undefined: it has not ended. */
+  readonly until?: Millis | undefined
+  readonly description: string
+}
+
+/** Something that happened at one moment, such as a deployment; a link to it. */
+export interface ChartMoment {
+  readonly at: Millis
+  readonly description: string
+  readonly isBad: boolean
+  readonly href?: string | undefined
+}
+
+export interface PlotOptions {
+  /** In units of the drawing, which is stretched to the width of its card. */
+  readonly width?: number | undefined
+  /** The greatest value on the vertical axis. */
+  readonly max: number
+  readonly shown: (value: number) => string
+  readonly marks?: readonly ChartMark[] | undefined
+  readonly moments?: readonly ChartMoment[] | undefined
+}
+
+const defaultWidth = 478
+const height = 200
+const left = 64
+const bottom = 24
+const top = 10
+const day = 24 * 3_600_000
+
+export class Plot {
+  readonly #frame: Frame
+  readonly #options: PlotOptions
+  readonly #width: number
+
+  constructor(frame: Frame, options: PlotOptions) {
+    this.#frame = frame
+    this.#options = options
+    this.#width = options.width ?? defaultWidth
+  }
+
+  /** The width of a step. */
+  get stepWidth(): number {
+    return (this.#width - left) / this.#steps
+  }
+
+  /** The middle of the step that begins at `at`. */
+  x(at: Millis): number {
+    return this.#place(at + this.#frame.step / 2)
+  }
+
+  y(value: number): number {
+    return top + (1 - value / this.#options.max) * (height - top - bottom)
+  }
+
+  /** `content`: what is drawn over the grid. */
+  draw(label: string, names: readonly { readonly name: string; readonly css: string }[], content: Content): Html {
+    const { width: own, moments = [] } = this.#options
+    return html`<figure class="chart ${own !== undefined && 'wide-chart'}">
+      <figcaption>
+        ${label}
+        <span class="keys"
+          >${names.map(({ name, css }) => html`<span><i class="swatch ${css}"></i>${name}</span>`)}</span
+        >
+      </figcaption>
+      <svg viewBox="0 0 ${this.#width} ${height}" role="group" aria-label="${label}">
+        ${this.#grid()} ${this.#axis()} ${this.#marks()} ${content} ${moments.map(one => this.#moment(one))}
+      </svg>
+    </figure>`
+  }
+
+  get #steps(): number {
+    return Math.round((this.#frame.until - this.#frame.since) / this.#frame.step)
+  }
+
+  #place(at: Millis): number {
+    const { since, until } = this.#frame
+    return left + ((Math.min(until, Math.max(since, at)) - since) / (until - since)) * (this.#width - left)
+  }
+
+  #grid(): Content {
+    const { max, shown } = this.#options
+    return [0, 0.25, 0.5, 0.75, 1].map(share => {
+      const at = this.y(max * share).toFixed(1)
+      const isWhole = max >= 4 || share % 1 === 0
+      return html`<g class="grid" aria-hidden="true"
+        ><line x1="${left}" x2="${this.#width}" y1="${at}" y2="${at}" />${
+          isWhole &&
+          html`<text x="${left - 6}" y="${Number(at) + 4}"
+            >${share === 0 ? '0' : shown(max * share).replace(/(?<=[mh]) 00 [sm]$/, '')}</text
+          >`
+        }</g
+      >`
+    })
+  }
+
+  #axis(): Content {
+    const { since, step } = this.#frame
+    const every = Math.ceil(this.#steps / (this.#width / 68))
+    return Array.from({ length: Math.ceil(this.#steps / every) }, (_, index) => since + index * every * step).map(
+      at =>
+        html`<text
+          class="axis"
+          aria-hidden="true"
+          x="${this.x(at).toFixed(1)}"
+          y="${height - 6}"
+          ${step < day && zoned(at, 'hour')}
+          >${stepName(at, this.#frame).replace(' UTC', '')}</text
+        >`,
+    )
+  }
+
+  /** Each as a shaded area from its start to its end, with a line at its start. */
+  #marks(): Content {
+    return (this.#options.marks ?? []).map(({ at, until = this.#frame.until, description }) => {
+      const [from, to] = [this.#place(at), this.#place(until)]
+      if (to <= left) return ''
+      return html`<g class="mark"
+        ><title>${description}</title
+        ><rect
+          x="${from.toFixed(1)}"
+          y="${top}"
+          width="${Math.max(1, to - from).toFixed(1)}"
+          height="${height - top - bottom}" /><line
+          x1="${from.toFixed(1)}"
+          x2="${from.toFixed(1)}"
+          y1="${top}"
+          y2="${height - bottom}"
+      /></g>`
+    })
+  }
+
+  /** A line with a head, which is full for what went well and a cross for what did not. */
+  #moment({ at, description, isBad, href }: ChartMoment): Content {
+    const x = this.#place(at)
+    if (at < this.#frame.since || at > this.#frame.until) return ''
+    const head = isBad ? `M${x - 4} ${top - 8}l8 8m0 -8l-8 8` : `M${x.toFixed(1)} ${top}l-4.5 -8h9z`
+    const drawn = html`<g class="moment ${isBad ? 'bad' : 'good'}"
+      ><title>${utc(at)} UTC: ${description}</title
+      ><line x1="${x.toFixed(1)}" x2="${x.toFixed(1)}" y1="${top}" y2="${height - bottom}" /><path d="${head}"
+    /></g>`
+    return href === undefined
+      ? drawn
+      : html`<a href="${href}" tabindex="-1" aria-label="${utc(at)} UTC: ${description}">${drawn}</a>`
+  }
+}
+
+/** The day or, within a day, the time at which a step begins, in UTC. */
+export function stepName(at: Millis, { step }: Pick<Frame, 'step'>): string {
+  return step < day ? `${utc(at).slice(11, 16)} UTC` : utc(at).slice(5, 10)
+}
+
+/** The least value of 1, 2, 4, 6, 8 or 10 times a power of ten that is not less: its quarters are short. */
+export function niceMax(value: number): number {
+  const unit = 10 ** Math.floor(Math.log10(value))
+  return ([1, 2, 4, 6, 8, 10].find(one => one * unit >= value) ?? 10) * unit
+}
+
+const niceSeconds = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 28_800, 43_200]
+
+/** A duration that is not less, whose quarters are short; ms. */
+export function niceDuration(ms: number): number {
+  const seconds = niceSeconds.find(one => one * 1_000 >= ms)
+  return seconds === undefined ? niceMax(ms / 86_400_000) * 86_400_000 : seconds * 1_000
+}

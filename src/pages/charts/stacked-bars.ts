@@ -1,0 +1,62 @@
+// A chart of amounts over time: a bar for each step, stacked by what it consists of.
+import { html, type Html } from '../layout/html.ts'
+import { niceMax, Plot, stepName, type Frame, type PlotOptions } from './plot.ts'
+import type { Millis } from '../../model/instant.ts'
+
+export interface Area<T> {
+  readonly name: string
+  readonly css: string
+  readonly value: (step: T) => number
+}
+
+export interface StackedBars<T> extends Pick<PlotOptions, 'width' | 'marks' | 'moments'> {
+  readonly label: string
+  readonly frame: Frame
+  /** Steps without anything may be left out. `at`: the beginning of the step. */
+  readonly steps: readonly T[]
+  /** From the bottom. */
+  readonly areas: readonly Area<T>[]
+  readonly shown: (value: number) => string
+  /** The axis ends at such a value. Default: whole numbers. */
+  readonly nice?: (value: number) => number
+  /** What a bar links to: the runs behind it. */
+  readonly href?: ((step: T) => string) | undefined
+}
+
+/** The width of a chart that fills its card. */
+export const fullWidth = 960
+
+export function stackedBars<T extends { readonly at: Millis }>(chart: StackedBars<T>): Html {
+  const { label, frame, steps, areas, shown, href, nice = wholeMax, ...options } = chart
+  const sumOf = (step: T): number => areas.reduce((sum, { value }) => sum + value(step), 0)
+  const plot = new Plot(frame, { ...options, shown, max: nice(Math.max(0, ...steps.map(sumOf))) })
+  const wide = Math.max(2, plot.stepWidth * 0.75)
+  const bars = steps.map(step => {
+    let below = 0
+    const parts = areas.map(({ css, value: of }) => {
+      const value = of(step)
+      const [low, high] = [plot.y(below), plot.y(below + value)]
+      below += value
+      return (
+        value > 0 &&
+        html`<rect
+          class="bar ${css}"
+          x="${(plot.x(step.at) - wide / 2).toFixed(1)}"
+          y="${high.toFixed(1)}"
+          width="${wide.toFixed(1)}"
+          height="${(low - high).toFixed(1)}"
+        />`
+      )
+    })
+    if (below === 0) return ''
+    const of = areas.flatMap(({ name, value }) => (value(step) > 0 ? [`${name} ${shown(value(step))}`] : []))
+    const text = `${stepName(step.at, frame)}: ${shown(below)}${areas.length > 1 ? ` (${of.join(', ')})` : ''}`
+    const bar = html`<g><title>${text}</title>${parts}</g>`
+    return href === undefined ? bar : html`<a href="${href(step)}" tabindex="-1" aria-label="${text}">${bar}</a>`
+  })
+  return plot.draw(label, areas.length > 1 ? areas : [], bars)
+}
+
+function wholeMax(value: number): number {
+  return niceMax(Math.max(1, value))
+}

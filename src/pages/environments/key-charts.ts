@@ -1,0 +1,41 @@
+// The charts of the four keys over time, with incidents marked.
+import { html, type Content } from '../layout/html.ts'
+import { lineChart } from '../charts/line-chart.ts'
+import { number } from '../layout/format.ts'
+import { runsLink } from '../charts/runs-link.ts'
+import { stackedBars } from '../charts/stacked-bars.ts'
+import type { KeysOverTime } from './key-days.ts'
+import type { RequestContext } from '../layout/frame.ts'
+
+/** Empty without deployments. `project`: full path; undefined: all. */
+export function keyCharts(keys: KeysOverTime, project: string | undefined, { base }: RequestContext): Content {
+  const { of, steps, incidents, ...frame } = keys
+  if (steps.length === 0) return ''
+  const to = of === 'production' ? 'Deployments to production' : 'Deployments'
+  const href = ({ at }: { readonly at: number }): string => runsLink(base, at, frame, { project })
+  const moments = incidents.map(one => ({
+    ...{ at: one.at, isBad: true, description: `incident ${one.project}#${one.iid} opened` },
+  }))
+  return html`<div class="charts">
+      <div>
+        ${stackedBars({
+          ...{ frame, steps, href, moments, label: to, shown: number },
+          areas: [
+            { name: 'failed', css: 'bad', value: ({ failed }) => failed },
+            { name: 'rollbacks', css: 'series-3', value: ({ rollbacks }) => rollbacks },
+            { name: 'succeeded', css: 'good', value: ({ succeeded }) => succeeded },
+          ],
+        })}
+      </div>
+      <div>
+        ${lineChart({
+          ...{ frame, points: steps, href, moments, label: 'Lead time and recovery, medians' },
+          lines: [
+            { name: 'lead time', css: 'p50', value: ({ leadTime }) => leadTime },
+            { name: 'recovery', css: 'p95', value: ({ recovery }) => recovery },
+          ],
+        })}
+      </div>
+    </div>
+    ${moments.length > 0 && html`<p class="dim">Crosses mark incidents that were opened.</p>`}`
+}

@@ -1,0 +1,91 @@
+// The charts of trends: durations, queue times and runs over time, with regressions and deployments marked.
+import { html, type Html } from '../layout/html.ts'
+import { jobAddress } from '../pipelines/run-rows.ts'
+import { lineChart } from '../charts/line-chart.ts'
+import { number } from '../layout/format.ts'
+import { runsLink } from '../charts/runs-link.ts'
+import { stackedBars } from '../charts/stacked-bars.ts'
+import { subjectOf, valueOf } from './regression-list.ts'
+import type { ChartMark, ChartMoment } from '../charts/plot.ts'
+import type { RequestContext } from '../layout/frame.ts'
+import type { Timeline } from '../changes/timeline-figures.ts'
+import type { Trends } from './trend-figures.ts'
+
+/** More would hide the lines. */
+const maxMoments = 40
+
+/** `timeline`: that of the project; undefined on the page of all projects or of one job. */
+export function trendCharts(trends: Trends, timeline: Timeline | undefined, context: RequestContext): Html {
+  const { points, project, job, filter, since, until, step } = trends
+  const frame = { since, until, step }
+  const moments = deploymentsOf(timeline, context)
+  // The list of pipelines has no such filter.
+  const href =
+    filter.runner === undefined
+      ? ({ at }: { at: number }) => runsLink(context.base, at, frame, { project: project?.name, job })
+      : undefined
+  const common = { frame, points, href, moments }
+  return html`<div class="charts">
+      <div class="card">
+        ${lineChart({
+          ...common,
+          label: 'Duration',
+          lines: [
+            { name: 'median', css: 'p50', value: point => point.p50 },
+            { name: '95th percentile', css: 'p95', value: point => point.p95 },
+          ],
+          marks: marksOf(trends, 'slower'),
+        })}
+      </div>
+      <div class="card">
+        ${lineChart({
+          ...common,
+          label: 'Queue time',
+          lines: [{ name: 'median', css: 'queue-line', value: point => point.queueP50 }],
+        })}
+      </div>
+      <div class="card">
+        ${stackedBars({
+          ...{ frame, href, moments, label: nounOf(trends), steps: points, shown: number },
+          areas: [
+            { name: 'failed', css: 'bad', value: ({ failed }) => failed },
+            { name: 'passed', css: 'good', value: ({ runs, failed }) => runs - failed },
+          ],
+          marks: marksOf(trends, 'failing'),
+        })}
+      </div>
+    </div>
+    ${moments.length > 0 && html`<p class="dim">Triangles mark deployments to production, crosses those that failed${moments.length === maxMoments && '; the newest'}.</p>`}`
+}
+
+/** What the runs are: jobs, if they are filtered by runner. */
+export function nounOf({ job, filter }: Trends): string {
+  if (job !== undefined) return 'Runs'
+  return filter.runner === undefined ? 'Pipelines' : 'Jobs'
+}
+
+/** Only for one project: there would be too many for all of them. */
+function marksOf({ project, regressions }: Trends, kind: 'slower' | 'failing'): ChartMark[] {
+  if (project === undefined) return []
+  return regressions
+    .filter(one => one.kind === kind)
+    .map(one => ({
+      at: one.first.at,
+      until: one.resolved?.at,
+      description: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
+    }))
+}
+
+/** Deployments to production, the newest first. */
+function deploymentsOf(timeline: Timeline | undefined, { base }: RequestContext): ChartMoment[] {
+  return (timeline?.items ?? [])
+    .filter(({ kind, isProduction }) => kind === 'deployment' && isProduction === true)
+    .slice(0, maxMoments)
+    .map(({ at, title, isBad, projectId, pipelineId, jobId }) => ({
+      ...{ at, isBad, description: title },
+      href:
+        projectId === undefined || pipelineId === undefined || jobId === undefined
+          ? undefined
+          : jobAddress(base, { projectId, pipelineId }, jobId),
+    }))
+}
