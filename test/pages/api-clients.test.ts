@@ -50,8 +50,9 @@ describe('the page of sources', () => {
       [{ name: 'cloud/team', what: 'cloud/team: The token was refused.', remedy: 'Renew it.' }],
     )
     expect(text).toContain(`cloud ${instance} all others in use by its secret 7 300`)
-    expect(text).toContain(`cloud/team ${instance} team failing cloud/team: The token was refused. Renew it. – 50 300`)
-    expect(text).toContain('onprem https://git.example.org all others no token refused: no secret 10 60')
+    expect(text).toContain(`cloud/team ${instance} team failing – 50 300`)
+    expect(text).toContain('onprem https://git.example.org all others no token refused: no secret 0 60')
+    expect(text).toContain('cloud/team: The token was refused. Renew it.')
   })
 
   it('shows for each hook whether it is enabled, when it last delivered, and the answers', () => {

@@ -74,7 +74,9 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html
   const isSingle = setup.platforms.length < 2
   const budget = isSingle ? discovery.budgets[0] : undefined
   const paused = budget?.pausedUntil ?? 0
-  const sweeps = discovery.sweeps.map(one => [`All of ${one.group}`, sweepWords(one)] as const)
+  const sweeps = discovery.sweeps.map(
+    one => [`All of ${one.group}${isSingle ? '' : `, ${one.instance}`}`, sweepWords(one)] as const,
+  )
   const past = discovery.backfills.map(one => ['Backfill', pastWords(one)] as const)
   return facts([
     ['Address', isSingle ? (setup.platform ?? 'taken from each delivery') : 'several, see Platforms'],

@@ -1,0 +1,69 @@
+// The whole daemon beside two platforms, of which one refuses a token: the pages say which token, what it is for, and that the others work.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { chromiumPath, expectReadableAt, launch, openContext } from './browser.ts'
+import { openHouse, type House } from './house.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { restFaults } from '../support/rest-faults.ts'
+
+let folder: string
+let platforms: RestApi[]
+let house: House
+
+beforeAll(async () => {
+  platforms = [
+    await RestApi.start({ state: new PlatformState(), now: () => Date.now() }),
+    await RestApi.start({ state: new PlatformState(), now: () => Date.now() }),
+  ]
+  const [cloud, onprem] = platforms as [RestApi, RestApi]
+  cloud.misbehave = ({ headers }) => (headers['private-token'] === 'refused' ? restFaults.wrongToken() : undefined)
+  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pages-'))
+  const file = path.join(folder, 'pipespan.yaml')
+  writeFileSync(
+    file,
+    `platforms:
+  - name: cloud
+    url: ${cloud.url}
+    token: accepted
+    webhook: {token: secret-of-cloud}
+    tokens: [{groups: [brightwater/shop, brightwater/mobile], token: refused, budget: 60}]
+  - {name: onprem, url: ${onprem.url}}
+poll: {interval: 1s}
+`,
+  )
+  house = await openHouse({ PIPESPAN_CONFIG: file, PIPESPAN_WEBHOOK_TOKEN: '' })
+})
+afterAll(async () => {
+  await house.close()
+  await Promise.all(platforms.map(async one => one.close()))
+  rmSync(folder, { recursive: true })
+})
+
+it('names the token that is refused on the overview, and as JSON', async () => {
+  const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
+  await expect.poll(overview).toContain('cloud/brightwater/shop: The platform does not accept the token')
+  const { flow } = (await (await fetch(`${house.url}/api/sources`)).json()) as {
+    flow: { platformErrors: { name: string }[] }
+  }
+  expect(flow.platformErrors.map(({ name }) => name)).toEqual(['cloud/brightwater/shop'])
+})
+
+it('lists the tokens with their states', async () => {
+  const text = (await (await fetch(`${house.url}/sources`)).text())
+    .replaceAll('<wbr />', '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+  expect(text).toMatch(/cloud http:\S+ all others in use by its secret \d+ 300/)
+  expect(text).toMatch(/cloud\/brightwater\/shop http:\S+ brightwater\/shop, brightwater\/mobile failing – \d+ 60/)
+  expect(text).toMatch(/onprem http:\S+ all others no token refused: no secret/)
+})
+
+it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
+  const browser = await launch()
+  const page = await (await openContext(browser)).newPage()
+  await expectReadableAt(page, `${house.url}/sources`, page.getByText('one row for each token'))
+  await browser.close()
+})
