@@ -1,4 +1,5 @@
 // Connects to the platforms: one connection for each token, with a client and a budget of its own.
+import { createHash } from 'node:crypto'
 import { connectPlatform, type Platform } from './platform.ts'
 import { isWithin, territoriesOf, type Territory } from '../model/territory.ts'
 import { normalizeInstance } from '../model/instance.ts'
@@ -10,7 +11,7 @@ import type { Config } from '../config/options.ts'
 export interface Connection extends Platform, PlatformView<ProfileName> {
   /** The runs that it is for. */
   readonly territory: Territory
-  /** The key of what is stored about this token: the instance and, for a token for groups, its name. */
+  /** The key of what is stored about this token: the instance and, for a token for groups, a digest of these, as pages may not name them. */
   readonly scope: string
 }
 
@@ -31,10 +32,19 @@ export function connectPlatforms(
     )
     return tokens.map((token, index) => {
       const { instance } = token.client
-      const scope = token.groups.length === 0 ? instance : `${instance} (${token.name})`
-      return { ...token, scope, territory: territories[index] ?? { instance, parts: [] } }
+      return {
+        ...token,
+        scope: scopeOf(instance, token.groups),
+        territory: territories[index] ?? { instance, parts: [] },
+      }
     })
   })
+}
+
+function scopeOf(instance: string, groups: readonly string[]): string {
+  if (groups.length === 0) return instance
+  const digest = createHash('sha256').update(groups.toSorted().join()).digest('hex').slice(0, 8)
+  return `${instance} (groups ${digest})`
 }
 
 /** The connection whose token is for this project. */

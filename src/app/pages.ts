@@ -65,6 +65,7 @@ export function pagesOf(
   const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = store
   const startedAt = clock.now()
   const enforcement = enforcementOf(config, clock)
+  const shownName = shownNames(config, isHidden)
   return createPages({
     guarded,
     settings: {
@@ -93,7 +94,7 @@ export function pagesOf(
             redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
             jobs: shown.inside?.jobReader,
           },
-          platformErrors: platform?.errors() ?? [],
+          platformErrors: (platform?.errors() ?? []).map(({ name, error }) => ({ name: shownName(name), error })),
           platformAnswered: platform?.hasAnswered() === true,
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
@@ -108,7 +109,7 @@ export function pagesOf(
         const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
         return previewRegressions(views.judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
       },
-      setup: () => setupOf(config, shown, enforcement?.()),
+      setup: () => setupOf(config, shown, enforcement?.(), { shownName, isHidden }),
       tryNow: async destination => {
         const { due, probes } = await exporter.tryNow(destination)
         const tried = { due, probes: probes + flush.tryNow(destination) }
@@ -153,6 +154,7 @@ function setupOf(
   config: Config,
   { destinations, ingress }: Pick<Shown, 'destinations' | 'ingress'>,
   enforcement: Setup['enforcement'],
+  { shownName, isHidden }: { readonly shownName: (name: string) => string } & Pick<PagesSettings, 'isHidden'>,
 ): Setup {
   const { observability } = config
   const views = platformViews(config)
@@ -167,7 +169,8 @@ function setupOf(
     platforms: views.map(({ name, groups, config: own }) => {
       const token = own.platform.token.current()
       return {
-        ...{ name, groups: [...groups], url: own.platform.url },
+        ...{ name: shownName(name), url: own.platform.url },
+        groups: groups.map(group => (isHidden?.(group) === true ? hiddenGroup : group)),
         fingerprint: token === undefined ? undefined : fingerprintOf(token),
         perMinute: own.platform.budget,
         hasWebhookSecret: hasSecret(own),
@@ -186,6 +189,15 @@ function setupOf(
     observabilityUrl: observability.url,
     enforcement,
   }
+}
+
+const hiddenGroup = '[hidden]'
+
+/** The name of a connection on pages: it has the path of a group, which may be hidden. */
+function shownNames(config: Config, isHidden: PagesSettings['isHidden']): (name: string) => string {
+  const hidden = platformViews(config).filter(({ groups }) => groups.some(group => isHidden?.(group) === true))
+  const names = new Map(hidden.map(({ platform, name }, index) => [name, `${platform}/${hiddenGroup} ${index + 1}`]))
+  return name => names.get(name) ?? name
 }
 
 function tokenFrom(config: Config, name: string): string | undefined {

@@ -61,6 +61,21 @@ it('lists the tokens with their states', async () => {
   expect(text).toMatch(/onprem http:\S+ all others no token refused: no secret/)
 })
 
+it('does not name the groups of hidden projects', async () => {
+  const hiding = await openHouse({
+    ...{ PIPESPAN_CONFIG: path.join(folder, 'pipespan.yaml'), PIPESPAN_WEBHOOK_TOKEN: '' },
+    ...{ PIPESPAN_ADMIN_TOKEN: 'an-admin-token-of-32-characters-x', PIPESPAN_PAGES_HIDE: 'brightwater/shop/**' },
+  })
+  const headers = { authorization: 'Bearer an-admin-token-of-32-characters-x' }
+  const text = async (at: string): Promise<string> => (await fetch(`${hiding.url}${at}`, { headers })).text()
+  await expect.poll(async () => text('/')).toContain('[hidden] 1: The platform does not accept the token')
+  for (const at of ['/', '/sources', '/api/sources', '/api/overview']) {
+    expect(await text(at)).not.toMatch(/brightwater(<wbr \/>)?\/(<wbr \/>)?shop/)
+  }
+  expect(await text('/api/sources')).toContain('cloud/[hidden] 1')
+  await hiding.close()
+})
+
 it.skipIf(chromiumPath === undefined)('is accessible, light and dark, wide and narrow', async () => {
   const browser = await launch()
   const page = await (await openContext(browser)).newPage()
