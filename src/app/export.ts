@@ -1,4 +1,5 @@
 // Turns the configured destinations into what the export room needs, and starts all that sends to them.
+import { defaultPlatform, platformViews } from '../config/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from '../config/destinations.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
@@ -148,6 +149,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     eventNameAttribute: config.eventsNameAttribute,
     isProduction: productionBy(config.production),
     vcsMetrics: config.vcsMetrics,
+    namesInstances: platformViews(config).some(({ platform }) => platform !== defaultPlatform),
     gauges: [...collectors.flatMap(({ metrics }) => metrics), ...ingestMetrics, ...hookMetrics],
   })
 }

@@ -57,6 +57,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly isProduction?: IsProduction | undefined
   /** Export the conventions' metrics of changes; false by default. */
   readonly vcsMetrics?: boolean | undefined
+  /** Whether gauges of groups and of a whole platform name its instance; false by default. */
+  readonly namesInstances?: boolean | undefined
 }
 
 export interface TelemetrySettings {
@@ -80,6 +82,7 @@ export interface TelemetrySettings {
   readonly eventNameAttribute: boolean
   readonly isProduction: IsProduction
   readonly vcsMetrics: boolean
+  readonly namesInstances: boolean
   readonly gauges: ReadonlyMap<string, GaugeHead>
 }
 
@@ -112,6 +115,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     eventNameAttribute: options.eventNameAttribute ?? false,
     isProduction: options.isProduction ?? isProduction,
     vcsMetrics: options.vcsMetrics ?? false,
+    namesInstances: options.namesInstances ?? false,
     gauges: new Map((options.gauges ?? []).map(gauge => [gauge.name, gauge])),
   }
 }

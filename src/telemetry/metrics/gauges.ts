@@ -1,4 +1,5 @@
 // Turns the inventory's readings into metrics of a project, a group or the instance.
+import { ATTR_SERVICE_INSTANCE_ID } from '@opentelemetry/semantic-conventions'
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import { keyUnder } from '../attributes.ts'
 import { projectResource } from './cumulative.ts'
@@ -77,7 +78,11 @@ function resourceOf(found: FoundGauges, settings: TelemetrySettings): AttributeS
   }
   const owner = { key: { instance, pipelineId: 0 }, project, group, trace: traceOf(found) }
   const own = keyValuesOf(resourceAttributesOf(owner, settings)).map(({ key, value }) => [key, value] as const)
-  return attributesFrom(Object.fromEntries(own))
+  return attributesFrom({
+    ...Object.fromEntries(own),
+    // A group of another platform may have the same path.
+    ...(settings.namesInstances && { [ATTR_SERVICE_INSTANCE_ID]: instance }),
+  })
 }
 
 function traceOf({ profile }: FoundGauges) {
