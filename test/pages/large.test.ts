@@ -1,6 +1,6 @@
 // Pipelines and names of unusual size: nothing is left out without a word, and every link leads where it says.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { beyond, boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
+import { barriersOf, beyond, boxOf, chromiumPath, launch, openContext, showAs } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { Page } from 'playwright-core'
 
@@ -22,7 +22,7 @@ function pipeline(id: number, names: readonly string[], length: number, more: ob
       id: id * 10_000 + index,
       stage: `stage ${Math.floor(index / 250)}`,
       name,
-      status: index === 1_500 ? 'failed' : 'success',
+      status: index === 1_500 || name === 'lint 77' ? 'failed' : 'success',
       allow_failure: true,
       created_at: time(0),
       started_at: time(1),
@@ -54,7 +54,14 @@ beforeAll(async () => {
   )
   await send(pipeline(5_002, ['trigger', longName, '长名字'.repeat(40)], 5_400))
   await send(pipeline(5_003, ['of the child'], 60, parent))
-  await until(async () => (await house.daemon.store.views.search({ limit: 5 })).runs.length === 3)
+  await send(
+    pipeline(
+      5_004,
+      Array.from({ length: 500 }, (_, index) => `${index < 100 ? 'lint' : 'unit'} ${index}`),
+      600,
+    ),
+  )
+  await until(async () => (await house.daemon.store.views.search({ limit: 5 })).runs.length === 4)
   await until(async () => (await house.daemon.store.runs.count()).open === 0)
   while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
 })
@@ -82,6 +89,36 @@ describe('a pipeline of 2,000 jobs', () => {
     expect(drawn + left.reduce((sum, count) => sum + count, 0)).toBe(jobs)
     expect(page.replace(/\s+/g, ' ')).toContain(`${(jobs - drawn).toLocaleString('en')} of 2,000 jobs are not drawn`)
     expect(page).toMatch(/class="row job warn[^"]*">\s*<div class="label">[^§]{0,300}>job 1500</)
+  })
+})
+
+describe('the jobs of a pipeline', () => {
+  const jobsIn = (page: string): Set<string> =>
+    new Set([...page.matchAll(/>((?:lint|unit) \d+)<\/a>/g)].map(([, name]) => name ?? ''))
+  const shown = async (query: string): Promise<string[]> => [...jobsIn(await text(`/pipelines/3/5004?${query}`))]
+
+  it('are filtered by a part of their name or stage, in the waterfall and in the table', async () => {
+    expect((await shown('find=LINT%201')).sort()).toEqual(
+      ['lint 1', ...Array.from({ length: 10 }, (_, at) => `lint 1${at}`)].sort(),
+    )
+    expect(await shown('find=stage+1')).toHaveLength(250)
+    const none = await text('/pipelines/3/5004?find=nothing')
+    expect(none).toContain('No job of this pipeline matches.')
+    expect(jobsIn(none).size).toBe(0)
+  })
+
+  it('are the failed ones, those on the critical path, or the slowest', async () => {
+    expect(await shown('show=failed')).toEqual(['lint 77'])
+    expect(await shown('show=failed&find=unit')).toEqual([])
+    expect(await shown('show=slowest')).toHaveLength(20)
+    expect((await shown('show=critical')).length).toBeGreaterThan(0)
+    expect((await shown('show=critical')).length).toBeLessThan(20)
+  })
+
+  it('keep the filter when they are sorted', async () => {
+    expect(await text('/pipelines/3/5004?find=lint&show=slowest')).toMatch(
+      /href="\/pipelines\/3\/5004\?find=lint&amp;show=slowest&amp;sort=name#jobs"/,
+    )
   })
 })
 
@@ -155,6 +192,27 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(await page.evaluate(beyond)).toBe(0)
   })
 
+  it('shows a pipeline of 500 jobs on at most five screens, with its failed job', async () => {
+    await open('/pipelines/3/5004', 1_440)
+    expect(await page.evaluate('document.documentElement.scrollHeight / innerHeight')).toBeLessThanOrEqual(5)
+    expect(await page.locator('.waterfall .row.job.warn', { hasText: 'lint 77' }).isVisible()).toBe(true)
+    const rest = page.locator('.stage-rest').first()
+    expect(await rest.locator('.row.job').first().isVisible()).toBe(false)
+    await rest.locator('summary').click()
+    expect(await rest.locator('.row.job').first().isVisible()).toBe(true)
+    expect(await barriersOf(page)).toEqual([])
+  })
+
+  it('filters its jobs by the keyboard', async () => {
+    await open('/pipelines/3/5004', 1_440)
+    await page.getByLabel('Job or stage').fill('lint 77')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/find=lint\+77/)
+    expect(await page.locator('.waterfall .row.job').count()).toBe(1)
+    await page.getByRole('link', { name: 'All jobs' }).click()
+    await page.getByText('500 jobs', { exact: true }).waitFor()
+  })
+
   it('folds the passed stages of a large pipeline, and keeps the axis visible', async () => {
     await open('/pipelines/3/5001', 1_440)
     const isOpen = await page.evaluate<boolean[]>(`[...document.querySelectorAll('.stage-rows')].map(one => one.open)`)
@@ -163,7 +221,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     expect(isOpen.filter(one => !one).length).toBeGreaterThan(3)
     await page.locator('.row.job.warn').scrollIntoViewIfNeeded()
     const { y } = await boxOf(page.locator('.axis-line'))
-    expect([y >= 0, y < 100]).toEqual([true, true])
+    expect([y >= 0, y < 900]).toEqual([true, true])
   })
 
   it('zooms and pans by keys, buttons and dragging, and keeps the zoom during live updates', async () => {

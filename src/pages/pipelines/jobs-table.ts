@@ -14,6 +14,8 @@ import type { PipelineDetail } from './pipeline-detail.ts'
 
 /** Rows of a page. */
 const pageOfJobs = 500
+/** A longer table scrolls on its own. */
+const maxTall = 40
 
 function columnsOf(
   { pipeline, jobUsuals }: PipelineDetail,
@@ -55,9 +57,9 @@ export function runnerColumn<Row>(jobOf: (row: Row) => JobCard): ShownColumn<Row
   }
 }
 
-export function jobsTable(detail: PipelineDetail, context: RequestContext): Content {
-  const { jobs } = detail.pipeline
-  if (jobs.length === 0) return empty('No jobs yet.')
+/** `jobs`: those of the pipeline that are shown. */
+export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], context: RequestContext): Content {
+  if (jobs.length === 0) return empty(detail.pipeline.jobs.length === 0 ? 'No jobs yet.' : 'No job matches.')
   const columns = columnsOf(detail, context)
   const { heads, rows } = sorting(columns, jobs, {
     sort: context.query.get('sort'),
@@ -68,15 +70,16 @@ export function jobsTable(detail: PipelineDetail, context: RequestContext): Cont
   const pages = Math.ceil(jobs.length / pageOfJobs)
   const page = Math.min(pages, Math.max(1, Math.trunc(Number(context.query.get('jobs'))) || 1))
   const shown = rows.slice((page - 1) * pageOfJobs, page * pageOfJobs)
-  return html`${table('Jobs', heads, shown.map(cellsOf(columns)))} ${pages > 1 && pagesOfJobs(detail, context, page)}`
+  const drawn = table('Jobs', heads, shown.map(cellsOf(columns)))
+  return html`${shown.length > maxTall ? html`<div class="short tall">${drawn}</div>` : drawn}
+  ${pages > 1 && pagesOfJobs(detail, jobs.length, context, page)}`
 }
 
 function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
-function pagesOfJobs(detail: PipelineDetail, context: RequestContext, page: number): Html {
-  const count = detail.pipeline.jobs.length
+function pagesOfJobs(detail: PipelineDetail, count: number, context: RequestContext, page: number): Html {
   const sort = given(context.query, 'sort')
   return alternatives(
     'Pages of jobs',
@@ -92,8 +95,8 @@ function address(
   { base, query }: RequestContext,
   changes: { readonly jobs?: number; readonly sort?: string | undefined },
 ): string {
-  const instance = given(query, 'instance')
-  return `${addressWith(pipelineAddress(base, pipeline), { instance, ...changes })}#jobs`
+  const [instance, find, show] = ['instance', 'find', 'show'].map(name => given(query, name))
+  return `${addressWith(pipelineAddress(base, pipeline), { instance, find, show, ...changes })}#jobs`
 }
 
 function rank(job: JobCard): number {

@@ -7,9 +7,10 @@ import { card, crumbs, empty, facts, table, type Page, type RequestContext } fro
 import { html, safeUrl, type Content, type Html } from '../layout/html.ts'
 import { membersOf } from './family.ts'
 import { jobAddress, pipelineAddress, pipelineTitle, projectCrumbs } from './run-rows.ts'
+import { askedJobs, jobFilterForm, shownJobs, type JobFilter } from './job-filter.ts'
 import { jobsTable } from './jobs-table.ts'
 import { attributeCard, valueOf } from '../layout/attributes.ts'
-import type { RunCard } from './run-card.ts'
+import { statusOf, type JobCard, type RunCard } from './run-card.ts'
 import { sectionRows } from '../jobs/job-sections.ts'
 import { verdictLine } from './verdict.ts'
 import { waterfallOf, type Waterfall } from '../waterfall/waterfall-rows.ts'
@@ -25,7 +26,9 @@ export function pipelinePage(
 ): Page {
   const { pipeline, family } = detail
   const { base, now } = context
-  const waterfall = waterfallOf(family, pipeline.pipelineId, now)
+  const filter = askedJobs(context.query)
+  const waterfall = waterfallOf(family, pipeline.pipelineId, now, filter)
+  const shown = filteredJobs(filter, pipeline, waterfall)
   const members = membersOf(family)
   return {
     title: `${pipelineTitle(pipeline)} #${pipeline.pipelineId}`,
@@ -38,9 +41,10 @@ export function pipelinePage(
       <section id="waterfall" data-region>
         ${card(
           members.length > 1 ? 'Pipeline and its children' : 'Where the time went',
-          waterfall.rows.length < 2
+          pipeline.jobs.length === 0 && members.length < 2
             ? empty('No jobs yet.')
-            : html`${waterfallDrawing(waterfall, {
+            : html`${jobFilterForm(filter, pipeline, shown.length, context)}
+              ${waterfallDrawing(waterfall, {
                 asked: pipeline.pipelineId,
                 inside: row => sectionsIn(detail, row),
                 usual: row => usualOf(detail, row),
@@ -53,7 +57,7 @@ export function pipelinePage(
         ${leftOut(waterfall, members.length > 1)}
       </section>
       <section id="jobs" data-region>
-        ${card('Jobs', jobsTable(detail, context), { aside: counted(pipeline.jobs.length, 'job') })}
+        ${card('Jobs', jobsTable(detail, shown, context), { aside: howMany(shown.length, pipeline.jobs.length) })}
       </section>
       <div class="columns even">
         <div>
@@ -72,6 +76,17 @@ export function pipelinePage(
       })}
     `,
   }
+}
+
+function filteredJobs(filter: JobFilter, { jobs }: RunCard, { path }: Waterfall): readonly JobCard[] {
+  const critical = new Set(path.ids)
+  const known = jobs.map(job => ({ ...job, status: statusOf(job), isCritical: critical.has(job.id) }))
+  const shown = shownJobs(filter, known)
+  return shown === undefined ? jobs : jobs.filter(({ id }) => shown.has(id))
+}
+
+function howMany(shown: number, all: number): string {
+  return shown === all ? counted(all, 'job') : `${number(shown)} of ${counted(all, 'job')}`
 }
 
 function heading({ pipeline, verdict, usual, traceId, traceUrl }: PipelineDetail, context: RequestContext): Html {

@@ -14,8 +14,10 @@ const whole = 91
 const roomFor = 75
 /** Deeper levels are not indented further. */
 const maxIndent = 12
-/** With more rows, stages without anything remarkable are collapsed at first. */
-const manyRows = 150
+/** With as many jobs, stages show only remarkable ones at first: failed, running, on the critical path. */
+const manyJobs = 100
+/** How many remarkable jobs of a stage are shown then. */
+const maxRemarkable = 12
 
 const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
 
@@ -50,7 +52,7 @@ export function waterfallDrawing(
   links: WaterfallLinks,
 ): Html {
   const x = (at: number): number => ((at - from) / (to - from)) * whole
-  const drawing: Drawing = { x, links, isLarge: rows.length > manyRows }
+  const drawing: Drawing = { x, links, isLarge: rows.filter(({ kind }) => kind === 'job').length >= manyJobs }
   return html`<div
     class="waterfall${drawing.isLarge ? ' many' : ''}"
     tabindex="0"
@@ -107,14 +109,23 @@ function tickName(tick: number): string {
 
 function drawn({ row, below }: Branch, drawing: Drawing): Html {
   const { links, isLarge } = drawing
-  const rest = below.map(one => drawn(one, drawing))
   if (row.kind === 'stage') {
-    const isOpen = !isLarge || below.some(needsALook)
-    return html`<details class="stage-rows" ${isOpen && html` open`}>
+    const isRemarkable = new Set(isLarge ? remarkable(below) : below)
+    const [first, folded] = [below.filter(one => isRemarkable.has(one)), below.filter(one => !isRemarkable.has(one))]
+    return html`<details class="stage-rows" ${first.length > 0 && html` open`}>
       <summary class="${classesOf(row, links)}">${cells(row, drawing)}</summary>
-      ${rest}
+      ${first.map(one => drawn(one, drawing))}
+      ${
+        first.length > 0 && folded.length > 0
+          ? html`<details class="stage-rest">
+              <summary>${counted(folded.length, 'more job')}</summary>
+              ${folded.map(one => drawn(one, drawing))}
+            </details>`
+          : folded.map(one => drawn(one, drawing))
+      }
     </details>`
   }
+  const rest = below.map(one => drawn(one, drawing))
   const inside = links.inside?.(row) ?? []
   const its = html`<div class="${classesOf(row, links)}">${cells(row, drawing)}</div>`
   if (inside.length === 0) return html`${its}${rest}`
@@ -128,9 +139,21 @@ function drawn({ row, below }: Branch, drawing: Drawing): Html {
     ${rest}`
 }
 
+/** Failed ones first, up to the maximum. */
+function remarkable(jobs: readonly Branch[]): readonly Branch[] {
+  const rank = ({ row }: Branch): number => Number(!isFailed(row))
+  return jobs
+    .filter(needsALook)
+    .sort((a, b) => rank(a) - rank(b))
+    .slice(0, maxRemarkable)
+}
+
+function isFailed({ status, retried }: WaterfallRow): boolean {
+  return (hasFailed(status) || status === 'warning') && !retried
+}
+
 function needsALook({ row, below }: Branch): boolean {
-  const isFailed = (hasFailed(row.status) || row.status === 'warning') && !row.retried
-  return isFailed || row.status === 'running' || row.critical || row.kind === 'pipeline' || below.some(needsALook)
+  return isFailed(row) || row.status === 'running' || row.critical || row.kind === 'pipeline' || below.some(needsALook)
 }
 
 function classesOf({ kind, status, depth, retried, critical, id }: WaterfallRow, { asked }: WaterfallLinks): string {

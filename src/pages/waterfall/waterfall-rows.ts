@@ -3,6 +3,7 @@ import { hasFailed } from '../../model/status.ts'
 import { criticalPath, type CriticalPath, type Ran } from '../../model/critical-path.ts'
 import { earliest, latest, type Millis } from '../../model/instant.ts'
 import { drawnRows } from './waterfall-choice.ts'
+import { everyJob, shownJobs, type JobFilter } from '../pipelines/job-filter.ts'
 import { startOf, statusOf } from '../pipelines/run-card.ts'
 import type { FamilyMember } from '../pipelines/family.ts'
 import type { JobCard, RunCard } from '../pipelines/run-card.ts'
@@ -18,7 +19,8 @@ export interface Waterfall {
   readonly left: { readonly jobs: number; readonly ofJobs: number; readonly pipelines: number }
 }
 
-export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Waterfall {
+/** `filter`: which jobs are among the rows; the time axis is that of all. */
+export function waterfallOf(root: FamilyMember, asked: number, now: Millis, filter = everyJob): Waterfall {
   const rows: WaterfallRow[] = []
   addPipeline(root, 0, true, rows)
   const times = rows.flatMap(row => [row.queued, row.start, row.end])
@@ -27,10 +29,29 @@ export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Wat
   const to = first === undefined ? now + 1 : (latest([first + 1_000, ...times]) ?? now)
   const card = find(root, asked)?.card
   const path = criticalPath(card === undefined ? [] : ranOf(card.jobs))
-  const drawn = drawnRows(rows)
+  const wanted = filteredRows(rows, filter)
+  const drawn = drawnRows(wanted)
   const jobsOf = (some: readonly WaterfallRow[]): number => some.filter(({ kind }) => kind === 'job').length
-  const ofJobs = jobsOf(rows)
+  const ofJobs = jobsOf(wanted)
   return { rows: drawn, from, to, path, left: { jobs: ofJobs - jobsOf(drawn), ofJobs, pipelines: leftOut(root) } }
+}
+
+/** Pipelines stay, and stages that have a job that stays. */
+function filteredRows(rows: readonly WaterfallRow[], filter: JobFilter): readonly WaterfallRow[] {
+  const stages = new Map<WaterfallRow, WaterfallRow>()
+  let stage: WaterfallRow | undefined
+  for (const row of rows) {
+    if (row.kind === 'stage') stage = row
+    else if (row.kind === 'job' && stage !== undefined) stages.set(row, stage)
+  }
+  const jobs = [...stages].map(([{ id, label, status, critical, start, end }, its]) => ({
+    ...{ id, name: label, stage: its.label, status, isCritical: critical },
+    ranMs: start === undefined || end === undefined ? undefined : end - start,
+  }))
+  const shown = shownJobs(filter, jobs)
+  if (shown === undefined) return rows
+  const kept = new Set([...stages].filter(([{ id }]) => shown.has(id)).map(([, its]) => its))
+  return rows.filter(row => (row.kind === 'job' ? shown.has(row.id) : row.kind !== 'stage' || kept.has(row)))
 }
 
 function leftOut({ left, children }: FamilyMember): number {

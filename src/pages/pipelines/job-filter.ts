@@ -1,0 +1,101 @@
+// Which jobs of a pipeline are shown: those whose name or stage contains a text, and of them the failed ones, those on the critical path or the
+// slowest. Both the waterfall and the table follow it. Pure, but for the form.
+import { addressWith, given } from '../layout/address.ts'
+import { alternatives, type RequestContext } from '../layout/frame.ts'
+import { hasFailed } from '../../model/status.ts'
+import { html, type Html } from '../layout/html.ts'
+import { pipelineAddress } from './run-rows.ts'
+import type { RunCard } from './run-card.ts'
+
+const choices = ['all', 'failed', 'critical', 'slowest'] as const
+type Choice = (typeof choices)[number]
+
+export interface JobFilter {
+  /** Lower case; empty: all names. */
+  readonly find: string
+  readonly show: Choice
+}
+
+/** A job as the filter knows it. */
+export interface FilteredJob {
+  readonly id: number
+  readonly name: string
+  readonly stage: string
+  readonly status: string
+  readonly isCritical: boolean
+  /** How long it ran; undefined if it did not. */
+  readonly ranMs?: number | undefined
+}
+
+export const everyJob: JobFilter = { find: '', show: 'all' }
+/** How many are the slowest. */
+const maxSlowest = 20
+/** Pipelines with fewer jobs are read faster than a form is filled in. */
+const minJobs = 15
+const maxFindLength = 200
+
+/** The filter in a query. */
+export function askedJobs(query: URLSearchParams): JobFilter {
+  const show = choices.find(one => one === query.get('show')) ?? 'all'
+  return { find: (given(query, 'find') ?? '').slice(0, maxFindLength).toLowerCase(), show }
+}
+
+/** The ids of the jobs that are shown; undefined: all of them. */
+export function shownJobs({ find, show }: JobFilter, jobs: readonly FilteredJob[]): ReadonlySet<number> | undefined {
+  if (find === '' && show === 'all') return undefined
+  const named = jobs.filter(({ name, stage }) => `${stage}\n${name}`.toLowerCase().includes(find))
+  return new Set(chosen(show, named).map(({ id }) => id))
+}
+
+function chosen(show: Choice, jobs: readonly FilteredJob[]): readonly FilteredJob[] {
+  if (show === 'failed') return jobs.filter(({ status }) => hasFailed(status) || status === 'warning')
+  if (show === 'critical') return jobs.filter(({ isCritical }) => isCritical)
+  if (show === 'all') return jobs
+  return jobs
+    .filter(({ ranMs }) => ranMs !== undefined)
+    .sort((a, b) => (b.ranMs ?? 0) - (a.ranMs ?? 0))
+    .slice(0, maxSlowest)
+}
+
+const choiceNames: Readonly<Record<Choice, string>> = {
+  all: 'All',
+  failed: 'Failed',
+  critical: 'Critical path',
+  slowest: 'Slowest',
+}
+
+/** Empty for a pipeline with few jobs, unless a filter is set. `shown`: of its jobs. */
+export function jobFilterForm(
+  { find, show }: JobFilter,
+  pipeline: RunCard,
+  shown: number,
+  { base, query }: RequestContext,
+): Html | '' {
+  if (pipeline.jobs.length < minJobs && find === '' && show === 'all') return ''
+  const [instance, sort] = [given(query, 'instance'), given(query, 'sort')]
+  const path = pipelineAddress(base, pipeline)
+  const link = (changes: { readonly find?: string | undefined; readonly show?: Choice | undefined }): string =>
+    `${addressWith(path, { instance, sort, ...changes })}#waterfall`
+  const text = find === '' ? undefined : find
+  return html`<form
+    class="filters of-one job-filter"
+    method="get"
+    action="${path}#waterfall"
+    role="search"
+    aria-label="Filter jobs"
+  >
+    ${Object.entries({ instance, sort, show: show === 'all' ? undefined : show }).map(
+      ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}" />`,
+    )}
+    <label>Job or stage<input type="search" name="find" value="${find}" maxlength="${maxFindLength}" /></label>
+    <span class="buttons"
+      ><button>Filter</button
+      >${(text ?? show) !== 'all' && html`<a class="button plain" href="${link({})}">All jobs</a>`}</span
+    >
+    ${alternatives(
+      'Which jobs',
+      choices.map(one => [choiceNames[one], link({ find: text, show: one === 'all' ? undefined : one }), one === show]),
+    )}
+    ${shown === 0 && html`<p class="notice hint" role="status">No job of this pipeline matches.</p>`}
+  </form>`
+}
