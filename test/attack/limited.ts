@@ -56,7 +56,7 @@ export interface LimitedDaemon {
 /** The most that was ever used; with the system's cache of files too, where there is a limit. */
 export type MemoryFigures = Readonly<Record<'residentMiB' | 'withCacheMiB', number | undefined>>
 
-/** What docs/operating.md says for a small container: by itself V8 takes no less than 256 MiB for its own part. */
+/** What docs/sizing.md says for a small container: by itself V8 takes no less than 256 MiB for its own part. */
 export const smallHeap = ['--max-old-space-size=128']
 
 /** A daemon that is ready, and held to so much memory from its first moment. */

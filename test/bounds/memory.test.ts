@@ -98,7 +98,7 @@ it.skipIf(!isFull)('needs as much memory for many stored runs as for few', { tim
 const burst = isFull ? 1_500 : 1_000
 const burstJobs = isFull ? 40 : 5
 
-/** MiB, as docs/operating.md says; the long form has bodies eight times as large, and more of them. */
+/** MiB, as docs/sizing.md says; the long form has bodies eight times as large, and more of them. */
 const most = isFull ? 400 : 290
 
 it('stays within the documented memory in a burst over a thousand connections', async () => {
@@ -122,7 +122,7 @@ const large = isFull
   : { bytes: 4_000_000, concurrency: 18, rounds: 1 }
 const budget = 64 * 2 ** 20
 
-/** MiB, as docs/operating.md says. */
+/** MiB, as docs/sizing.md says. */
 const maxLarge = 400
 
 /** Sends all of a delivery but its last byte. */
