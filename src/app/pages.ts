@@ -17,6 +17,7 @@ import { flowOf } from '../pages/overview/flow.ts'
 import { productionBy } from '../enrichment/production.ts'
 import { countBehindOf } from './behind.ts'
 import { platformViews } from '../config/platforms.ts'
+import { inSettingsOf } from '../platform/port/error.ts'
 import { jobLogOf } from './job-log.ts'
 import { summedIfAny } from './summed.ts'
 import type { Connection } from './connections.ts'
@@ -94,7 +95,10 @@ export function pagesOf(
             redelivery: summedIfAny(platform?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
             jobs: shown.inside?.jobReader,
           },
-          platformErrors: (platform?.errors() ?? []).map(({ name, error }) => ({ name: shownName(name), error })),
+          platformErrors: (platform?.errors() ?? []).map(({ name, error }) => ({
+            name: shownName(name),
+            error: { message: inSettingsOf(name, error.message), remedy: inSettingsOf(name, error.remedy) },
+          })),
           platformAnswered: platform?.hasAnswered() === true,
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),

@@ -1,4 +1,5 @@
 // `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
+import { inSettingsOf } from '../platform/port/error.ts'
 import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
 import { configuredClient } from './platform.ts'
 import { checkAudit } from './doctor/audit.ts'
@@ -72,7 +73,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     const found = await check().catch((error: unknown) => [
       reportOf(name)('warning', `This check failed unexpectedly: ${reasonOf(error)}.`),
     ])
-    show(ofPlatform === undefined ? found : found.map(one => ({ ...one, what: `${ofPlatform}: ${one.what}` })))
+    show(ofPlatform === undefined ? found : found.map(one => inTermsOf(ofPlatform, one)))
   }
   try {
     for (const view of views) {
@@ -130,4 +131,14 @@ function summary(failures: number, warnings: number): string {
     warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : undefined,
   ]
   return `${parts.filter(part => part !== undefined).join(', ')}.`
+}
+
+/** A finding about one of several platforms. */
+function inTermsOf(platform: string, { what, remedy, ...finding }: Finding): Finding {
+  const text = inSettingsOf(platform, what)
+  return {
+    ...finding,
+    what: `${platform}: ${text}`,
+    ...(remedy !== undefined && { remedy: inSettingsOf(platform, remedy) }),
+  }
 }

@@ -119,9 +119,7 @@ enrich_deadline: 2s
   expect(quarantined.match(/webhook secret/g)).toHaveLength(1)
 
   cloud.valid.delete('pat-shop')
-  await daemon.process.logged(
-    ({ msg, subject }) => subject === 'the platform cloud/brightwater/shop' && msg.includes('401'),
-  )
+  await daemon.process.logged(({ kind, platform }) => kind === 'unauthorized' && platform === 'cloud/brightwater/shop')
   const [late, next, third] = [
     cloud.run(projects.storefront),
     cloud.run(projects.infra),
@@ -131,7 +129,8 @@ enrich_deadline: 2s
   // The webhook's own content is exported at the deadline; the pipelines of other tokens are found and completed as before.
   await Promise.all([exported(late, cloud), exported(next, cloud), exported(third, onprem)])
   const problems = daemon.process.log.filter(({ level, kind }) => level >= 40 && kind === 'unauthorized')
-  expect(problems.map(({ subject }) => subject)).toEqual(problems.map(() => 'the platform cloud/brightwater/shop'))
+  for (const { msg } of problems) expect(msg).toContain('Check `token` and `token_type`:')
+  expect(new Set(problems.map(({ platform }) => platform))).toEqual(new Set(['cloud/brightwater/shop']))
   expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
   const doctor = await daemon.command('doctor')
   expect(doctor.stdout).toMatch(/platform: cloud\/brightwater\/shop: The platform does not accept the token/)
@@ -140,6 +139,14 @@ enrich_deadline: 2s
   expect(unchosen.stderr).toContain('Name one with --platform: cloud, cloud/brightwater/shop, onprem.')
   const chosen = await daemon.command('backfill', '--since', '1d', '--dry-run', '--platform', 'onprem')
   expect(chosen.code).toBe(0)
+  const url = 'https://pipespan.example.com/webhooks'
+  const ensure = ['hooks', 'ensure', '--dry-run', '--project', '301', '--url', url, '--platform', 'onprem']
+  const ensured = await daemon.command(...ensure)
+  expect(ensured.stdout).toContain('would be created 1')
+  const hookRequests = [cloud, onprem].map(
+    ({ api }) => api.asked.filter(one => one.path === '/projects/301/hooks').length,
+  )
+  expect(hookRequests).toEqual([0, 1])
 
   cloud.valid.add('pat-shop')
   const again = cloud.run(projects.checkout)

@@ -5,6 +5,7 @@
 //    next, it is logged for its subject. After `maxUnclear` failures in a row, it is logged for the platform.
 // 3. A failure that concerns the whole platform (a refused token, no connection) is logged for the platform. If other requests succeed after it, it
 //    may concern one endpoint only (`endpoint-failures.ts`); it is then logged once for that endpoint.
+import { inSettingsOf } from '../port/error.ts'
 import { remember } from '../../lib/bounded-map.ts'
 import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'
@@ -17,6 +18,7 @@ const maxUnclear = 3
 
 /** `name`: of the platform, if there are several. */
 export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
+  const own = name === 'default' ? {} : { platform: name }
   const platform = name === 'default' ? 'the platform' : `the platform ${name}`
   const logged = new Map<string, PlatformError>()
   const endpoints = createEndpointFailures({ logOnce, over })
@@ -25,11 +27,11 @@ export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
   function logOnce(subject: string, error: PlatformError): void {
     if (logged.get(subject)?.kind === error.kind) return
     remember(logged, subject, error, capacity)
-    log.warn({ subject, kind: error.kind }, error.message)
+    log.warn({ ...own, subject, kind: error.kind }, inSettingsOf(name, error.message))
   }
 
   function over(subject: string): void {
-    if (logged.delete(subject)) log.info({ subject }, `${subject} answers again`)
+    if (logged.delete(subject)) log.info({ ...own, subject }, `${subject} answers again`)
   }
 
   function failPlatform(failures: typeof unclear): 'stop' {
