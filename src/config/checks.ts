@@ -192,7 +192,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const warnings = [
     ...noSecret(checked),
     ...unusedToken(config, sources),
-    ...nothingExported(config, sources),
+    ...(faulty.has('observability.export') ? [] : nothingExported(config, sources)),
     ...exceeding(config.self.sdk),
     ...idleAttributeRules(config, sources),
     ...unknownGrouping(config, sources),
