@@ -1,4 +1,5 @@
 // The table of pages by their paths, for requests and for live updates.
+import { isGroup } from '../store/ports/project-scope.ts'
 import { maxProjects } from './layout/scope-heading.ts'
 import { auditPage, auditView } from './sources/audit.ts'
 import { behindPage } from './environments/behind.ts'
@@ -104,7 +105,8 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     at('/trends/regressions', async context => regressionsPage(parts, settings, context)),
     at('/cost', async context => {
       const { query } = context
-      const asked = { span: spanOf(query.get('span')), projectId: wholeNumber(query.get('project') ?? '') }
+      const of = query.get('project') ?? ''
+      const asked = { span: spanOf(query.get('span')), projectId: wholeNumber(of), group: isGroup(of) ? of : undefined }
       return costPage(await costsView(parts, settings, asked), context)
     }),
     at('/tests', async context => flakyTestsPage(parts, settings, context)),

@@ -91,6 +91,10 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await found({ status: 'failed', ref: 'main' })).toEqual([2])
       expect(await found({ source: 'push', project: 'acme/shop' })).toEqual([3, 1])
       expect(await found({ project: 'acme/other' })).toEqual([])
+      expect(await found({ project: 'acme/' })).toEqual([3, 2, 1])
+      expect(await found({ project: 'acme/', source: 'push', text: 'prices' })).toEqual([3])
+      expect(await found({ project: 'acm/' })).toEqual([])
+      expect(await store.views.countRuns({ project: 'acme/', status: 'failed' })).toBe(2)
       expect(await found({ since: at(2), until: at(3) })).toEqual([2])
       expect(await found({ text: 'prices round' })).toEqual([3])
       expect(await found({ text: '100%' })).toEqual([3])
@@ -293,6 +297,11 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
           ),
         ])
       expect(await shown('project')).toEqual([[3, 'acme/shop', '', 255_000, 18]])
+      for (const [group, lines] of [
+        ['acme/', 1],
+        ['acme/shop/', 0],
+      ] as const)
+        expect(await store.views.costs.lines('total', { ...query, group }, 1)).toHaveLength(lines)
       expect(await shown('place')).toEqual([[3, 'acme/shop', 'other', 255_000, 18]])
       expect(await shown('job')).toEqual([
         [3, 'acme/shop', 'e2e', 180_000, 18],

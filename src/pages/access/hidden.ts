@@ -2,6 +2,7 @@
 // through this one wrapper. Their names are also removed from the texts of other projects, because the errors of backends and of the
 // platform name projects by their paths.
 import { createHiddenWords } from '../../web/hidden-words.ts'
+import { isGroup } from '../../store/ports/project-scope.ts'
 import { isEvent } from '../../model/event.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { DeadLetter, Outbox } from '../../store/ports/outbox.ts'
@@ -40,6 +41,9 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   const line = ({ project }: { readonly project: string }): boolean => project === '' || !isHidden(project)
   const ofShownIncident = ({ incident }: ShownIncident): boolean => !isHiddenProject(incident.project)
   const ofShownDeployment = ({ deployment }: ShownDeployment): boolean => !isHiddenProject(deployment.project)
+  /** Sums over a group of which everything is hidden would be those of hidden projects. */
+  const hidesScope = (scope: string | undefined): boolean =>
+    scope !== undefined && isHidden(isGroup(scope) ? `${scope}any` : scope)
   /** A list that is filled to its limit, although hidden projects are left out of it. */
   const filled = async <T>(
     list: (limit: number) => Promise<readonly T[]>,
@@ -132,7 +136,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     runs: { get: async key => one(await runs.get(key)) },
     tests: {
       figures: async (question, of) => filled(async limit => tests.figures(question, { ...of, limit }), of.limit, line),
-      flakyDays: async of => (of.project !== undefined && isHidden(of.project) ? [] : tests.flakyDays(of)),
+      flakyDays: async of => (hidesScope(of.project) ? [] : tests.flakyDays(of)),
     },
     incidents: {
       opened: async of => filled(async limit => incidents.opened({ ...of, limit }), of.limit, ofShownIncident),
@@ -214,9 +218,15 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       tests: async (...asked) => words.without(await views.tests(...asked)),
       outboxOf: async key => words.without(await views.outboxOf(key)),
       costs: {
-        lines: async (by, query, limit) => filled(async more => views.costs.lines(by, query, more), limit, line),
+        lines: async (by, query, limit) =>
+          hidesScope(query.group) ? [] : filled(async more => views.costs.lines(by, query, more), limit, line),
         retained: async query =>
-          words.without(await views.costs.retained({ ...query, isCounted: path => !isHidden(path) })),
+          words.without(
+            await views.costs.retained({
+              ...query,
+              isCounted: path => !isHidden(path) && (query.isCounted?.(path) ?? true),
+            }),
+          ),
       },
       trends: {
         ...views.trends,

@@ -33,7 +33,7 @@ const instant = z
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
 const text = (description: string) => z.string().optional().describe(description)
 export const filters = z.object({
-  project: text('Full path.'),
+  project: text('Full path; a group with a slash at its end.'),
   ref: text('Exact branch or tag.'),
   status: text(`One of ${knownStatuses.join(', ')}.`),
   source: text('What started it, such as `push`.'),
@@ -89,10 +89,11 @@ export const previewQuery = z.object({
 export const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
+  group: z.string().regex(/\/$/).optional().describe('Path of a group, with a slash at its end.'),
 })
 export const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d').describe('Period.'),
-  project: z.string().min(1).optional().describe('Full path.'),
+  project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 export const behindQuery = z.object({
@@ -101,7 +102,7 @@ export const behindQuery = z.object({
 })
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
-  project: z.string().min(1).optional().describe('Full path.'),
+  project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 export const changesQuery = scopedQuery.extend({ sort: sortBy(projectKeys, changeKeys) })
@@ -109,7 +110,7 @@ export const exportsQuery = z.object({ sort: sortBy(queueKeys, deadLetterKeys) }
 export const tokensQuery = z.object({ sort: sortBy(rotationKeys) })
 export const timelineQuery = z.object({
   span: z.enum(spanNames).default('7d'),
-  project: z.string().min(1).optional().describe('Full path.'),
+  project: z.string().min(1).optional().describe('Full path; a group with a slash at its end.'),
   kind: z
     .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
     .optional()

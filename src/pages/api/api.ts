@@ -115,7 +115,7 @@ export function apiRoutes(
       '/cost',
       'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; and by exact branch and runner, over the pipelines that are stored.',
       { query: costQuery, answer: costsShape },
-      async ({ span, project: projectId }) => costsView(parts, settings, { span, projectId }),
+      async ({ span, project: projectId, group }) => costsView(parts, settings, { span, projectId, group }),
     ),
     get(
       '/tests',

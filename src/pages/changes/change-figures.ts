@@ -1,6 +1,7 @@
 // Figures about changes (merge requests), for the pages and the JSON API: how many are open or merged, and how long that took.
 import { z } from 'zod'
 import { day } from '../../store/ports/trends.ts'
+import { isInScope } from '../../store/ports/project-scope.ts'
 import { median } from '../layout/median.ts'
 import { ordered, type Keys } from '../layout/sorting.ts'
 import { millis, ms, span, type Shaped } from '../layout/shape.ts'
@@ -112,7 +113,7 @@ export async function changesOf(
     changes.states(),
     changes.list({ project, since, until: now + 1, limit: maxCounted }),
   ])
-  const states = known.filter(one => project === undefined || one.project.path === project)
+  const states = known.filter(one => isInScope(one.project.path ?? '', project))
   const byProject = Map.groupBy(recent, ({ change }) => placeOf(change.instance, change.project.id))
   const projects = states
     .map((one): ProjectChangeFigures => {

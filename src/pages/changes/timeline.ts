@@ -1,6 +1,6 @@
 // The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
 import { hasFailed } from '../../model/status.ts'
-import { periodChoice, projectField } from '../layout/scope-heading.ts'
+import { periodChoice, projectField, unknownScope } from '../layout/scope-heading.ts'
 import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, utc, minute } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -40,7 +40,7 @@ export function timelinePage(
         <h1>Timeline</h1>
         ${periodChoice(spanNames, span, one => timelineAddress(context.base, timeline, { span: one, kinds: context.query.getAll('kind') }))}
       </div>
-      ${filters(timeline, offered(settings), projects, context)}
+      ${filters(timeline, offered(settings), projects, context)} ${unknownScope(project, projects)}
       ${card(project ?? 'All projects', html`${drawing(timeline)} ${aboutPipelines(timeline)}`)}
       ${card(
         'What happened',

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { day, type TrendExtent } from '../../store/ports/trends.ts'
 import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
-import { groupedCosts } from './cost-groups.ts'
+import { groupedCosts, subgroupCosts } from './cost-groups.ts'
+import { isInScope } from '../../store/ports/project-scope.ts'
 import type { CostGroup, CostLine, CostQuery, RetainedCosts } from '../../store/ports/costs.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { PagesParts, PagesSettings } from '../ports.ts'
@@ -13,6 +14,8 @@ interface AskedCosts {
   /** Undefined: the shortest that shows all data. Never `24h`, because costs are stored by day. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
+  /** A path that ends with a slash. */
+  readonly group?: string | undefined
 }
 
 const costSumShape = z.object({ totalMs: ms, cost: z.number().describe('In the currency unit of the price table.') })
@@ -58,6 +61,7 @@ export const costsShape = z.object({
   since: millis,
   until: millis,
   project: z.object({ id: z.number(), name: z.string() }).optional(),
+  group: z.string().optional().describe('The group whose projects are counted.'),
   unit: z.string().optional().describe('Currency unit; absent without a price table.'),
   total: costLineShape.optional(),
   before: costLineShape
@@ -67,6 +71,11 @@ export const costsShape = z.object({
     .object({ by: z.string().describe('The attribute of PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(costLineShape) })
     .optional()
     .describe('By one of your attributes; its value is the `name`, empty for what has none. Absent for one project.'),
+  subgroups: z
+    .array(costLineShape)
+    .describe(
+      'By the next level of groups, whose path is the `name`; empty for one project, and if there is only one.',
+    ),
   projects: z.array(costLineShape),
   jobs: z.array(costLineShape),
   branches: z.array(costLineShape),
@@ -85,35 +94,40 @@ const maxPlaces = 20_000
 export async function costsView(
   { views, now }: Pick<PagesParts, 'views' | 'now'>,
   { costUnit, hasPrices, groupBy }: Pick<PagesSettings, 'costUnit' | 'hasPrices' | 'groupBy'>,
-  { span: asked, projectId }: AskedCosts,
+  { span: asked, projectId, group }: AskedCosts,
 ): Promise<Costs> {
   const extent = await views.trends.extent(projectId === undefined ? {} : { projectId })
   const span = asked === undefined || asked === '24h' ? openingDays(extent, now()) : asked
   const until = now() - (now() % day) + day
   const since = until - spans[span].length
-  const query: CostQuery = { since, until, projectId }
+  const query: CostQuery = { since, until, projectId, group }
   const lines = async (by: CostGroup, limit: number): Promise<readonly CostLine[]> =>
     views.costs.lines(by, query, limit)
   const isGrouped = groupBy !== undefined && projectId === undefined
   const [[total], places, projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
     lines('total', 1),
-    isGrouped ? lines('place', maxPlaces) : [],
+    projectId === undefined ? lines('place', maxPlaces) : [],
     projectId === undefined ? lines('project', shownCosts.projects) : [],
     lines('job', shownCosts.jobs),
     lines('branch', shownCosts.few),
     lines('worker', shownCosts.few),
     lines('day', shownCosts.days),
-    views.costs.lines('total', { since: since - spans[span].length, until: since, projectId }, 1),
-    views.costs.retained({ ...query, limit: shownCosts.retained }),
+    views.costs.lines('total', { ...query, since: since - spans[span].length, until: since }, 1),
+    views.costs.retained({
+      ...query,
+      limit: shownCosts.retained,
+      ...(group !== undefined && { isCounted: path => isInScope(path, group) }),
+    }),
   ])
   const isWhole = extent !== undefined && extent.first <= since - spans[span].length
   return {
-    ...{ span, since, until },
+    ...{ span, since, until, group },
     ...(projectId !== undefined && total !== undefined && { project: { id: projectId, name: total.project } }),
     ...(hasPrices === true && { unit: costUnit }),
     ...(total !== undefined && { total }),
     ...(isWhole && before !== undefined && { before }),
     ...(isGrouped && { groups: { by: groupBy.name, lines: groupedCosts(places, groupBy) } }),
+    subgroups: subgroupCosts(places, group),
     ...{ projects, jobs, branches, workers, days, retained },
   }
 }

@@ -7,9 +7,21 @@ export function groupedCosts(
   lines: readonly CostLine[],
   { valueOf }: NonNullable<PagesSettings['groupBy']>,
 ): CostLine[] {
+  return summed(lines, ({ project, name: branch }) => valueOf(project, branch) ?? '')
+}
+
+/** Sums by the next level of groups below `group`, which end with a slash; projects of the group itself are left out. Empty if there is only one. */
+export function subgroupCosts(lines: readonly CostLine[], group = ''): CostLine[] {
+  const below = lines.filter(({ project }) => project.indexOf('/', group.length) > 0)
+  const sums = summed(below, ({ project }) => project.slice(0, project.indexOf('/', group.length) + 1))
+  return sums.length > 1 ? sums : []
+}
+
+function summed(lines: readonly CostLine[], nameOf: (line: CostLine) => string): CostLine[] {
   const sums = new Map<string, CostLine>()
-  for (const { project, name: branch, runs, totalMs, cost, wasted } of lines) {
-    const name = valueOf(project, branch) ?? ''
+  for (const one of lines) {
+    const { runs, totalMs, cost, wasted } = one
+    const name = nameOf(one)
     const known = sums.get(name)
     const line = { project: '', name, runs, totalMs, cost, wasted }
     sums.set(name, known === undefined ? line : added(known, line))

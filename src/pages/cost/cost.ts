@@ -16,17 +16,18 @@ import { spanNames, spans, type Span } from '../layout/trend-spans.ts'
 
 export function costPage(costs: Costs, context: RequestContext): Page {
   const { base } = context
-  const { project, total, span } = costs
+  const { project, total, span, group } = costs
+  const of = project?.name ?? group
   return {
-    title: `Cost: ${project?.name ?? 'All projects'}`,
+    title: `Cost: ${of ?? 'All projects'}`,
     content: html`
-      ${project !== undefined && crumbs(html`<a href="${linkTo(base, span)}">Cost</a>`)}
+      ${of !== undefined && crumbs(html`<a href="${linkTo(base, span)}">Cost</a>`)}
       <div class="page-head">
-        <h1>${project === undefined ? 'Cost' : html`Cost of ${project.name}`}</h1>
+        <h1>${of === undefined ? 'Cost' : html`Cost of ${of}`}</h1>
         ${periodChoice(
           spanNames.filter(one => one !== '24h'),
           span,
-          one => linkTo(base, one, project?.id),
+          one => linkTo(base, one, project?.id ?? group),
         )}
       </div>
       ${
@@ -34,6 +35,7 @@ export function costPage(costs: Costs, context: RequestContext): Page {
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${totals(costs, total)} ${wastedCard(costs, total)} ${costChart(costs, context)}
               ${costs.groups !== undefined && groupsCard(costs, costs.groups, context)}
+              ${costs.subgroups.length > 0 && costTable(costs, 'Groups', costs.subgroups, context, ({ name }) => html`<a href="${linkTo(base, span, name)}">${pathText(name)}</a>`)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
@@ -52,8 +54,9 @@ export function costPage(costs: Costs, context: RequestContext): Page {
   }
 }
 
-function linkTo(base: string, span: Span, projectId?: number): string {
-  return addressWith(`${base}/cost`, { span, project: projectId })
+/** `project`: an id, or a group with a slash at its end. */
+function linkTo(base: string, span: Span, project?: number | string): string {
+  return addressWith(`${base}/cost`, { span, project })
 }
 
 function groupsCard(costs: Costs, { by, lines }: NonNullable<Costs['groups']>, context: RequestContext): Html {

@@ -1,5 +1,6 @@
 // The links to all pages, in three groups: what happens now, what happened over time, and the daemon itself.
 import { html, type Html } from './html.ts'
+import { isGroup } from '../../store/ports/project-scope.ts'
 
 const groups = [
   {
@@ -32,6 +33,9 @@ const groups = [
   },
 ] as const
 
+/** The pages that show the projects of a group: it is kept from one to the other. */
+const scoped = new Set(['/pipelines', '/environments', '/cost', '/tests', '/changes', '/timeline'])
+
 export interface NavigationOptions {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */
   readonly base: string
@@ -42,7 +46,9 @@ export interface NavigationOptions {
 }
 
 export function navigation({ base, address, audit }: NavigationOptions): Html {
-  const path = address.split('?', 1)[0] ?? '/'
+  const [path = '/', query = ''] = address.split('?', 2)
+  const scope = new URLSearchParams(query).get('project') ?? ''
+  const kept = isGroup(scope) ? `?${new URLSearchParams({ project: scope }).toString()}` : ''
   const isHere = (to: string): boolean => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`))
   return html`<nav aria-label="Pages">
     ${groups.map(({ name, pages }, index) => {
@@ -50,7 +56,7 @@ export function navigation({ base, address, audit }: NavigationOptions): Html {
       return html`<div class="nav-group">
         <span id="nav-${index}" class="nav-name">${name}</span>
         <ul aria-labelledby="nav-${index}">
-          ${shown.map(([to, text]) => html`<li><a href="${base}${to}" ${isHere(to) && html` aria-current="page"`}>${text}</a></li>`)}
+          ${shown.map(([to, text]) => html`<li><a href="${base}${to}${scoped.has(to) && kept}" ${isHere(to) && html` aria-current="page"`}>${text}</a></li>`)}
         </ul>
       </div>`
     })}

@@ -2,12 +2,13 @@
 import { addressWith, given } from './address.ts'
 import { alternatives, type RequestContext } from './frame.ts'
 import { html, type Content, type Html } from './html.ts'
+import { isInScope } from '../../store/ports/project-scope.ts'
 import { spanNames, spanOf, spans, type Span } from './trend-spans.ts'
 import type { PagesSources } from '../ports.ts'
 
 export interface Scope {
   readonly span: Span
-  /** Full path; undefined: all projects. */
+  /** Full path of a project, or of a group with a slash at its end; undefined: all projects. */
   readonly project?: string | undefined
 }
 
@@ -31,12 +32,29 @@ export function periodChoice(names: readonly Span[], chosen: Span, href: (span: 
   )
 }
 
-/** A field of a form for the path of a project. */
+/** A field of a form for the path of a project or a group. */
 export function projectField(project: string | undefined, projects: readonly string[], css = ''): Html {
   return html`<label class="${css}"
-      >Project<input name="project" value="${project}" list="projects" autocomplete="off"
+      >Project, or group/<input name="project" value="${project}" list="projects" autocomplete="off"
     /></label>
-    <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>`
+    <datalist id="projects">
+      ${[...groupsOf(projects), ...projects].map(path => html`<option value="${path}"></option>`)}
+    </datalist>`
+}
+
+/** The groups of these projects, at all levels. */
+function groupsOf(projects: readonly string[]): string[] {
+  const groups = projects.flatMap(path => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)))
+  return [...new Set(groups)].sort()
+}
+
+/** Says that no project is meant, if that is known. `projects`: the known ones, up to the maximum. */
+export function unknownScope(project: string | undefined, projects: readonly string[]): Content {
+  if (project === undefined || projects.length >= maxProjects) return ''
+  if (projects.some(path => isInScope(path, project))) return ''
+  return html`<p class="notice hint" role="status">
+    No project “${project}” is known. Write the full path, such as group/project, or a group with a slash at its end.
+  </p>`
 }
 
 interface Heading {
@@ -67,5 +85,6 @@ export async function scopeHeading(
       <span class="buttons"
         ><button>Show</button><a class="button plain" href="${scopeAddress(here, { span })}">All projects</a></span
       >
-    </form>`
+    </form>
+    ${unknownScope(project, projects)}`
 }

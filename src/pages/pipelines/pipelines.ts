@@ -1,5 +1,5 @@
 // The page that lists pipelines, with its filters and pagination.
-import { maxProjects, projectField } from '../layout/scope-heading.ts'
+import { maxProjects, projectField, unknownScope } from '../layout/scope-heading.ts'
 import { z } from 'zod'
 import { card, type Page, type RequestContext } from '../layout/frame.ts'
 import { choice, sources } from '../layout/choice.ts'
@@ -11,6 +11,7 @@ import { isSpanId, searchSpan } from './id-search.ts'
 import { isTraceId, searchTrace, type FoundByIds } from './id-search.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
+import { isInScope } from '../../store/ports/project-scope.ts'
 import type { Millis } from '../../model/instant.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import { listedRunShape, withUsual } from './usual.ts'
@@ -74,11 +75,11 @@ async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery)
   const { project, ref, status, source, job, since = -Infinity, until = Infinity } = query
   const isWanted = (card: RunCard): boolean =>
     [
-      [project, card.project],
       [ref, card.ref],
       [status, card.status],
       [source, card.source],
     ].every(([wanted, its]) => wanted === undefined || wanted === its) &&
+    isInScope(card.project, project) &&
     (job === undefined || card.jobs.some(({ name }) => name === job)) &&
     (card.createdAt ?? since) >= since &&
     (card.createdAt ?? since) < until
@@ -152,12 +153,8 @@ function misread(filters: Filters, projects: readonly string[]): Content {
       !cursorPattern.test(after) &&
       `“${after}” is not a page of this list; this is the first page.`,
     status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
-    project !== undefined &&
-      projects.length < maxProjects &&
-      !projects.includes(project) &&
-      `No project “${project}” is known. Use the full path, e.g. group/project.`,
   ].filter(one => one !== false)
-  return wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`)
+  return [wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`), unknownScope(project, projects)]
 }
 
 function runQuery(filters: Filters, limit: number): RunQuery {

@@ -42,6 +42,8 @@ export interface CostQuery {
   readonly until: Millis
   /** Undefined: all projects. */
   readonly projectId?: number | undefined
+  /** Only projects of this group: a path that ends with a slash. */
+  readonly group?: string | undefined
 }
 
 export interface CostSum {

@@ -7,6 +7,7 @@ import {
   type CostRow,
   type CostSum,
 } from '../ports/costs.ts'
+import { inScope } from '../sql/project-scope.ts'
 import { number, optional, text, type Row } from '../sql/columns.ts'
 import { forRows, type StepValue } from '../sql/steps.ts'
 import type { Ask } from './ask.ts'
@@ -73,9 +74,12 @@ const wastedSums = wastedPurposes
 
 export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
   return {
-    lines: async (by, { since, until, projectId }, limit) => {
+    lines: async (by, { since, until, projectId, group }, limit) => {
       const values: Value[] = [since, until, limit]
-      const scope = projectId === undefined ? '' : `AND project_id = ?${values.push(projectId)}`
+      const scope = [
+        ...(projectId === undefined ? [] : [`AND project_id = ?${values.push(projectId)}`]),
+        ...(group === undefined ? [] : [`AND ${inScope('project', group, one => `?${values.push(one)}`)}`]),
+      ].join(' ')
       const own = groups[by]
       const isOfOne = projectId !== undefined || by === 'project' || by === 'place' || by === 'job'
       const grouping = own.length === 0 ? '' : `GROUP BY ${own.map(one => one.replace(/ AS .*$/, '')).join(', ')}`

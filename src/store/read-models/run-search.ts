@@ -5,6 +5,8 @@
 import { day, trendJob } from '../ports/trends.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { textOfJob } from '../sql/chunk-text.ts'
+import { inScope } from '../sql/project-scope.ts'
+import { isGroup, isInScope } from '../ports/project-scope.ts'
 import { number, text, type Row } from '../sql/columns.ts'
 import type { Value } from '../sql/statements.ts'
 import type { Ask } from './ask.ts'
@@ -90,7 +92,7 @@ async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery):
     // A job ends on the day on which its pipeline was created, or later.
     [day, trendJob(job), since - (since % day)],
   )
-  const its = project === undefined ? rows : rows.filter(row => projectOf(row) === project)
+  const its = rows.filter(row => isInScope(projectOf(row), project))
   if (its.length === 0 || rows.length > maxProjects) return {}
   const [one] = its.length === 1 ? its : []
   const only = one !== undefined && projectOf(one) === text('earlier')(one) ? projectOf(one) : ''
@@ -118,15 +120,19 @@ export function conditions(
   query: Omit<RunQuery, 'limit'>,
   place: Place,
 ): { driver: string[]; others: (place: Place) => string[]; columns: readonly string[] } {
-  const equal = (['project', 'ref', 'status', 'source'] as const).filter(column => query[column] !== undefined)
+  const group = query.project !== undefined && isGroup(query.project) ? query.project : undefined
+  const equal = (['project', 'ref', 'status', 'source'] as const).filter(
+    column => query[column] !== undefined && (column !== 'project' || group === undefined),
+  )
   const [leading, ...rest] = equal
   const driver = leading === undefined ? [] : [`${leading} = ${place(query[leading] ?? '')}`]
   const words = wordsOf(query.text ?? '')
   return {
     driver,
-    columns: [...rest, ...(words.length === 0 ? [] : ['text'])],
+    columns: [...rest, ...(words.length === 0 ? [] : ['text']), ...(group === undefined ? [] : ['project'])],
     others: next => [
       ...rest.map(column => `${column} = ${next(query[column] ?? '')}`),
+      ...(group === undefined ? [] : [inScope('project', group, next)]),
       ...words.map(word => `text LIKE ${next(`%${escaped(word)}%`)} ESCAPE '\\'`),
     ],
   }

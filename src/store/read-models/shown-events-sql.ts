@@ -1,4 +1,5 @@
 // The SQL of the events of a timeline.
+import { inScope } from '../sql/project-scope.ts'
 import { storedAny, type DamagedRows } from '../sql/stored-json.ts'
 import { isEvent } from '../../model/event.ts'
 import type { Ask } from './ask.ts'
@@ -9,7 +10,7 @@ export function shownEventsOn(ask: Ask, damaged: DamagedRows): Pick<Views, 'show
     shownEvents: async ({ as, project, since, until, limit }) => {
       const rows = await ask(
         `SELECT e.chunk_id, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
-         WHERE e.shown_as = ?1 AND e.happened_at >= ?2 AND e.happened_at < ?3 ${project === undefined ? '' : 'AND e.project = ?5'}
+         WHERE e.shown_as = ?1 AND e.happened_at >= ?2 AND e.happened_at < ?3 ${project === undefined ? '' : `AND ${inScope('e.project', project, () => '?5')}`}
          ORDER BY e.happened_at DESC, e.chunk_id DESC LIMIT ?4`,
         [as, since, until, limit, ...(project === undefined ? [] : [project])],
       )

@@ -3,6 +3,7 @@
 import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepValue, type Within } from './steps.ts'
 import { moveTotals } from './totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
+import { inScope } from './project-scope.ts'
 import { writeEvent } from './events.ts'
 import type { Countable, Decide, Decided, Reported } from '../ports/counted.ts'
 import type { DamagedRows } from './stored-json.ts'
@@ -214,7 +215,7 @@ export async function listed<T>(
   { where, values, by, project, limit }: Listed,
   read: (row: Row) => T | undefined,
 ): Promise<T[]> {
-  const own = project === undefined ? '' : `AND project = ?${values.length + 2}`
+  const own = project === undefined ? '' : `AND ${inScope('project', project, () => `?${values.length + 2}`)}`
   const rows = await sql.all(
     `SELECT * FROM ${table} d WHERE ${where} ${own} ORDER BY ${by} DESC, id DESC LIMIT ?${values.length + 1}`,
     [...values, limit, ...(project === undefined ? [] : [project])],

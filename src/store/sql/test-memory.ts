@@ -1,6 +1,7 @@
 // Stores test reports and finds flaky tests, as steps of a transaction; ranks tests for pages.
 import { bytes, number, record, text, word } from './columns.ts'
 import { hasHash, packHashes } from './hash-set.ts'
+import { inScope } from './project-scope.ts'
 import { places, type Statements } from './statements.ts'
 import { testMemoryBytes } from '../ports/test-memory.ts'
 import type { FlakyDay, RememberedReport, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
@@ -179,10 +180,10 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
       }),
     figures: async (question, { project, since, until = Number.MAX_SAFE_INTEGER, limit }) => {
       const values = [since, limit, until, ...(project === undefined ? [] : [project])]
-      return (await sql.all(figuresSql(question, project !== undefined), values)).map(figuresRow)
+      return (await sql.all(figuresSql(question, project), values)).map(figuresRow)
     },
     flakyDays: async ({ project, since }) =>
-      (await sql.all(daysSql(project !== undefined), [since, ...(project === undefined ? [] : [project])])).map(dayRow),
+      (await sql.all(daysSql(project), [since, ...(project === undefined ? [] : [project])])).map(dayRow),
     prune: async (before, limit) => {
       const reports = await sql.change(
         `DELETE FROM test_reports WHERE id IN
@@ -199,9 +200,9 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
   }
 }
 
-/** Values: since when, the limit, until when, and for one project its path. */
-function figuresSql(question: TestQuestion, isOfOne: boolean): string {
-  const of = isOfOne ? 'AND project = ?4' : ''
+/** Values: since when, the limit, until when, and the project or group if there is one. */
+function figuresSql(question: TestQuestion, project: string | undefined): string {
+  const of = project === undefined ? '' : `AND ${inScope('project', project, () => '?4')}`
   const grouped = (rows: string, cost: string) => `
     SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
            max(job_id) AS job_id, max(pipeline_id) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
@@ -218,11 +219,12 @@ function figuresSql(question: TestQuestion, isOfOne: boolean): string {
   return grouped(rows, 'sum(ms)')
 }
 
-/** Values: since when, and for one project its path. */
-function daysSql(isOfOne: boolean): string {
+/** Values: since when, and the project or group if there is one. */
+function daysSql(project: string | undefined): string {
+  const of = project === undefined ? '' : `AND ${inScope('project', project, () => '?2')}`
   return `SELECT found_at / ${day} * ${day} AS at, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
       CAST(sum(CASE WHEN within_what = 'report' THEN 1 ELSE 0 END) AS bigint) AS repeated
-    FROM (SELECT found_at, within_what FROM flaky_tests WHERE found_at >= ?1 ${isOfOne ? 'AND project = ?2' : ''}
+    FROM (SELECT found_at, within_what FROM flaky_tests WHERE found_at >= ?1 ${of}
       ORDER BY found_at DESC LIMIT ${lookedAt}) AS found
     GROUP BY 1 ORDER BY 1`
 }

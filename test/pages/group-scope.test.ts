@@ -1,0 +1,103 @@
+// A group of projects on the pages and in the JSON API: what it filters, how it stays, and what of it is hidden.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openHouse, type House } from './house.ts'
+import { subgroupCosts } from '../../src/pages/cost/cost-groups.ts'
+import type { Costs } from '../../src/pages/cost/cost-figures.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'brightwater/mobile/**' })
+  await house.live(['mergeRequest', 'nightly', 'family', 'flakyRunner'])
+})
+afterAll(async () => house.close())
+
+const text = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
+const json = async <T>(path: string): Promise<T> => JSON.parse(await text(`/api${path}`)) as T
+const group = 'brightwater/shop/'
+const pages = ['/pipelines', '/environments', '/tests', '/changes', '/timeline']
+
+describe('a group', () => {
+  it('filters pipelines to those of its projects', async () => {
+    const { pipelines } = await json<{ pipelines: { project: string; pipelineId: number }[] }>(
+      `/pipelines?project=${group}`,
+    )
+    const all = await json<{ pipelines: { project: string; pipelineId: number }[] }>('/pipelines')
+    const own = all.pipelines.filter(({ project }) => project.startsWith(group))
+    expect(own.length).toBeGreaterThan(1)
+    expect(own.length).toBeLessThan(all.pipelines.length)
+    expect(pipelines.map(one => one.pipelineId)).toEqual(own.map(one => one.pipelineId))
+  })
+
+  it('filters what is deployed', async () => {
+    const of = async (project: string): Promise<string[]> =>
+      (await json<{ environments: { project: string }[] }>(`/environments?project=${project}`)).environments.map(
+        one => one.project,
+      )
+    expect(new Set(await of(group))).toEqual(new Set(['brightwater/shop/storefront', 'brightwater/shop/checkout-api']))
+    expect(await of('brightwater/sho/')).toEqual([])
+  })
+
+  it('adds up the costs of its projects, which are those of all groups together', async () => {
+    const all = await json<Costs>('/cost')
+    const own = await json<Costs>(`/cost?group=${group}`)
+    const visible = all.projects.filter(({ project }) => project.startsWith(group))
+    expect(own.total?.totalMs).toBe(visible.reduce((sum, { totalMs }) => sum + totalMs, 0))
+    expect(own.projects).toEqual(visible)
+    expect(own.days.reduce((sum, { totalMs }) => sum + totalMs, 0)).toBe(own.total?.totalMs)
+    expect(own.retained.total.totalMs).toBe(own.total?.totalMs)
+  })
+
+  it('has a line for each group below it on the page of costs, which leads there', async () => {
+    const { subgroups } = await json<Costs>('/cost?group=brightwater/')
+    expect(subgroups.map(({ name }) => name).sort()).toEqual(['brightwater/data/', 'brightwater/platform/', group])
+    expect(await text('/cost?project=brightwater/')).toContain('project=brightwater%2Fshop%2F"')
+    expect(await text(`/cost?project=${group}`)).toContain('<h1>Cost of brightwater/shop/</h1>')
+  })
+
+  it('stays from page to page', async () => {
+    for (const page of [...pages, '/cost']) {
+      const shown = await text(`${page}?project=${group}`)
+      for (const other of [...pages, '/cost']) expect(shown).toContain(`href="${other}?project=brightwater%2Fshop%2F"`)
+      expect(shown).toContain('href="/sources"')
+    }
+    expect(await text('/pipelines?project=brightwater/shop/storefront')).toContain('href="/environments"')
+  })
+
+  it('is offered in the form of every page', async () => {
+    for (const page of pages) expect(await text(page)).toContain(`<option value="${group}">`)
+  })
+
+  it('that is not known is said to be so, as an unknown project is', async () => {
+    for (const page of pages)
+      for (const unknown of ['brightwater/none/', 'brightwater/none'])
+        expect(await text(`${page}?project=${unknown}`), page).toContain(`No project “${unknown}” is known.`)
+    for (const page of pages) expect(await text(`${page}?project=${group}`)).not.toContain('is known.')
+  })
+
+  it('of hidden projects alone has neither sums nor names', async () => {
+    const hidden = 'brightwater/mobile/'
+    const costs = await json<Costs>(`/cost?group=${hidden}`)
+    expect([costs.total, costs.days, costs.jobs, costs.workers]).toEqual([undefined, [], [], []])
+    expect(costs.retained.pipelines).toBe(0)
+    expect(await json(`/pipelines?project=${hidden}`)).toMatchObject({ pipelines: [], total: 0 })
+    expect(await text('/pipelines')).not.toContain(`value="${hidden}"`)
+  })
+
+  it('must end with a slash in the API of costs', async () => {
+    expect((await fetch(`${house.url}/api/cost?group=brightwater/shop`)).status).toBe(400)
+  })
+})
+
+it('leaves out subgroups if there is only one', () => {
+  const line = (project: string) => ({
+    ...{ project, name: '', runs: 1, totalMs: 2, cost: 3 },
+    wasted: { retried: { totalMs: 0, cost: 0 }, superseded: { totalMs: 0, cost: 0 }, failed: { totalMs: 0, cost: 0 } },
+  })
+  expect(subgroupCosts([line('a/b/c'), line('a/b/d')])).toEqual([])
+  expect(
+    subgroupCosts([line('a/b/c'), line('a/x/d'), line('a/direct')], 'a/').map(({ name, totalMs }) => [name, totalMs]),
+  ).toEqual([
+    ['a/b/', 2],
+    ['a/x/', 2],
+  ])
+})
