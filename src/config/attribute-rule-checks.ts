@@ -123,7 +123,7 @@ export function unknownGrouping({ pages: { groupBy }, attributes }: Config, sour
     !isChosen(rule.sources)
   if (groupBy === undefined || attributes.rules.some(isLiteral)) return []
   const source = describeSource(sources.get('pages.group_by') ?? { from: 'default' })
-  const what = `No rule sets ${groupBy} to a literal value for whole projects, so costs are not grouped by it.`
+  const what = `No rule sets ${groupBy} to a literal value for whole projects, so nothing is grouped by it.`
   return [`${source}: pages.group_by: ${what} Add such a rule to attributes.rules, or remove the setting.`]
 }
 

@@ -96,7 +96,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       true,
     ),
     at('/trends', async context => {
-      const trends = await trendsOf(parts, askedTrends(context.query), context.now)
+      const trends = await trendsOf(parts, settings, askedTrends(context.query), context.now)
       const { project, job, span } = trends
       if (project === undefined || job !== undefined) return trendsPage(trends, undefined, context)
       const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }

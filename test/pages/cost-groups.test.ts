@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { groupedCosts } from '../../src/pages/cost/cost-groups.ts'
 import { openHouse, type House } from './house.ts'
 import type { CostLine } from '../../src/store/ports/costs.ts'
+import type { Trends } from '../../src/pages/trends/trend-figures.ts'
 import type { Costs } from '../../src/pages/cost/cost-figures.ts'
 
 const rules = `
@@ -55,6 +56,14 @@ describe('costs by an attribute', () => {
     expect((await costs(`?project=${one?.projectId}`)).groups).toBeUndefined()
     expect(await read(`/cost?project=${one?.projectId}`)).not.toContain('By team')
   })
+})
+
+it('add up the pipelines of the trends, too', async () => {
+  const { groups, total } = JSON.parse(await read('/api/trends')) as Trends
+  expect(groups?.by).toBe('team')
+  expect(groups?.lines.map(({ name }) => name).sort()).toEqual(['', 'data', 'shop & co'])
+  expect(groups?.lines.reduce((sum, { runs }) => sum + runs, 0)).toBe(total.runs)
+  expect(await read('/trends')).toContain('aria-label="By team"')
 })
 
 it('are on the exported spans, those of jobs with what a rule for jobs sets', () => {

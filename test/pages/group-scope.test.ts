@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 import { subgroupCosts } from '../../src/pages/cost/cost-groups.ts'
+import type { Trends } from '../../src/pages/trends/trend-figures.ts'
 import type { Costs } from '../../src/pages/cost/cost-figures.ts'
 
 let house: House
@@ -47,6 +48,31 @@ describe('a group', () => {
     expect(own.retained.total.totalMs).toBe(own.total?.totalMs)
   })
 
+  it('adds up the pipelines of its projects in the trends, with their percentiles', async () => {
+    const all = await json<Trends>('/trends')
+    const own = await json<Trends>(`/trends?group=${group}`)
+    const visible = all.projects.filter(({ project }) => project.startsWith(group))
+    expect(own.total.runs).toBe(visible.reduce((sum, { runs }) => sum + runs, 0))
+    expect(own.points.reduce((sum, { runs }) => sum + runs, 0)).toBe(own.total.runs)
+    expect(own.total.p50).toBeGreaterThan(0)
+    expect(own.projects).toEqual(visible)
+    expect(own.jobs.every(({ project }) => project.startsWith(group))).toBe(true)
+    const stored = await json<Trends>(`/trends?group=${group}&ref=main`)
+    expect(stored.projects.every(({ project }) => project.startsWith(group))).toBe(true)
+    expect(stored.total.runs).toBeGreaterThan(0)
+    expect(await text(`/trends?project=${group}`)).toContain('<h1>brightwater/shop/</h1>')
+    expect(await text(`/trends/regressions?project=${group}`)).toContain('Regressions of brightwater/shop/')
+  })
+
+  it('has a line for each group below it in the trends, which leads there', async () => {
+    const { subgroups } = await json<Trends>('/trends?group=brightwater/')
+    const { projects } = await json<Trends>('/trends')
+    const runs = projects.filter(({ project }) => project.startsWith(group)).reduce((sum, one) => sum + one.runs, 0)
+    expect(subgroups.map(({ name }) => name).sort()).toEqual(['brightwater/data/', 'brightwater/platform/', group])
+    expect(subgroups.find(({ name }) => name === group)?.runs).toBe(runs)
+    expect(await text('/trends?project=brightwater/')).toMatch(/href="\/trends\?[^"]*project=brightwater%2Fshop%2F&/)
+  })
+
   it('has a line for each group below it on the page of costs, which leads there', async () => {
     const { subgroups } = await json<Costs>('/cost?group=brightwater/')
     expect(subgroups.map(({ name }) => name).sort()).toEqual(['brightwater/data/', 'brightwater/platform/', group])
@@ -79,6 +105,8 @@ describe('a group', () => {
     const costs = await json<Costs>(`/cost?group=${hidden}`)
     expect([costs.total, costs.days, costs.jobs, costs.workers]).toEqual([undefined, [], [], []])
     expect(costs.retained.pipelines).toBe(0)
+    const trends = await json<Trends>(`/trends?group=${hidden}`)
+    expect([trends.points, trends.projects, trends.jobs, trends.subgroups]).toEqual([[], [], [], []])
     expect(await json(`/pipelines?project=${hidden}`)).toMatchObject({ pipelines: [], total: 0 })
     expect(await text('/pipelines')).not.toContain(`value="${hidden}"`)
   })

@@ -260,6 +260,12 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(e2e).toMatchObject({ job: 'e2e', project: 'acme/shop', runs: 2, failed: 1, flaky: 1, totalMs: 200_000 })
       expect(Object.keys(e2e!.queues).map(bin => within(middleOf(bin), 4_000))).toEqual([true])
       expect(await store.views.trends.projects('runs', query, 5)).toMatchObject([{ projectId: 3, runs: 2 }])
+      const places = await store.views.trends.places({ ...query, group: 'acme/' }, 5)
+      expect(places).toMatchObject([{ project: 'acme/shop', runs: 2 }])
+      expect(await store.views.trends.places({ ...query, group: 'acme/shop/' }, 5)).toEqual([])
+      const ofGroup = await store.views.trends.series({}, { ...query, group: 'acme/' })
+      expect(ofGroup.reduce((sum, { runs }) => sum + runs, 0)).toBe(2)
+      expect(await store.views.trends.series({}, { ...query, group: 'other/' })).toEqual([])
       expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
     })
 

@@ -235,6 +235,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
           const found = await views.trends.extent(subject)
           return found !== undefined && line(found) ? found : undefined
         },
+        places: async (query, limit) => filled(async more => views.trends.places(query, more), limit, line),
         names: async (query, limit) => filled(async more => views.trends.names(query, more), limit, line),
         retained: async query => {
           const found = await views.trends.retained(query)
@@ -246,7 +247,8 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
 
   function shownFigures(trends: TrendReads): TrendReads {
     return {
-      series: async (...asked) => words.without((await trends.series(...asked)).filter(line)),
+      series: async (subject, query) =>
+        hidesScope(query.group) ? [] : words.without((await trends.series(subject, query)).filter(line)),
       projects: async (by, query, limit) => filled(async more => trends.projects(by, query, more), limit, line),
       jobs: async (by, query, limit) => filled(async more => trends.jobs(by, query, more), limit, line),
       ofJobs: async (...asked) => words.without((await trends.ofJobs(...asked)).filter(line)),

@@ -27,6 +27,11 @@ const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) => {
 }
 export const wholeNumber = z.coerce.number().int().positive()
 const projectId = wholeNumber.optional().describe('ID of a project.')
+const group = z
+  .string()
+  .regex(/\/$/, 'Write a slash at its end')
+  .optional()
+  .describe('Path of a group, with a slash at its end.')
 const instant = z
   .string()
   .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
@@ -53,6 +58,7 @@ export const filters = z.object({
 export const trendQuery = z.object({
   span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
+  group,
   job: text('Exact name of a job of the `project`.'),
   branch: z.enum(branchClasses).optional().describe('Branch class.'),
   source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
@@ -89,7 +95,7 @@ export const previewQuery = z.object({
 export const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
-  group: z.string().regex(/\/$/).optional().describe('Path of a group, with a slash at its end.'),
+  group,
 })
 export const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d').describe('Period.'),

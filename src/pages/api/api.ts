@@ -48,7 +48,10 @@ import type { PagesParts, PagesSettings } from '../ports.ts'
 
 export function apiRoutes(
   parts: PagesParts,
-  settings: Pick<PagesSettings, 'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices' | 'regressions'>,
+  settings: Pick<
+    PagesSettings,
+    'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices' | 'groupBy' | 'regressions'
+  >,
 ): readonly ApiRoute[] {
   const { rule } = settings.regressions ?? defaultRegressions
   return [
@@ -96,7 +99,7 @@ export function apiRoutes(
       'Durations, queue times and failures over time, for all projects, one project or one job, compared with the previous period.',
       { query: trendQuery, answer: trendsShape },
       async ({ project: projectId, name: pipelineName, ...rest }) =>
-        trendsOf(parts, { ...rest, projectId, pipelineName }, parts.now()),
+        trendsOf(parts, settings, { ...rest, projectId, pipelineName }, parts.now()),
     ),
     get(
       '/trends/regressions',

@@ -34,7 +34,7 @@ const groups = [
 ] as const
 
 /** The pages that show the projects of a group: it is kept from one to the other. */
-const scoped = new Set(['/pipelines', '/environments', '/cost', '/tests', '/changes', '/timeline'])
+const scoped = new Set(['/pipelines', '/environments', '/trends', '/cost', '/tests', '/changes', '/timeline'])
 
 export interface NavigationOptions {
   /** The path under which a reverse proxy publishes the daemon; empty at the root. */

@@ -1,6 +1,7 @@
 // Regressions for the pages and the JSON API: those that were flagged, and those that a rule would have flagged.
 import { z } from 'zod'
 import type { Millis } from '../../model/instant.ts'
+import { isInScope } from '../../store/ports/project-scope.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { PagesSources, PreviewRule } from '../ports.ts'
 import { regression, type Regression } from '../../store/ports/regression-documents.ts'
@@ -12,6 +13,8 @@ export const regressionsShape = z.object({ regressions: z.array(regressionShape)
 
 interface AskedRegressions {
   readonly projectId?: number | undefined
+  /** Only projects of this group: a path that ends with a slash. */
+  readonly group?: string | undefined
   /** Undefined: pipelines and all jobs; empty: pipelines only. */
   readonly job?: string | undefined
   /** Those that were resolved before are left out. */
@@ -24,11 +27,12 @@ export const defaultRegressions = { enabled: true, rule: { slower: 25, slowerBy:
 /** Unresolved ones first, then newest first. */
 export async function regressionsOf(
   { repositories }: Pick<PagesSources, 'repositories'>,
-  { projectId, job, since = 0 }: AskedRegressions,
+  { projectId, group, job, since = 0 }: AskedRegressions,
 ): Promise<ShownRegression[]> {
   const all = await repositories.regressions.all()
   return all
     .filter(one => projectId === undefined || one.projectId === projectId)
+    .filter(({ project }) => isInScope(project, group))
     .filter(one => job === undefined || one.job === job || one.also.includes(job))
     .filter(({ resolved }) => resolved === undefined || resolved.at >= since)
     .map(shown)

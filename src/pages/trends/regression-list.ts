@@ -5,8 +5,9 @@ import { duration, number, percent, since, minute } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { empty } from '../layout/frame.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
-import { sortedTable, type ShownColumn, type TableReader } from '../layout/sorting.ts'
+import { sortedTable, texts, type ShownColumn, type TableReader } from '../layout/sorting.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { PagesSettings } from '../ports.ts'
 import type { ShownRegression } from './regression-figures.ts'
 
 interface Place {
@@ -14,12 +15,18 @@ interface Place {
   readonly now: Millis
 }
 
-/** `label`: unique on its page. */
+interface TableOptions {
+  /** Unique on its page. */
+  readonly label?: string
+  /** An attribute of the operator, which gets a column. */
+  readonly groupBy?: PagesSettings['groupBy']
+}
+
 export function regressionTable(
   regressions: readonly ShownRegression[],
   reader: TableReader,
   none: string,
-  label = 'Regressions',
+  { label = 'Regressions', groupBy }: TableOptions = {},
 ): Content {
   if (regressions.length === 0) return empty(none)
   const { base, now } = reader
@@ -34,6 +41,9 @@ export function regressionTable(
           ></span
         >`,
     },
+    ...(groupBy !== undefined && {
+      group: texts(groupBy.name, ({ project, branch }: ShownRegression) => groupBy.valueOf(project, branch)),
+    }),
     state: { head: 'State', of: ({ resolved, kind }) => resolved?.how ?? kind, cell: one => stateOf(one, now) },
     change: {
       head: 'Before → after',

@@ -3,6 +3,7 @@ import { card, crumbs, type Page, type RequestContext } from '../layout/frame.ts
 import { counted, minute } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { defaultRegressions, previewOf, previewRule, regressionsOf, type ShownPreview } from './regression-figures.ts'
+import { groupIn } from './trend-filters.ts'
 import { regressionTable } from './regression-list.ts'
 import { wholeNumber } from '../layout/address.ts'
 import type { PagesParts, PagesSettings, PreviewRule } from '../ports.ts'
@@ -16,10 +17,11 @@ export async function regressionsPage(
 ): Promise<Page> {
   const { query, now, base } = context
   const projectId = wholeNumber(query.get('project') ?? '')
+  const group = groupIn(query)
   const configured = settings.regressions ?? defaultRegressions
   const rule = previewRule(query, configured.rule)
   const [flagged, preview, projects] = await Promise.all([
-    regressionsOf(parts, { projectId, since: now - shownFor }),
+    regressionsOf(parts, { projectId, group, since: now - shownFor }),
     projectId === undefined ? undefined : previewOf(parts, projectId, rule),
     parts.views.trends.projects('runs', { step: 86_400_000, since: now - shownFor, until: now + 86_400_000 }, 200),
   ])
@@ -29,12 +31,14 @@ export async function regressionsPage(
     title: 'Regressions',
     content: html`
       ${crumbs(html`<a href="${base}/trends">Trends</a>`, ...(project === undefined ? [] : [html`<a href="${base}/trends?project=${projectId}">${project}</a>`]))}
-      <div class="page-head"><h1>Regressions${project !== undefined && html` of ${project}`}</h1></div>
+      <div class="page-head">
+        <h1>Regressions${(project ?? group) !== undefined && html` of ${project ?? group}`}</h1>
+      </div>
       <p class="dim">
         Slower or less reliable in the last 30 days, or still. Each is listed once, with its first bad run.
         ${!configured.enabled && 'Nothing is judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
-      ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.'))}
+      ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy: settings.groupBy }))}
       ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, context)}`)}
     `,
   }
@@ -74,5 +78,5 @@ function previewed(preview: ShownPreview | undefined, projectId: number | undefi
       <code>PIPESPAN_REGRESSIONS_SLOWER_BY=${rule.slowerBy}s</code>
       <code>PIPESPAN_REGRESSIONS_FAILING=${rule.failing}</code>.
     </p>
-    ${regressionTable(found, context, 'Nothing would have been flagged.', 'With this rule')}`
+    ${regressionTable(found, context, 'Nothing would have been flagged.', { label: 'With this rule' })}`
 }

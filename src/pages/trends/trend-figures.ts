@@ -3,11 +3,12 @@ import { z } from 'zod'
 import { branchClasses } from '../../model/branch-class.ts'
 import { millis, ms, span as spanShape, type Shaped } from '../layout/shape.ts'
 import { figuresOf, figuresShape } from './trend-lines.ts'
+import { groupedTrends, groupLineShape, subgroupTrends } from './trend-groups.ts'
 import { regressionShape, regressionsOf } from './regression-figures.ts'
 import { openingSpan, spans, type Span } from '../layout/trend-spans.ts'
 import { lineShape, lineSorts, rankedJobs, rankedProjects, type LineSort } from './trend-lines.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PagesSources } from '../ports.ts'
+import type { PagesSettings, PagesSources } from '../ports.ts'
 import type { TrendFilter, TrendQuery, TrendReads, TrendRow, TrendSubject } from '../../store/ports/trends.ts'
 
 const pointShape = figuresShape.extend({ at: millis })
@@ -17,6 +18,8 @@ export interface AskedTrends extends TrendFilter {
   /** Undefined: chosen by how far back there is data. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
+  /** A path that ends with a slash. */
+  readonly group?: string | undefined
   readonly job?: string | undefined
   /** An exact branch or tag, or a runner's description. Daily statistics do not have these, so stored runs are counted instead. */
   readonly ref?: string | undefined
@@ -32,6 +35,7 @@ export const trendsShape = z.object({
   since: millis,
   until: millis,
   project: z.object({ id: z.number(), name: z.string() }).optional(),
+  group: z.string().optional().describe('The group whose projects are counted.'),
   job: z.string().optional(),
   filter: z.object({
     branch: z.enum(branchClasses).optional(),
@@ -47,6 +51,15 @@ export const trendsShape = z.object({
     .optional()
     .describe('The previous period of the same length; absent unless all of it is stored.'),
   projects: z.array(lineShape),
+  subgroups: z
+    .array(groupLineShape)
+    .describe(
+      'By the next level of groups, whose path is the `name`; empty for one project, and if there is only one.',
+    ),
+  groups: z
+    .object({ by: z.string().describe('The attribute of PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(groupLineShape) })
+    .optional()
+    .describe('By one of your attributes; its value is the `name`, empty for what has none. Absent for one project.'),
   jobs: z.array(lineShape),
   regressions: z.array(regressionShape).describe('Those of the project or job in this period, and unresolved ones.'),
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
@@ -63,19 +76,22 @@ export const trendsShape = z.object({
 export type Trends = Shaped<typeof trendsShape>
 
 const maxNames = 200
+/** Projects and classes of branches that are added up by groups. */
+const maxPlaces = 20_000
 
 export async function trendsOf(
   { views, repositories }: Pick<PagesSources, 'views' | 'repositories'>,
+  { groupBy }: Pick<PagesSettings, 'groupBy'>,
   asked: AskedTrends,
   now: Millis,
 ): Promise<Trends> {
-  const { projectId, job, ref, runner, branch, source, pipelineName } = asked
+  const { projectId, group, job, ref, runner, branch, source, pipelineName } = asked
   const subject: Partial<TrendSubject> =
     projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
   const span = asked.span ?? openingSpan(await views.trends.extent(subject), now)
   const { step, length } = spans[span]
   const until = now - (now % step) + step
-  const query: TrendQuery = { step, since: until - length, until, branch, source, pipelineName }
+  const query: TrendQuery = { step, since: until - length, until, group, branch, source, pipelineName }
   const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
   // Daily statistics of jobs do not have the source and the name of their pipelines.
   const isOfStored = ref !== undefined || runner !== undefined
@@ -87,19 +103,23 @@ export async function trendsOf(
   const figures = isOfStored || job !== undefined ? jobFigures : views.trends
   const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
-  const [series, before, names, projects, jobs, worse] = await Promise.all([
+  // Places have no exact branches and runners.
+  const hasPlaces = projectId === undefined && !isOfStored
+  const [series, before, names, projects, jobs, worse, places] = await Promise.all([
     figures.series(subject, query),
     isWholeBefore || figures === views.trends ? figures.series(subject, earlier) : [],
-    views.trends.names({ step, since: query.since, until, projectId }, maxNames),
+    views.trends.names({ step, since: query.since, until, group, projectId }, maxNames),
     rankedProjects(figures, sorted.projects, query),
     rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
-    regressionsOf({ repositories }, { projectId, job, since: query.since }),
+    regressionsOf({ repositories }, { projectId, group, job, since: query.since }),
+    hasPlaces ? views.trends.places(query, maxPlaces) : [],
   ])
   const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
   return {
     span,
     ...{ step, since: query.since, until },
     project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
+    group,
     job,
     filter: { branch, source, pipelineName, ref, runner },
     pipelineNames: [...new Set(names.map(one => one.name))],
@@ -107,6 +127,8 @@ export async function trendsOf(
     total: figuresOf(series),
     before: before.length === 0 ? undefined : figuresOf(before),
     projects,
+    subgroups: subgroupTrends(places, group),
+    ...(hasPlaces && groupBy !== undefined && { groups: { by: groupBy.name, lines: groupedTrends(places, groupBy) } }),
     jobs,
     regressions: worse.filter(one => branch === undefined || one.branch === branch),
     sorted,

@@ -1,5 +1,6 @@
 // The filters of trends: the form, and addresses that keep the filters.
 import { branchClasses } from '../../model/branch-class.ts'
+import { isGroup } from '../../store/ports/project-scope.ts'
 import { choice, sources } from '../layout/choice.ts'
 import { html, type Html } from '../layout/html.ts'
 import { lineSortOf, type LineSort } from './trend-lines.ts'
@@ -12,6 +13,7 @@ export function askedTrends(query: URLSearchParams): AskedTrends {
   return {
     span: spanOf(query.get('span')),
     projectId: wholeNumber(query.get('project') ?? ''),
+    group: groupIn(query),
     job: query.get('job') ?? undefined,
     branch: branchClasses.find(one => one === query.get('branch')),
     source: given(query, 'source'),
@@ -23,20 +25,30 @@ export function askedTrends(query: URLSearchParams): AskedTrends {
   }
 }
 
+/** The group in the query, where a project may be, too. */
+export function groupIn(query: URLSearchParams): string | undefined {
+  const scope = given(query, 'project')
+  return scope !== undefined && isGroup(scope) ? scope : undefined
+}
+
 interface Changes extends Omit<AskedTrends, 'jobs' | 'projects'> {
   readonly jobs?: LineSort
   readonly projects?: LineSort
 }
 
 /** The address of the same trends with changes. A change to undefined removes a filter. */
-export function trendsLink(base: string, { span, project, job, filter, sorted }: Trends, changes: Changes): string {
-  const { projectId, pipelineName, ...rest } = {
-    ...{ span, projectId: project?.id, job, ...filter, ...sorted },
+export function trendsLink(
+  base: string,
+  { span, project, group: of, job, filter, sorted }: Trends,
+  changes: Changes,
+): string {
+  const { projectId, group, pipelineName, ...rest } = {
+    ...{ span, projectId: project?.id, group: of, job, ...filter, ...sorted },
     ...changes,
   }
   const { jobs, projects, ...others } = rest
   return addressWith(`${base}/trends`, {
-    ...{ project: projectId, name: pipelineName, ...others },
+    ...{ project: projectId ?? group, name: pipelineName, ...others },
     jobs: jobs === 'slowest' ? undefined : jobs,
     projects: projects === 'runs' ? undefined : projects,
   })
@@ -51,8 +63,8 @@ export const branchNames: Readonly<Record<string, string>> = {
 }
 
 export function trendsForm(trends: Trends, base: string): Html {
-  const { span, project, job, filter, sorted, pipelineNames } = trends
-  const kept = { span, project: project?.id, job, ...sorted }
+  const { span, project, group, job, filter, sorted, pipelineNames } = trends
+  const kept = { span, project: project?.id ?? group, job, ...sorted }
   const isFiltered = Object.values(filter).some(value => value !== undefined)
   const clear = { branch: undefined, source: undefined, pipelineName: undefined, ref: undefined, runner: undefined }
   return html`<form class="filters card" method="get" action="${base}/trends" role="search" aria-label="Filter trends">

@@ -4,9 +4,9 @@ import { nounOf, trendCharts } from './trend-charts.ts'
 import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, utc, minute } from '../layout/format.ts'
 import { delta } from '../layout/delta.ts'
-import { html, type Content, type Html } from '../layout/html.ts'
+import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { hour } from '../../store/ports/trends.ts'
-import { jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
+import { groupsTable, jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
 import { regressionTable } from './regression-list.ts'
 import { shownLines } from './trend-lines.ts'
 import { trendsForm, trendsLink } from './trend-filters.ts'
@@ -17,13 +17,14 @@ import type { Trends } from './trend-figures.ts'
 
 /** `timeline`: that of the project; only on the page of one project. */
 export function trendsPage(trends: Trends, timeline: Timeline | undefined, context: RequestContext): Page {
-  const { points, project, job } = trends
+  const { points, project, group, job } = trends
   const { base } = context
-  const of = [project?.name ?? 'All projects', job].filter(Boolean).join(', job ')
+  const of = [project?.name ?? group ?? 'All projects', job].filter(Boolean).join(', job ')
   const all = trendsLink(base, trends, { projectId: undefined, job: undefined })
   return {
     title: `Trends: ${of}`,
     content: html`
+      ${project === undefined && group !== undefined && crumbs(html`<a href="${base}/trends">Trends</a>`)}
       ${project !== undefined && crumbs(html`<a href="${all}">Trends</a>`, ...(job === undefined ? [] : [html`<a href="${trendsLink(base, trends, { job: undefined })}">${project.name}</a>`]))}
       <div class="page-head">
         <h1>${of}</h1>
@@ -55,6 +56,7 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
         },
       )}
       ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
+      ${project === undefined && groupCards(trends, context)}
       ${
         project === undefined &&
         card('Projects', projectsTable(trends, base), {
@@ -67,6 +69,16 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
       </p>
     `,
   }
+}
+
+/** By groups and by the operator's attribute. */
+function groupCards(trends: Trends, context: RequestContext): Content {
+  const { subgroups, groups } = trends
+  const link = (name: string): Content =>
+    html`<a href="${trendsLink(context.base, trends, { group: name })}">${pathText(name)}</a>`
+  const valueOf = (name: string): Content => (name === '' ? html`<span class="dim">none</span>` : name)
+  return html`${subgroups.length > 0 && card('Groups', groupsTable('Groups', subgroups, link, context))}
+  ${groups !== undefined && groups.lines.length > 0 && card(`By ${groups.by}`, groupsTable(`By ${groups.by}`, groups.lines, valueOf, context))}`
 }
 
 function aboutRetained({ retained }: Trends): Content {

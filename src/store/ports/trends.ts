@@ -69,6 +69,18 @@ export interface TrendQuery extends TrendFilter {
   readonly step: TrendStep
   readonly since: Millis
   readonly until: Millis
+  /** Only projects of this group: a path that ends with a slash. */
+  readonly group?: string | undefined
+}
+
+/** Sums of a project's pipelines of one class of branches. */
+export interface TrendPlace {
+  readonly project: string
+  readonly branch: BranchClass
+  readonly runs: number
+  readonly failed: number
+  /** ms. */
+  readonly totalMs: number
 }
 
 /**
@@ -126,6 +138,8 @@ export interface TrendReads {
 export interface TrendViews extends TrendReads {
   /** The first and the last day with figures; undefined without any. */
   extent(subject: Partial<TrendSubject>): Promise<TrendExtent | undefined>
+  /** Projects by class of branches, those with the most pipelines first. */
+  places(query: TrendQuery, limit: number): Promise<readonly TrendPlace[]>
   /** The names of pipelines with figures, in order, each with its project. */
   names(
     query: TrendQuery & { readonly projectId?: number | undefined },

@@ -1,4 +1,5 @@
 // Trends computed from the stored runs: by branch or runner, which the stored figures do not distinguish.
+import { isInScope } from '../ports/project-scope.ts'
 import { foldedName } from '../ports/pipeline-name.ts'
 import { readRetained } from './retained-runs.ts'
 import {
@@ -21,7 +22,8 @@ const most = 2_000
 export function retainedOn(ask: Ask, damaged: DamagedRows): (query: RetainedQuery) => Promise<RetainedFigures> {
   return async query => {
     const sums = new TrendSums({ of: ({ pipeline }) => foldedName(pipeline.facts) })
-    const { runs, backTo } = await readRetained(ask, damaged, { ...query, most }, countInto(sums, query))
+    const isCounted = (path: string): boolean => isInScope(path, query.group)
+    const { runs, backTo } = await readRetained(ask, damaged, { ...query, most, isCounted }, countInto(sums, query))
     const rows = sums.rows().map(withBins)
     return { figures: trendsIn(rows, query.runner !== undefined), pipelines: runs, backTo }
   }

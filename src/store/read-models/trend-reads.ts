@@ -1,5 +1,6 @@
 // The SQL that reads trends. Rows are added up in memory, as their histograms are JSON.
 import { branchClasses } from '../../model/branch-class.ts'
+import { inScope } from '../sql/project-scope.ts'
 import { json, number, record, text, word, type Row } from '../sql/columns.ts'
 import type { Value } from '../sql/statements.ts'
 import { retainedOn } from './retained-trends.ts'
@@ -35,8 +36,8 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // The rows of all pipelines have no names, so the rows of the projects are added up.
-      const isOfAll = projectId === 0 && query.pipelineName !== undefined
+      // The rows of all pipelines have no names and no groups, so the rows of the projects are added up.
+      const isOfAll = projectId === 0 && (query.pipelineName !== undefined || query.group !== undefined)
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
       const rows = await rowsAt(
@@ -90,12 +91,23 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
       if (first === undefined || last === undefined) return undefined
       return { project: text('project')(last), first: bucketOf(first), last: bucketOf(last) }
     },
+    places: async (query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const rows = await ask(
+        `SELECT max(project) AS project, branch || '' AS branch, CAST(sum(runs) AS bigint) AS runs,
+                CAST(sum(failed) AS bigint) AS failed, CAST(sum(total_ms) AS bigint) AS total_ms
+         FROM trends WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 ${filter(query, values)}
+         GROUP BY ${project}, branch || '' ORDER BY sum(runs) DESC, ${project}, branch || '' LIMIT ?4`,
+        values,
+      )
+      return rows.map(placeOf)
+    },
     names: async (query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
       const scope = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
       const rows = await ask(
         `SELECT DISTINCT pipeline_name AS name, project FROM trends
-         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND pipeline_name <> ''
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND pipeline_name <> '' ${filter({ group: query.group }, values)}
          ORDER BY name, project LIMIT ?4`,
         values,
       )
@@ -148,11 +160,18 @@ interface Subject {
 }
 
 /** Further conditions; their values are added to `values`. */
-function filter({ branch, source, pipelineName }: TrendFilter, values: Value[]): string {
+function filter(
+  { branch, source, pipelineName, group }: TrendFilter & Pick<TrendQuery, 'group'>,
+  values: Value[],
+): string {
   const given = { branch, source, pipeline_name: pipelineName }
-  return Object.entries(given)
-    .flatMap(([column, value]) => (value === undefined ? [] : [`AND ${column} = ?${values.push(value)}`]))
-    .join(' ')
+  const place = (value: Value): string => `?${values.push(value)}`
+  return [
+    ...Object.entries(given).flatMap(([column, value]) =>
+      value === undefined ? [] : [`AND ${column} = ${place(value)}`],
+    ),
+    ...(group === undefined ? [] : [`AND ${inScope('project', group, place)}`]),
+  ].join(' ')
 }
 
 function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
@@ -169,6 +188,14 @@ function storedRows(rows: readonly Row[], damaged: DamagedRows): StoredTrendRow[
 const projectOf = number('project_id')
 const jobOf = text('job')
 const bucketOf = number('bucket')
+
+const placeOf = record({
+  project: text('project'),
+  branch: word('branch', branchClasses),
+  runs: number('runs'),
+  failed: number('failed'),
+  totalMs: number('total_ms'),
+})
 
 const figures = {
   runs: number('runs'),
