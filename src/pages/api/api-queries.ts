@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { auditPlacePattern } from '../sources/audit.ts'
 import { bounds } from '../trends/regression-figures.ts'
 import { branchClasses } from '../../model/branch-class.ts'
+import { runSorts } from '../pipelines/longest.ts'
 import { changeKeys, projectKeys } from '../changes/change-figures.ts'
 import { comparedNames } from '../pipelines/compared-with.ts'
 import { cursorPattern, instantPattern } from '../pipelines/pipelines.ts'
@@ -48,6 +49,12 @@ export const filters = z.object({
   ),
   since: instant.optional(),
   until: instant.optional(),
+  sort: z
+    .enum(runSorts)
+    .optional()
+    .describe(
+      'By duration, or by how many times its usual duration a pipeline took: the first of the newest 300 matches.',
+    ),
   after: z
     .string()
     .regex(cursorPattern, 'Pass `next` of the previous page')

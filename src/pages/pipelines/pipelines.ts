@@ -1,7 +1,8 @@
 // The page that lists pipelines, with its filters and pagination.
 import { maxProjects, projectField, unknownScope } from '../layout/scope-heading.ts'
 import { z } from 'zod'
-import { card, type Page, type RequestContext } from '../layout/frame.ts'
+import { alternatives, card, type Page, type RequestContext } from '../layout/frame.ts'
+import { longest, maxSorted, runSortOf, runSorts, type RunSort } from './longest.ts'
 import { choice, sources } from '../layout/choice.ts'
 import { counted, number, second } from '../layout/format.ts'
 import { addressWith, given } from '../layout/address.ts'
@@ -26,12 +27,26 @@ export const pipelineListShape = z.object({
     .describe('Number of all matches; absent for searches by text or job, and if there are too many to count.'),
   next: z.string().optional().describe('Pass it as `after` to get the next page.'),
   searchedBackTo: millis.optional(),
+  sortedBackTo: millis
+    .optional()
+    .describe(`Set if there are more than ${maxSorted} matches to sort: only those created since then were sorted.`),
 })
 type PipelineList = Shaped<typeof pipelineListShape>
 
 const pageSize = 30
 
-export const filterNames = ['project', 'ref', 'status', 'source', 'job', 'since', 'until', 'text', 'after'] as const
+export const filterNames = [
+  'project',
+  'ref',
+  'status',
+  'source',
+  'job',
+  'since',
+  'until',
+  'text',
+  'sort',
+  'after',
+] as const
 type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>>
 
 function filtersOf(query: URLSearchParams): Filters {
@@ -46,6 +61,8 @@ function filtersOf(query: URLSearchParams): Filters {
 type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'hasSpan' | 'usuals' | 'clocks'>
 
 export async function pipelineList(parts: Parts, filters: Filters, limit = pageSize): Promise<PipelineList> {
+  const by = runSortOf(filters.sort)
+  if (by !== undefined) return sortedList(parts, filters, by, limit)
   const query = runQuery(filters, limit)
   const { text, job } = filters
   if (isTraceId(text)) {
@@ -71,6 +88,14 @@ export async function pipelineList(parts: Parts, filters: Filters, limit = pageS
   }
 }
 
+/** The first of the newest matches, sorted. It has no further pages. */
+async function sortedList(parts: Parts, filters: Filters, by: RunSort, limit: number): Promise<PipelineList> {
+  const { sort: _, after: __, ...rest } = filters
+  const { pipelines, next, total, searchedBackTo } = await pipelineList(parts, rest, maxSorted)
+  const sortedBackTo = next === undefined ? undefined : pipelines.at(-1)?.createdAt
+  return { pipelines: longest(pipelines, by).slice(0, limit), total, searchedBackTo, sortedBackTo }
+}
+
 async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery): Promise<PipelineList> {
   const { project, ref, status, source, job, since = -Infinity, until = Infinity } = query
   const isWanted = (card: RunCard): boolean =>
@@ -91,8 +116,8 @@ async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery)
 export async function pipelinesPage(parts: Parts, context: RequestContext): Promise<Page> {
   const filters = filtersOf(context.query)
   const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(maxProjects)])
-  const isFiltered = Object.keys(filters).some(name => name !== 'after')
-  const { pipelines, next, searchedBackTo } = list
+  const isFiltered = Object.keys(filters).some(name => name !== 'after' && name !== 'sort')
+  const { pipelines, next, searchedBackTo, sortedBackTo } = list
   const whenEmpty = isFiltered
     ? html`No pipeline matches these filters. ${spansMeant(filters)} ${jobInstead(filters, context.base)}`
     : 'No pipelines yet. If none arrive, the overview says what to check.'
@@ -101,9 +126,16 @@ export async function pipelinesPage(parts: Parts, context: RequestContext): Prom
     live: filters.after === undefined,
     content: html`
       <h1>Pipelines</h1>
-      ${filterForm(filters, projects, context)} ${misread(filters, projects)}
+      ${filterForm(filters, projects, context)} ${misread(filters, projects)} ${sortChoice(filters, context.base)}
       <section id="list" data-region>
-        ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, context, whenEmpty), { aside: howMany(list, filters) })}
+        ${card(sortNames[runSortOf(filters.sort) ?? 'newest'], runRows(pipelines, context, whenEmpty), { aside: howMany(list, filters) })}
+        ${
+          sortedBackTo !== undefined &&
+          html`<p class="dim">
+            Sorted among the newest ${maxSorted} that match, back to ${second(sortedBackTo)}: narrow the filters to sort
+            others.
+          </p>`
+        }
         ${
           searchedBackTo !== undefined &&
           html`<p class="dim">
@@ -114,6 +146,24 @@ export async function pipelinesPage(parts: Parts, context: RequestContext): Prom
       </section>
     `,
   }
+}
+
+const sortNames: Readonly<Record<RunSort | 'newest', string>> = {
+  newest: 'Newest first',
+  duration: 'Longest first',
+  usual: 'Slowest against usual first',
+}
+
+function sortChoice({ after: _, sort, ...filters }: Filters, base: string): Html {
+  const chosen = runSortOf(sort)
+  return alternatives(
+    'Sort by',
+    ([undefined, ...runSorts] as const).map(one => [
+      sortNames[one ?? 'newest'],
+      addressWith(`${base}/pipelines`, { ...filters, sort: one }),
+      one === chosen,
+    ]),
+  )
 }
 
 /** Of a span id: what was not searched. */
@@ -141,7 +191,7 @@ function howMany({ pipelines, total, next }: PipelineList, { text, job, after }:
 
 /** Explains filters that were ignored or cannot match, so that nobody misreads the list. */
 function misread(filters: Filters, projects: readonly string[]): Content {
-  const { since, until, after, status, project } = filters
+  const { since, until, after, status, project, sort } = filters
   const wrong = [
     ...[since, until].map(
       text =>
@@ -152,6 +202,9 @@ function misread(filters: Filters, projects: readonly string[]): Content {
     after !== undefined &&
       !cursorPattern.test(after) &&
       `“${after}” is not a page of this list; this is the first page.`,
+    sort !== undefined &&
+      runSortOf(sort) === undefined &&
+      `“${sort}” is no order and was ignored. Sort by ${runSorts.join(' or ')}.`,
     status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
   ].filter(one => one !== false)
   return [wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`), unknownScope(project, projects)]
@@ -203,6 +256,7 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Req
     <label class="wide"
       >Search<input type="search" name="text" value="${filters.text}" placeholder="project, #id, commit, user, title …"
     /></label>
+    ${filters.sort !== undefined && html`<input type="hidden" name="sort" value="${filters.sort}" />`}
     ${projectField(filters.project, projects)}
     <label>Status${choice('status', knownStatuses, filters.status)}</label>
     <label>Branch or tag<input name="ref" value="${filters.ref}" autocomplete="off" /></label>

@@ -1,0 +1,61 @@
+// The list of pipelines, sorted by what is not stored by pipeline: how long each took, and how many times its usual duration that is.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openHouse, type House } from './house.ts'
+import type { ListedRun } from '../../src/pages/pipelines/usual.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse()
+  await house.live(['small', 'nightly', 'mergeRequest', 'family'], {
+    families: 40,
+    start: Date.now() - 3_600_000,
+    pause: 1,
+  })
+  while ((await house.daemon.store.views.trends.takeIn(1_000)) > 0);
+})
+afterAll(async () => house.close())
+
+interface List {
+  readonly pipelines: readonly ListedRun[]
+  readonly total?: number
+  readonly next?: string
+  readonly sortedBackTo?: number
+}
+
+const list = async (query: string): Promise<List> =>
+  (await (await fetch(`${house.url}/api/pipelines?${query}`)).json()) as List
+
+describe('the sorted list of pipelines', () => {
+  it('begins with those that took longest, whatever their age', async () => {
+    const all = await list('limit=200')
+    const { pipelines, total, next } = await list('sort=duration&limit=200')
+    const took = pipelines.map(({ spentMs = 0 }) => spentMs)
+    expect(took).toEqual(took.toSorted((a, b) => b - a))
+    expect(new Set(pipelines.map(one => one.pipelineId))).toEqual(new Set(all.pipelines.map(one => one.pipelineId)))
+    expect([total, next]).toEqual([all.total, undefined])
+  })
+
+  it('begins with those that took most times their usual duration, and leaves out those without one', async () => {
+    const { pipelines } = await list('sort=usual&limit=200')
+    expect(pipelines.length).toBeGreaterThan(5)
+    const ratios = pipelines.map(({ spentMs = 0, usual }) => spentMs / (usual?.p50 ?? NaN))
+    expect(ratios).toEqual(ratios.toSorted((a, b) => b - a))
+  })
+
+  it('keeps the filters, as they keep the order', async () => {
+    const { pipelines } = await list('sort=duration&source=schedule')
+    expect(pipelines.length).toBeGreaterThan(1)
+    expect(pipelines.every(({ source }) => source === 'schedule')).toBe(true)
+    const page = await (await fetch(`${house.url}/pipelines?source=schedule&sort=duration`)).text()
+    expect(page).toContain('<h2>Longest first</h2>')
+    expect(page).toContain('<input type="hidden" name="sort" value="duration" />')
+    expect(page).toContain('href="/pipelines?source=schedule&amp;sort=usual"')
+  })
+
+  it('says that an unknown order was ignored', async () => {
+    expect(await (await fetch(`${house.url}/pipelines?sort=age`)).text()).toContain(
+      '“age” is no order and was ignored.',
+    )
+    expect((await fetch(`${house.url}/api/pipelines?sort=age`)).status).toBe(400)
+  })
+})
