@@ -13,7 +13,8 @@ import { isFull } from './full.ts'
 import { OtlpReceiver } from './support/otlp-receiver.ts'
 
 const page = 'docs/getting-started.md'
-const steps = docBlocks().filter(block => block.page === page)
+/** Without what needs more than this machine. */
+const steps = docBlocks().filter(({ page: of, marker }) => of === page && marker?.kind !== 'outside')
 
 /** Follows the steps; answers what each printed, by its name. */
 async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.ProcessEnv): Promise<Map<string, string>> {

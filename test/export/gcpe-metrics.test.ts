@@ -242,6 +242,6 @@ describe('environments', () => {
     await observe(2, 'success', { sha: 'rev2', committedAt: at(90) })
     expect(await behind('commits_count')).toEqual({ production: 4 })
     expect(await behind('duration_seconds')).toEqual({ production: 90 })
-    expect(asked[0]).toEqual({ instance, projectId: 3, from: 'rev1', to: 'rev2' })
+    expect(asked[0]).toEqual({ instance, path: 'acme/shop', projectId: 3, from: 'rev1', to: 'rev2' })
   })
 })

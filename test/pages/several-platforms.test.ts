@@ -19,7 +19,8 @@ beforeAll(async () => {
     await RestApi.start({ state: new PlatformState(), now: () => Date.now() }),
   ]
   const [cloud, onprem] = platforms as [RestApi, RestApi]
-  cloud.misbehave = ({ headers }) => (headers['private-token'] === 'refused' ? restFaults.wrongToken() : undefined)
+  cloud.misbehave = ({ headers }) =>
+    headers['private-token'] === 'a-token-that-is-wrong' ? restFaults.wrongToken() : undefined
   folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pages-'))
   const file = path.join(folder, 'pipespan.yaml')
   writeFileSync(
@@ -29,7 +30,7 @@ beforeAll(async () => {
     url: ${cloud.url}
     token: accepted
     webhook: {token: secret-of-cloud}
-    tokens: [{groups: [brightwater/shop, brightwater/mobile], token: refused, budget: 60}]
+    tokens: [{groups: [brightwater/shop, brightwater/mobile], token: a-token-that-is-wrong, budget: 60}]
   - {name: onprem, url: ${onprem.url}}
 poll: {interval: 1s}
 `,
