@@ -55,6 +55,6 @@ function countingOf(
   { config, events, clock, log }: Context,
   { queues, measure }: Outlets,
 ): FigureOutlets & Pick<Context, 'clock' | 'log'> & { readonly onCounted: () => void } {
-  const to = queues.flatMap(({ destination, signal }) => (signal === 'metrics' ? [{ destination, signal }] : []))
+  const to = queues.flatMap(({ signal, ...rest }) => (signal === 'metrics' ? [{ ...rest, signal }] : []))
   return { measure, to, profile: profileBy(config), onCounted: () => events.pending.emit(), clock, log }
 }

@@ -1,6 +1,7 @@
 // Turns the configured destinations into what the export room needs, and starts all that sends to them.
 import { defaultPlatform, platformViews } from '../config/platforms.ts'
 import { destinationsOf, proxiesOf, type ConfiguredDestination } from '../config/destinations.ts'
+import { chooser } from '../lib/chooser.ts'
 import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../export/metric-flush.ts'
@@ -26,15 +27,16 @@ import type { ProjectIncrements } from '../model/totals.ts'
 import type { ExportMeters } from '../export/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
 import { startLoop, type Started } from './steps.ts'
-import type { PendingChunk, Signal } from '../store/ports/runs.ts'
+import type { Route } from '../model/route.ts'
+import type { Signal } from '../store/ports/runs.ts'
 
 export interface ExportParts {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
   readonly destinations: readonly Destination[]
   /** Those that take metrics. */
   readonly metricDestinations: MetricFlushOptions['destinations']
-  /** Where every chunk is put for sending. */
-  readonly queues: PendingChunk['to']
+  /** Where chunks are put for sending. */
+  readonly queues: readonly Route<Signal>[]
   readonly encode: Readonly<Record<Signal, Encode>>
   /** What a chunk adds to the totals; undefined when metrics are off. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
@@ -56,8 +58,8 @@ export function exportDestinations(config: Config): ExportParts {
   const destinations = all.map(({ temporality, ...destination }) =>
     temporality === 'delta' ? destination : { ...destination, signals: withoutMetrics(destination) },
   )
-  const queues = destinations.flatMap(({ name, signals }) =>
-    Object.keys(signals).map(signal => ({ destination: name, signal: signal as Signal })),
+  const queues = destinations.flatMap(({ name, signals, takes }) =>
+    Object.keys(signals).map(signal => ({ destination: name, signal: signal as Signal, takes })),
   )
   return {
     destinations,
@@ -164,7 +166,7 @@ function withoutMetrics({ signals }: Destination): Destination['signals'] {
   return others
 }
 
-function destinationOf({ name, token, targets }: ConfiguredDestination, config: Config): Destination {
+function destinationOf({ name, token, projects, targets }: ConfiguredDestination, config: Config): Destination {
   const signals: Partial<Record<Signal, Endpoint>> = {}
   for (const [signal, target] of Object.entries(targets)) {
     const { url, headers, timeout: timeoutMs, compression, tls } = target
@@ -182,9 +184,16 @@ function destinationOf({ name, token, targets }: ConfiguredDestination, config: 
   return {
     name,
     signals,
+    takes: projects && takesOnly(projects),
     bearer: bearerOf(token),
     proxy: proxiesOf(config),
   }
+}
+
+/** What is about no project or group is not taken. */
+function takesOnly({ include, exclude }: NonNullable<ConfiguredDestination['projects']>): Destination['takes'] {
+  const isChosen = chooser(include, exclude)
+  return path => path !== undefined && isChosen(path)
 }
 
 /** A token whose file is read again at once when a backend refuses it. */

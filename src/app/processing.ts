@@ -22,6 +22,7 @@ import { wantedFactsOf } from './wanted-facts.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
+import type { Log } from '../lib/log.ts'
 import type { EventRules } from '../processing/process-deliveries.ts'
 import type { ExportParts } from './export.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
@@ -69,15 +70,31 @@ export function eventRulesOf(
   queues: ExportParts['queues'],
 ): EventRules {
   return {
-    to: queues.flatMap(({ destination, signal }) => (signal === 'logs' ? [{ destination, signal }] : [])),
+    to: queues.flatMap(({ signal, ...rest }) => (signal === 'logs' ? [{ ...rest, signal }] : [])),
     profile: profileBy(config),
     wait: waitOf(config),
     onTaken: () => events.pending.emit(),
   }
 }
 
+/** Projects that are named in the log for this. */
+const maxNamed = 50
+
+/** Says of each project once that no destination takes it. */
+function unroutedIn(log: Log): (project: string) => void {
+  const named = new Set<string>()
+  return project => {
+    if (named.has(project) || named.size >= maxNamed) return
+    named.add(project)
+    log.warn(
+      { project },
+      'no destination takes this project: its pipelines are not exported; see destinations[].projects',
+    )
+  }
+}
+
 export function snapshotterOf(
-  { config, events }: Context,
+  { config, events, log }: Context,
   { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
   selection: Selection,
   connections: readonly Pick<Connection, 'client'>[],
@@ -95,6 +112,7 @@ export function snapshotterOf(
     }),
     selection,
     to: queues,
+    onUnrouted: unroutedIn(log),
     measure,
     reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),

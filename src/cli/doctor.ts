@@ -10,6 +10,7 @@ import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
+import { checkRoutes } from './doctor/routes.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exportDestinations } from '../app/export.ts'
@@ -30,7 +31,7 @@ const marks: Readonly<Record<Level, string>> = { fine: '✓', skipped: '-', warn
 
 export async function doctor(
   terminal: Terminal,
-  options: { readonly file?: string | undefined; readonly json: boolean },
+  options: { readonly file?: string | undefined; readonly json: boolean; readonly project?: string | undefined },
 ): Promise<number> {
   const findings: Finding[] = []
   const show = (found: readonly Finding[]): void => {
@@ -38,7 +39,8 @@ export async function doctor(
     if (!options.json) for (const finding of found) print(terminal, lineOf(finding))
   }
   const config = configuration(terminal, options.file, show)
-  if (config !== undefined) await examine(config, show)
+  if (config !== undefined && options.project !== undefined) show(checkRoutes(destinationsOf(config), options.project))
+  else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
   if (options.json) print(terminal, JSON.stringify({ failures, warnings, findings }, null, 2))

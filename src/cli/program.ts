@@ -96,9 +96,10 @@ See what a webhook becomes:
     program
       .command('doctor')
       .description('check everything between the platform and the backend; one line per check, with a remedy')
+      .option('--project <path>', 'only say to which destinations this project goes')
       .option('--json', 'print JSON, for scripts', false)
       .action(
-        answer(async (options: { json: boolean }) =>
+        answer(async (options: { json: boolean; project?: string }) =>
           (await import('./doctor.ts')).doctor(terminal, { file: file(), ...options }),
         ),
       ),

@@ -1,7 +1,8 @@
 // The options of the operator's attributes: a list of rules, each with what it matches and what it sets.
 import { boolean } from './plain-kinds.ts'
 import { Each, setting } from './option.ts'
-import { patterns, someOf } from './list-kinds.ts'
+import { choiceOf } from './choice-options.ts'
+import { someOf } from './list-kinds.ts'
 import { attributeNamePattern, wrongAttributeName } from './attribute-name.ts'
 import type { Kind } from './kind.ts'
 
@@ -87,14 +88,6 @@ function wrongValue(name: string, value: string): { what: string; remedy: string
   if (value.length <= maxValueLength && !/\p{Cc}/u.test(value)) return undefined
   const remedy = `Write at most ${maxValueLength} characters on one line.`
   return { what: `The value of ${name} is too long, or has control characters.`, remedy }
-}
-
-/** Patterns of what a rule is for. */
-function choiceOf(what: string, note = '') {
-  return {
-    include: setting(patterns, { unset: 'all', description: `Patterns of ${what}.${note}` }),
-    exclude: setting(patterns, { description: `Patterns of ${what} to exclude; overrides \`include\`.${note}` }),
-  }
 }
 
 export const attributeRules = new Each(

@@ -1,5 +1,6 @@
 // The options of destinations: the signals, the token of the default destination, the instance that manages its tokens, and
 // more destinations.
+import { choiceOf } from './choice-options.ts'
 import { certificateFile } from './file-kinds.ts'
 import { destinationName } from './plain-kinds.ts'
 import { Each, secretSetting, setting } from './option.ts'
@@ -55,6 +56,7 @@ export const destinations = new Each(
       unset: '`otlp.metrics.temporality_preference`',
       description: 'Temporality of metrics.',
     }),
+    projects: choiceOf('full project paths', ' Others are not sent there, nor is what is about no project or group.'),
     signals: setting(someOf(signals), {
       unset: '`observability.export`',
       description: 'Signals to send, from the enabled ones.',

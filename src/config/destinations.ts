@@ -19,6 +19,8 @@ export interface ConfiguredDestination {
   readonly token: LiveSecret<Secret>
   /** Of its metrics. */
   readonly temporality: 'cumulative' | 'delta'
+  /** The projects it takes; undefined: everything. */
+  readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
   /** The signals it takes. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }
@@ -56,6 +58,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
     return {
       name: destination.name,
       token: destination.token,
+      projects: projectsOf(destination.projects),
       temporality: temporalityOf(destination.temporality ?? otlp.metrics.temporalityPreference),
       targets: targetsOf(takes, signal => ({
         ...common(config),
@@ -78,6 +81,13 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
     ),
   }
   return [first, ...listed].filter(({ targets }) => Object.keys(targets).length > 0)
+}
+
+function projectsOf({
+  include = [],
+  exclude = [],
+}: Config['destinations'][number]['projects']): ConfiguredDestination['projects'] {
+  return include.length + exclude.length === 0 ? undefined : { include, exclude }
 }
 
 export function hasDefaultDestination(config: Config): boolean {

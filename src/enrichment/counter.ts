@@ -1,6 +1,7 @@
 // Counts due things, many at a time, each with its increments and exports, in one transaction. If they fail together, they are counted one by one.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { eventVersion, type AnyChunk, type EventChunk } from '../model/event.ts'
+import { routed, type Route } from '../model/route.ts'
 import { isOfTheData } from '../lib/fault.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Countable, Counted, Decide, Decided } from '../store/ports/counted.ts'
@@ -9,7 +10,6 @@ import type { Millis } from '../model/instant.ts'
 import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
-import type { ReceivedEvent } from '../store/ports/events.ts'
 
 /** How many are counted in one transaction. On SQLite nothing else is done meanwhile. */
 const maxTogether = 32
@@ -106,7 +106,7 @@ export interface FigureOutlets {
   /** What a chunk adds to totals; undefined: no metrics are kept. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   /** Destinations that take the points of each by themselves. */
-  readonly to: ReceivedEvent['to']
+  readonly to: readonly Route<'metrics'>[]
   readonly profile: ByInstance<string>
 }
 
@@ -134,6 +134,6 @@ export function countedFigures(
     ...{ ...rest, observedAt: rest.at },
   }
   const totals = measure?.(chunk)
-  const sent = { event: { object: key, key, content: '' }, chunk, arrival: 0, to }
-  return { ...(totals && { totals }), ...(to.length > 0 && { sent }) }
+  const sent = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: routed(to, project.path) }
+  return { ...(totals && { totals }), ...(sent.to.length > 0 && { sent }) }
 }

@@ -1,11 +1,12 @@
 // The outcome of reading a job's log or one of its reports, and how it is stored. Each kind has its own reader.
+import { routed, type Route } from '../model/route.ts'
 import { insideChunks } from '../model/inside-chunks.ts'
 import type { JobInside } from '../model/inside.ts'
 import type { CallOptions } from '../platform/port.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
 import type { JobTests } from '../model/job-tests.ts'
 import type { JobRead } from '../store/ports/job-reads.ts'
-import type { PendingChunk, RunWork, Signal } from '../store/ports/runs.ts'
+import type { RunWork, Signal } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 
 export type Reading =
@@ -21,7 +22,7 @@ export type JobReading = (read: JobRead, job: JobSnapshot, call: CallOptions) =>
 
 export interface InsideOutlets {
   /** Where chunks are put for sending. */
-  readonly to: PendingChunk['to']
+  readonly to: readonly Route<Signal>[]
   /** What a chunk adds to its project's totals; undefined: no totals are kept. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
 }
@@ -39,7 +40,7 @@ export function applyReading(read: JobRead, insides: readonly JobInside[], { to,
         ...{ run, jobs: [], timing: known.timing },
         pending: chunks.flatMap(one => {
           const signals = one.inside === undefined ? [] : signalsOf(one.inside)
-          const queues = to.filter(({ signal }) => signals.includes(signal))
+          const queues = routed(to, one.project.path).filter(({ signal }) => signals.includes(signal))
           return queues.length === 0 ? [] : [{ chunk: one, to: queues }]
         }),
         totals: measure === undefined ? [] : chunks.flatMap(one => measure(one) ?? []),

@@ -1,5 +1,6 @@
 // A destination as the export room needs it: where each signal goes, and with which credentials.
 import type { Secret } from '../lib/secret.ts'
+import type { Route } from '../model/route.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
 export interface Destination {
@@ -7,6 +8,8 @@ export interface Destination {
   readonly name: string
   /** The signals that are sent there. */
   readonly signals: Readonly<Partial<Record<Signal, Endpoint>>>
+  /** Whether it takes what is about this project or group; undefined: it takes everything. */
+  readonly takes?: Route['takes']
   readonly bearer?: Bearer | undefined
   readonly proxy?: Proxies | undefined
 }

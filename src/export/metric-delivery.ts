@@ -3,6 +3,7 @@
 import { packed } from './encoded-item.ts'
 import { sentenceOf } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
+import type { Destination } from './destination.ts'
 import type { ExportStats } from './export-stats.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
@@ -13,6 +14,7 @@ import type { TripCause } from './circuit-breaker.ts'
 export interface FlushTarget {
   readonly name: string
   readonly isCumulative: boolean
+  readonly takes: Destination['takes']
   readonly sender: Sender
   readonly stats: ExportStats
   /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first. */
@@ -22,9 +24,12 @@ export interface FlushTarget {
   nextTry: Millis
 }
 
-/** The metrics of one project. */
+/** The metrics of one project, or of a group or an instance. */
 export interface EncodedProject {
+  /** Names it in the log. */
   readonly project: string
+  /** Of the project or group; undefined: of an instance, or not known. */
+  readonly path: string | undefined
   readonly bytes: Uint8Array
 }
 
@@ -47,7 +52,8 @@ export class MetricDelivery {
 
   /** False: this flush ends here; the next one has all of it. */
   async send(projects: readonly EncodedProject[]): Promise<boolean> {
-    for (const pack of packed(projects, batchBytes)) if (!(await this.#deliver(pack))) return false
+    const taken = projects.filter(({ path }) => this.#target.takes?.(path) ?? true)
+    for (const pack of packed(taken, batchBytes)) if (!(await this.#deliver(pack))) return false
     return true
   }
 

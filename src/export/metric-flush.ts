@@ -88,15 +88,16 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     }
     flushedAt = at
     const running = active.map(one => ({
-      project: nameOf(one),
+      ...placeOf(one),
       bytes: encodeResourceMetrics([toActive(one, now, settings)]),
     }))
     const found = (await goodReadings(gaugeReadings)).map(one => ({
       project: one.project?.path ?? one.group ?? one.instance,
+      path: one.project?.path ?? one.group,
       bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
     }))
     const known = (await knownChanges(changes, profile)).map(one => ({
-      project: nameOf(one),
+      ...placeOf(one),
       bytes: encodeResourceMetrics([toChanges(one, now, settings)]),
     }))
     const latest = [...running, ...found, ...known]
@@ -111,7 +112,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
         const page = await totals.read(pageSize, from)
         const projects = page.projects.flatMap(project => {
           const metrics = toCumulative(project, page.now, settings)
-          return metrics === undefined ? [] : [{ project: nameOf(project), bytes: encodeResourceMetrics([metrics]) }]
+          return metrics === undefined ? [] : [{ ...placeOf(project), bytes: encodeResourceMetrics([metrics]) }]
         })
         if (!(await delivery.send(projects)) || !(await hasLease())) return
         from = page.next
@@ -173,13 +174,14 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 }
 
 function targetOf(
-  { name, signals, bearer, proxy, temporality }: MetricFlushOptions['destinations'][number],
+  { name, signals, takes, bearer, proxy, temporality }: MetricFlushOptions['destinations'][number],
   { clock, log, meters }: MetricFlushOptions,
 ): FlushTarget | undefined {
   const endpoint = signals.metrics
   if (endpoint === undefined) return undefined
   return {
     name,
+    takes,
     isCumulative: temporality !== 'delta',
     sender: createSender({ signal: 'metrics', endpoint, bearer, proxy, connections: 1, clock }),
     stats: createExportStats({ destination: name, signal: 'metrics' }, clock, log, meters),
@@ -189,6 +191,12 @@ function targetOf(
   }
 }
 
-function nameOf({ project, key }: { project: { path?: string | undefined }; key: { projectId: number } }): string {
-  return project.path ?? String(key.projectId)
+function placeOf({
+  project: { path },
+  key,
+}: {
+  readonly project: { readonly path?: string | undefined }
+  readonly key: { readonly projectId: number }
+}): Pick<EncodedProject, 'project' | 'path'> {
+  return { project: path ?? String(key.projectId), path }
 }

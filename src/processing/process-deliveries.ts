@@ -4,6 +4,7 @@ import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { mergeObservations, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
+import { routed, type Route } from '../model/route.ts'
 import { isKnownStatus } from '../model/status.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
@@ -36,7 +37,7 @@ export interface ProcessOptions {
 }
 
 export interface EventRules {
-  readonly to: ReceivedEvent['to']
+  readonly to: readonly Route<'logs'>[]
   readonly profile: ByInstance<string>
   /** How long an event waits for its job's span, and how long after its report a deployment, change or incident is counted, ms. */
   readonly wait: number
@@ -189,7 +190,9 @@ function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEve
   const { to, profile, wait } = events
   const jobId = deploymentOfEvent(event, item.receivedAt)?.jobId
   const chunk = eventChunk(event, item.receivedAt, ofInstance(profile, event.instance))
-  return { event, chunk, arrival: item.id, to, ...(jobId !== undefined && { waits: { jobId, ms: wait } }) }
+  const queues = routed(to, event.project?.path ?? event.group)
+  if (queues.length === 0) return undefined
+  return { event, chunk, arrival: item.id, to: queues, ...(jobId !== undefined && { waits: { jobId, ms: wait } }) }
 }
 
 /**

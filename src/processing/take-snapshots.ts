@@ -4,12 +4,13 @@ import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
 import { deploymentsOfChunk, type Deployment } from '../model/deployment.ts'
+import { routed, type Route } from '../model/route.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Job } from '../model/job.ts'
 import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
+import type { PendingChunk, RunChange, RunTiming, RunWork, Signal, StoredRun } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { Reported } from '../store/ports/counted.ts'
 import type { Run, RunHead, TraceContext } from '../model/run.ts'
@@ -20,7 +21,9 @@ export interface SnapshotterOptions {
   readonly family: ByInstance<FamilyOptions>
   readonly selection: Selection
   /** Where snapshots go: destinations with the signals that are on for them. */
-  readonly to: PendingChunk['to']
+  readonly to: readonly Route<Signal>[]
+  /** No destination takes the project, by its path. */
+  readonly onUnrouted?: ((project: string) => void) | undefined
   /** What a chunk adds to its project's totals; without it no totals are kept. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
   /** Which logs and reports to read of a chunk's jobs; undefined: none. */
@@ -39,6 +42,8 @@ export interface SnapshotCounters {
   stale: number
   /** Attempts that the configured refs or sources exclude. */
   excluded: number
+  /** Snapshots that no destination takes, by its choice of projects. */
+  unrouted: number
 }
 
 /** What a decision did, for the counters: counted once it is committed. */
@@ -78,7 +83,7 @@ export interface Snapshotter {
 }
 
 export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
-  const counters: SnapshotCounters = { attempts: 0, supplements: 0, blocked: 0, stale: 0, excluded: 0 }
+  const counters: SnapshotCounters = { attempts: 0, supplements: 0, blocked: 0, stale: 0, excluded: 0, unrouted: 0 }
   const decide: Snapshotter['decide'] = (known, others, now) => {
     const { run } = known
     const exported = run.attempts[0]?.trace
@@ -145,8 +150,13 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     }
     const { chunks } = next.snapshot
     const observedAt = known.timing.changedAt
-    if (to.length > 0) {
-      pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to, reads: reads?.(chunk) })))
+    const { path } = run.project.facts
+    const queues = routed(to, path)
+    if (queues.length > 0) {
+      pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues, reads: reads?.(chunk) })))
+    } else if (to.length > 0) {
+      did.push('unrouted')
+      options.onUnrouted?.(path ?? '')
     }
     for (const report of chunks.flatMap(deploymentsOfChunk)) deployments.push({ report, countIn: rules.deadline })
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))

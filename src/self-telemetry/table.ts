@@ -130,9 +130,9 @@ export const observedMetrics = [
     description: 'Runs in the store: open (running or not yet settled), at rest, or known from job events only.',
     points: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
   { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
-    description: 'Attempts and supplements whose snapshot was taken, and attempts excluded by the configuration.',
-    points: ({ snapshots: { attempts, supplements, blocked, stale, excluded } }) =>
-      entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded }, kind => ({ kind })) },
+    description: 'Attempts and supplements whose snapshot was taken; attempts excluded by the configuration; snapshots that no destination takes (`unrouted`).',
+    points: ({ snapshots: { attempts, supplements, blocked, stale, excluded, unrouted } }) =>
+      entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded, unrouted }, kind => ({ kind })) },
   { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
     description: 'How often a run could not be settled and was postponed; the log names it.',
     points: ({ settling }) => [{ value: settling.postponed }] },

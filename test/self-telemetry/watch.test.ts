@@ -156,7 +156,7 @@ describe('the table of own metrics', () => {
         unknownStatuses: 1,
         lost: 1,
       },
-      snapshots: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
+      snapshots: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1, unrouted: 1 },
       settling: { postponed: 1 },
       queues: [exportQueue],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },

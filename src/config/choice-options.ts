@@ -1,0 +1,11 @@
+// The options that choose by patterns: what to include, without what to exclude.
+import { patterns } from './list-kinds.ts'
+import { setting } from './option.ts'
+
+/** `what`: the texts that the patterns are for. `note`: a sentence after that, with a space before it. */
+export function choiceOf(what: string, note = '') {
+  return {
+    include: setting(patterns, { unset: 'all', description: `Patterns of ${what}.${note}` }),
+    exclude: setting(patterns, { description: `Patterns of ${what} to exclude; overrides \`include\`.${note}` }),
+  }
+}

@@ -1,0 +1,84 @@
+// Destinations that each take some projects: what goes where, what goes nowhere, and what is pending when destinations change.
+import { expect, it, onTestFinished } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+
+async function receiver(): Promise<OtlpReceiver> {
+  const one = await OtlpReceiver.start()
+  onTestFinished(async () => one.close())
+  return one
+}
+
+const idsAt = ({ spans }: OtlpReceiver): number[] =>
+  spans
+    .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
+    .sort((a, b) => a - b)
+
+/** A finished pipeline of a project whose id is its group's. */
+function ofProject(id: number, projectPath: string, projectId: number): string {
+  const event = JSON.parse(pipelineEvent({ id })) as { project: object }
+  return JSON.stringify({ ...event, project: { ...event.project, id: projectId, path_with_namespace: projectPath } })
+}
+
+it('sends each project to the destinations that take it, and says which goes to none', async () => {
+  const [payments, rest] = [await receiver(), await receiver()]
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  const destinations = (others: string): string => `
+observability: { export: [traces, metrics, logs] }
+metrics: { interval: 200ms }
+destinations:
+  - { name: payments, endpoint: '${payments.url}', projects: { include: ['payments/**'] } }
+${others}`
+  const restOf = (url: string): string =>
+    `  - { name: rest, endpoint: '${url}', projects: { exclude: ['payments/**', 'secret/**'] } }`
+  writeFileSync(file, destinations(restOf(rest.url)))
+  const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
+  const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
+  const post = async (id: number, project: string, projectId: number): Promise<void> =>
+    expect((await daemon.post(ofProject(id, project, projectId), { 'x-service-event': 'Pipeline Hook' })).status).toBe(
+      202,
+    )
+  await post(1, 'payments/api', 1)
+  await post(2, 'web/shop', 2)
+  await post(3, 'secret/keys', 3)
+  await payments.until(() => idsAt(payments).includes(1))
+  await rest.until(() => idsAt(rest).includes(2))
+  await daemon.process.logged('no destination takes this project')
+  await post(4, 'payments/api', 1)
+  await payments.until(() => idsAt(payments).includes(4))
+  expect([idsAt(payments), idsAt(rest)]).toEqual([[1, 4], [2]])
+  const groupsIn = ({ metrics }: OtlpReceiver): unknown[] => [
+    ...new Set(metrics.map(one => one.resource.attributes['service.namespace'])),
+  ]
+  await payments.until(() => groupsIn(payments).length > 0)
+  await rest.until(() => groupsIn(rest).length > 0)
+  expect([groupsIn(payments), groupsIn(rest)]).toEqual([['payments'], ['web']])
+  const metrics = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
+  expect(metrics).toMatch(/^pipespan_runs_settled_total{kind="unrouted"} 1$/m)
+  for (const [project, code, text] of [
+    ['payments/api', 0, /✓ routes: payments\/api goes to "payments": /],
+    ['secret/keys', 1, /! routes: No destination takes secret\/keys/],
+  ] as const) {
+    const { stdout, code: exit } = await daemon.command('doctor', '--project', project)
+    expect([exit, stdout]).toEqual([code, expect.stringMatching(text)])
+  }
+  // What is pending for a destination stays so while its address changes, and a new one gets what comes from then on.
+  rest.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
+  await post(5, 'web/shop', 2)
+  await rest.until((_, { requests }) => requests.some(({ status }) => status === 503))
+  await daemon.stop()
+  const [moved, secret] = [await receiver(), await receiver()]
+  writeFileSync(
+    file,
+    destinations(`${restOf(moved.url)}
+  - { name: secret, endpoint: '${secret.url}', projects: { include: ['secret/*'] } }`),
+  )
+  await daemon.restart()
+  await post(6, 'secret/keys', 3)
+  await moved.until(() => idsAt(moved).includes(5))
+  await secret.until(() => idsAt(secret).includes(6))
+  expect([idsAt(moved), idsAt(secret)]).toEqual([[5], [6]])
+})
