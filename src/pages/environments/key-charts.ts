@@ -1,11 +1,12 @@
 // The charts of the four keys over time, with incidents marked.
-import { html, type Content } from '../layout/html.ts'
+import { day } from '../../store/ports/trends.ts'
+import { duration, figure, minute, number, utc } from '../layout/format.ts'
+import { html, type Content, type Html } from '../layout/html.ts'
 import { lineChart } from '../charts/line-chart.ts'
-import { number } from '../layout/format.ts'
 import { runsLink } from '../charts/runs-link.ts'
 import { stackedBars } from '../charts/stacked-bars.ts'
 import type { KeysOverTime } from './key-days.ts'
-import type { RequestContext } from '../layout/frame.ts'
+import { table, type RequestContext } from '../layout/frame.ts'
 
 /** Empty without deployments. `project`: full path; undefined: all. */
 export function keyCharts(keys: KeysOverTime, project: string | undefined, { base }: RequestContext): Content {
@@ -37,5 +38,24 @@ export function keyCharts(keys: KeysOverTime, project: string | undefined, { bas
         })}
       </div>
     </div>
-    ${moments.length > 0 && html`<p class="dim">Crosses mark incidents that were opened.</p>`}`
+    ${moments.length > 0 && html`<p class="dim">Crosses mark incidents that were opened.</p>`}
+    <details>
+      <summary>Show as a table</summary>
+      ${stepsTable(keys, href)}
+    </details>`
+}
+
+function stepsTable({ steps, step }: KeysOverTime, href: (of: { readonly at: number }) => string): Html {
+  const heads = ['From', 'Succeeded', 'Failed', 'Rollbacks', 'Lead time', 'Recovery']
+  const rows = steps
+    .toReversed()
+    .map(one => [
+      html`<a href="${href(one)}">${step < day ? minute(one.at) : utc(one.at).slice(0, 10)}</a>`,
+      figure(number(one.succeeded)),
+      figure(number(one.failed)),
+      figure(number(one.rollbacks)),
+      figure(duration(one.leadTime)),
+      figure(duration(one.recovery)),
+    ])
+  return table('Deployments over time', heads, rows)
 }
