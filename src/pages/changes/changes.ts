@@ -1,7 +1,7 @@
 // The page of changes (merge requests): times to merge, to first approval and to first pipeline; the latest changes with their pipelines.
 import { addressWith } from '../layout/address.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { card, empty, tiles, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { changeCharts } from './change-charts.ts'
 import {
   changeKeys,
@@ -54,12 +54,13 @@ export async function changesPage(
   }
 }
 
-const definitions = html`<p class="dim">
-  A change is a merge request, known from its events and its pipelines. Times are medians, measured from the creation of
-  the merge request: to its merge, to its first approval, and to its first pipeline. The time in the merge train is from
-  its first pipeline there to the merge. Revoked approvals count. Approval and first-pipeline times need the “opened”
-  event. “Open” counts merge requests with at least one event. Everything is counted some minutes later, by UTC day.
-</p>`
+const definitions = howCounted(
+  html`A change is a merge request, known from its events and its pipelines. Times are medians, measured from the
+  creation of the merge request: to its merge, to its first approval, and to its first pipeline. The time in the merge
+  train is from its first pipeline there to the merge. Revoked approvals count. Approval and first-pipeline times need
+  the “opened” event. “Open” counts merge requests with at least one event. Everything is counted some minutes later, by
+  UTC day.`,
+)
 
 function totals({ total, span }: ChangesShown): Html {
   return tiles(`The last ${spans[span].name}`, [

@@ -1,7 +1,7 @@
 // The page of the timeline: what changed and when, next to the pipelines, as a drawing and as a list.
 import { hasFailed } from '../../model/status.ts'
 import { periodChoice, projectField, unknownScope } from '../layout/scope-heading.ts'
-import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, since, utc, minute } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { jobAddress, pipelineAddress } from '../pipelines/run-rows.ts'
@@ -69,13 +69,13 @@ export function timelineCard(timeline: Timeline, context: RequestContext): Html 
   )
 }
 
-const whatIsKept = html`<p class="dim">
-  Deployments are known from events and from jobs, and are kept as long as figures over time
-  (<code>PIPESPAN_TRENDS_KEEP</code>). Everything else is an event that <code>PIPESPAN_EVENTS</code> or
-  <code>PIPESPAN_AUDIT</code> selects and that a destination takes as a log record: it is kept as long as what was
-  exported of it (<code>PIPESPAN_RETENTION</code>), and erased sooner if the store is full. Shown: incidents opened,
-  closed, reopened; merge requests merged.
-</p>`
+const whatIsKept = howCounted(
+  html`Deployments are known from events and from jobs, and are kept as long as figures over time
+    (<code>PIPESPAN_TRENDS_KEEP</code>). Everything else is an event that <code>PIPESPAN_EVENTS</code> or
+    <code>PIPESPAN_AUDIT</code> selects and that a destination takes as a log record: it is kept as long as what was
+    exported of it (<code>PIPESPAN_RETENTION</code>), and erased sooner if the store is full. Shown: incidents opened,
+    closed, reopened; merge requests merged.`,
+)
 
 function filters(
   { span, project, kinds }: Timeline,

@@ -4,7 +4,7 @@ import { periodChoice } from '../layout/scope-heading.ts'
 import { branchNames } from '../trends/trend-filters.ts'
 import { amount, costLines, costTable, wastedNames, minutes } from './cost-tables.ts'
 import { costChart } from './cost-chart.ts'
-import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, crumbs, empty, howCounted, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { delta } from '../layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { wastedPurposes, type CostLine, type CostSum } from '../../store/ports/costs.ts'
@@ -46,10 +46,8 @@ export function costPage(costs: Costs, context: RequestContext): Page {
                 ${costLines(costs, 'Days', costs.days.toReversed(), context, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
               </details>`
       }
-      <p class="dim">
-        ${costs.unit === undefined && html`Prices are not set: with a price table (<code>costs.rules</code>) minutes become amounts. `}Days
-        are in UTC. Bridges use no runner time. A price change applies to later jobs only.
-      </p>
+      ${costs.unit === undefined && html`<p class="dim">Prices are not set: with a price table (<code>costs.rules</code>) minutes become amounts.</p>`}
+      ${howCounted('Days are in UTC. Bridges use no runner time. A price change applies to later jobs only.')}
     `,
   }
 }

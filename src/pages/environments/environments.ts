@@ -1,7 +1,7 @@
 // The page of environments: what is deployed where, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../layout/address.ts'
 import { environmentsOf } from './environment-figures.ts'
-import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, shortSha, since } from '../layout/format.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { badge } from '../layout/status.ts'
@@ -54,20 +54,20 @@ export async function environmentsPage(
   }
 }
 
-const definitions = html`<p class="dim">
-  Deployments are known from events or from jobs, and are counted some minutes after they ended. Per day: successful
-  deployments only. Lead time is the median over all commits, from the commit (or as
-  <code>PIPESPAN_LEAD_TIME</code> says) to the production deployment that contains it;
-  <code>PIPESPAN_PRODUCTION</code> decides what is production. Failures are failed deployments and rollbacks, as a share
-  of all deployments; a rollback deploys an earlier or older revision. Recovery is the median from the first failed
-  deployment to the next successful one; for a rollback, measured from the deployment it reverted.
-</p>`
+const definitions = howCounted(
+  html`Deployments are known from events or from jobs, and are counted some minutes after they ended. Per day:
+    successful deployments only. Lead time is the median over all commits, from the commit (or as
+    <code>PIPESPAN_LEAD_TIME</code> says) to the production deployment that contains it;
+    <code>PIPESPAN_PRODUCTION</code> decides what is production. Failures are failed deployments and rollbacks, as a
+    share of all deployments; a rollback deploys an earlier or older revision. Recovery is the median from the first
+    failed deployment to the next successful one; for a rollback, measured from the deployment it reverted.`,
+)
 
-const aboutIncidents = html`<p class="dim">
-  An incident is an issue of that type (<code>issue</code> in <code>PIPESPAN_EVENTS</code>), of a project and not of an
-  environment. Time to restore is the median from opening to end, of those opened within the time that have ended. DORA
-  also counts incidents per successful production deployment; both are shown.
-</p>`
+const aboutIncidents = howCounted(
+  html`An incident is an issue of that type (<code>issue</code> in <code>PIPESPAN_EVENTS</code>), of a project and not
+    of an environment. Time to restore is the median from opening to end, of those opened within the time that have
+    ended. DORA also counts incidents per successful production deployment; both are shown.`,
+)
 
 function incidentsTable(incidents: readonly IncidentSummary[], context: RequestContext): Html {
   const columns: Record<string, ShownColumn<IncidentSummary>> = {

@@ -178,6 +178,14 @@ export function tiles(
   </dl>`
 }
 
+/** How the figures of a page or card are counted, folded. */
+export function howCounted(definitions: Content): Html {
+  return html`<details>
+    <summary class="dim">How is this counted?</summary>
+    <p class="dim">${definitions}</p>
+  </details>`
+}
+
 export function empty(text: Content): Html {
   return html`<p class="empty">${text}</p>`
 }

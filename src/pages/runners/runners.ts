@@ -1,7 +1,7 @@
 // The page of runners: which jobs wait for one, how busy the runners of each set of tags were over the day, and how long jobs waited.
 import { badge } from '../layout/status.ts'
 import { busyChart } from './busy-chart.ts'
-import { card, empty, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, number, time } from '../layout/format.ts'
 import { figures, sortedTable, texts, type ShownColumn } from '../layout/sorting.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -104,15 +104,15 @@ function tagsOf(tagSet: string | undefined): Content {
 }
 
 function notes({ since, until, isWhole, pipelines, hasInventory }: RunnersView): Html {
-  return html`<p class="dim">
-    ${!isWhole && html`Only the newest ${number(pipelines)} pipelines are read: the figures begin at ${time(since, until)}. `}
-    Tags are those of the runner, or of a waiting job. A wait is the time from when a job could start until a runner
-    took it. “At a time” is the average number of jobs that ran at the same time, “At most” the maximum.
+  return html`${!isWhole && html`<p class="dim">Only the newest ${number(pipelines)} pipelines are read: the figures begin at ${time(since, until)}.</p>`}
+  ${howCounted(
+    html`Tags are those of the runner, or of a waiting job. A wait is the time from when a job could start until a
+    runner took it. “At a time” is the average number of jobs that ran at the same time, “At most” the maximum.
     ${
       hasInventory
         ? 'Runners are counted from the platform’s list.'
         : html`Set <code>PIPESPAN_INVENTORY_RUNNERS</code> to see how many runners are busy or offline. Without it, a
             runner is known if it ran a job in this period.`
-    }
-  </p>`
+    }`,
+  )}`
 }

@@ -1,6 +1,6 @@
 // The pages of tests: flaky tests; the most failing and the slowest tests.
 import { scopeAddress, scopeHeading } from '../layout/scope-heading.ts'
-import { alternatives, card, empty, type Page, type RequestContext } from '../layout/frame.ts'
+import { alternatives, card, empty, howCounted, type Page, type RequestContext } from '../layout/frame.ts'
 import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number } from '../layout/format.ts'
 import { flakyChart } from './flaky-chart.ts'
@@ -24,24 +24,24 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, context
   return {
     title: 'Flaky tests',
     content: html`${await heading('Flaky tests', '/tests', asked, parts, context)}
-      ${
-        flaky.length > 0 &&
-        html`<p class="summary">
-          <strong>${counted(flaky.length, 'flaky test')}</strong>${flaky.length >= maxRows && ', or more'}; the jobs
-          that failed with them took <strong>${duration(lost)}</strong>
-        </p>`
-      }
-      ${flakyChart(days, asked, context)}
-      ${card(
-        context.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
-        flaky.length === 0
-          ? empty(noneOf('No test failed and passed on the same code', settings, asked))
-          : testsTable('Flaky tests', { times: 'Revisions', cost: 'Time lost' }, flaky, context, asked),
-      )}
-      <p class="dim">
-        A test is flaky when it failed and passed on the same revision, or was repeated within one report until it
-        passed. Time lost is the duration of the jobs that failed with it.
-      </p>`,
+    ${
+      flaky.length > 0 &&
+      html`<p class="summary">
+        <strong>${counted(flaky.length, 'flaky test')}</strong>${flaky.length >= maxRows && ', or more'}; the jobs that
+        failed with them took <strong>${duration(lost)}</strong>
+      </p>`
+    }
+    ${flakyChart(days, asked, context)}
+    ${card(
+      context.query.has('sort') ? 'Flaky tests' : 'Most time lost first',
+      flaky.length === 0
+        ? empty(noneOf('No test failed and passed on the same code', settings, asked))
+        : testsTable('Flaky tests', { times: 'Revisions', cost: 'Time lost' }, flaky, context, asked),
+    )}
+    ${howCounted(
+      html`A test is flaky when it failed and passed on the same revision, or was repeated within one report until it
+      passed. Time lost is the duration of the jobs that failed with it.`,
+    )}`,
   }
 }
 
@@ -52,22 +52,22 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, contex
   return {
     title,
     content: html`${await heading(title, '/tests/costly', asked, parts, context)}
-      ${card(
-        'Most failing',
-        failed.length === 0
-          ? empty(noneOf('No test failed', settings, asked))
-          : testsTable('Most failing tests', { times: 'Failures', cost: 'Time lost' }, failed, context, asked),
-      )}
-      ${card(
-        'Slowest',
-        slow.length === 0
-          ? empty(noneOf('No test took any time', settings, asked))
-          : testsTable('Slowest tests', { times: 'Runs', cost: 'Time', each: 'Each' }, slow, context, asked),
-      )}
-      <p class="dim">
-        Time lost is the duration of the jobs that failed with the test. A test counts as slow when it is among the ten
-        slowest of its report.
-      </p>`,
+    ${card(
+      'Most failing',
+      failed.length === 0
+        ? empty(noneOf('No test failed', settings, asked))
+        : testsTable('Most failing tests', { times: 'Failures', cost: 'Time lost' }, failed, context, asked),
+    )}
+    ${card(
+      'Slowest',
+      slow.length === 0
+        ? empty(noneOf('No test took any time', settings, asked))
+        : testsTable('Slowest tests', { times: 'Runs', cost: 'Time', each: 'Each' }, slow, context, asked),
+    )}
+    ${howCounted(
+      html`Time lost is the duration of the jobs that failed with the test. A test counts as slow when it is among the
+      ten slowest of its report.`,
+    )}`,
   }
 }
 

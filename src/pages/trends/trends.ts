@@ -1,7 +1,7 @@
 // The page of trends: durations, queue times and failures of pipelines and jobs over time, compared with the previous period.
 import { periodChoice } from '../layout/scope-heading.ts'
 import { nounOf, trendCharts } from './trend-charts.ts'
-import { card, crumbs, empty, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
+import { card, crumbs, empty, howCounted, table, tiles, type Page, type RequestContext } from '../layout/frame.ts'
 import { counted, duration, figure, number, percent, utc, minute } from '../layout/format.ts'
 import { delta } from '../layout/delta.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
@@ -63,10 +63,10 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, conte
           aside: trends.projects.length >= shownLines.projects && `the first ${shownLines.projects}`,
         })
       }
-      <p class="dim">
-        Percentiles are accurate to within 5 %. Canceled and skipped runs are not counted. A job is flaky when it failed
-        and then passed when it ran again for the same commit.
-      </p>
+      ${howCounted(
+        html`Percentiles are accurate to within 5 %. Canceled and skipped runs are not counted. A job is flaky when it
+        failed and then passed when it ran again for the same commit.`,
+      )}
     `,
   }
 }
