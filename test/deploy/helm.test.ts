@@ -141,6 +141,20 @@ describe.skipIf(!hasHelm)('the chart', () => {
     }
   })
 
+  it('links each alert to its section of a published runbook', async () => {
+    const url = 'https://wiki.example.com/pipespan/runbook'
+    const manifests = rendered(...outside, `--set=prometheusRule.runbookUrl=${url}`)
+    expect(await schemaFaults(manifests)).toEqual([])
+    const { groups } = ofKind(manifests, 'PrometheusRule')[0]?.spec as {
+      groups: { rules: { alert: string; annotations: Record<string, string> }[] }[]
+    }
+    for (const { alert, annotations } of groups.flatMap(({ rules }) => rules)) {
+      expect(annotations).toMatchObject({ runbook_url: `${url}#${alert.toLowerCase()}` })
+      expect(annotations).not.toHaveProperty('runbook')
+    }
+    expect(() => rendered('--set=prometheusRule.runbookUrl=docs/runbook.md')).toThrow('runbookUrl')
+  })
+
   it('takes volumes, variables and claims of others', async () => {
     const manifests = rendered(
       '--set=store.sqlite.existingClaim=data,priorityClassName=high,serviceAccount.annotations.role=reader',
