@@ -94,7 +94,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
     ['runners', () => '/runners', 'Running jobs over the last day'],
     ['environments', () => '/environments', 'Latest deployments'],
-    ['changes', () => '/changes', 'Times are medians'],
+    ['changes', () => '/changes', 'How is this counted?'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
     ['a dead letter', () => letter, 'Answer of the backend'],
