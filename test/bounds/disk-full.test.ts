@@ -12,7 +12,7 @@ import { pipelineEvent } from './pipelines.ts'
 const folder = path.join('/tmp', `pipespan-small-disk-${process.pid}`)
 const mayMount = (() => {
   mkdirSync(folder, { recursive: true })
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', folder]).status === 0
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder]).status === 0
 })()
 if (!mayMount) rmSync(folder, { recursive: true })
 
