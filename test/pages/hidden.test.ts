@@ -171,17 +171,23 @@ const pages = [
   '/pipelines/3/5001/compare?with=5002',
   '/pipelines/3/5001/jobs/50010',
   '/trends?span=7d',
+  '/trends?project=acme/',
+  '/trends?project=acme/&ref=main',
   '/trends?project=301',
   '/trends/regressions',
   '/trends/regressions?project=301',
   '/cost',
   '/cost?project=301',
+  '/cost?project=acme/',
   '/sources',
   '/exports',
   '/tests',
+  '/tests?project=acme/',
   '/runners',
   '/environments',
+  '/environments?project=acme/',
   '/changes',
+  '/changes?project=acme/',
   '/timeline?span=7d',
   '/timeline?project=301',
   '/tokens',
@@ -195,6 +201,7 @@ const answers = [
   'pipelines/3/5001/compare?with=5002',
   'pipelines/3/5001/jobs/50010',
   'trends?span=7d',
+  'trends?span=7d&group=acme/',
   'trends/regressions',
   'trends/regressions/preview/301',
   'cost',
@@ -243,6 +250,16 @@ describe('a hidden project', () => {
     const { retained } = JSON.parse(await read('/api/cost?span=7d')) as { retained: object }
     const sum = { runs: 2, totalMs: 98_000 }
     expect(retained).toMatchObject({ pipelines: 2, total: sum, branches: [{ project: 'acme/shop' }], runners: [sum] })
+  })
+
+  it('is not part of the sums of its group', async () => {
+    for (const ref of ['', '&ref=main']) {
+      const trends = JSON.parse(await read(`/api/trends?span=7d&group=acme/${ref}`)) as { total: object }
+      expect(trends.total).toMatchObject({ runs: 2 })
+    }
+    const cost = JSON.parse(await read('/api/cost?span=7d&group=acme/')) as Record<string, unknown>
+    const sum = { runs: 2, totalMs: 98_000 }
+    expect(cost).toMatchObject({ total: sum, days: [sum], workers: [sum], retained: { total: sum } })
   })
 
   it('has no regression in the lists', async () => {

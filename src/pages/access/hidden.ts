@@ -2,7 +2,6 @@
 // through this one wrapper. Their names are also removed from the texts of other projects, because the errors of backends and of the
 // platform name projects by their paths.
 import { createHiddenWords } from '../../web/hidden-words.ts'
-import { isGroup } from '../../store/ports/project-scope.ts'
 import { isEvent } from '../../model/event.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { DeadLetter, Outbox } from '../../store/ports/outbox.ts'
@@ -21,7 +20,10 @@ const maxPages = 10
 /** Dead letters that are retried or dropped at a time. */
 const actedOn = 1_000
 
-/** The same sources without hidden projects and their names. Totals over all projects still include them, as they name none. */
+/**
+ * The same sources without hidden projects and their names. Totals over all projects still include them, as they name none; sums over a group do
+ * not, because a group may consist of one shown and one hidden project.
+ */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox, tests, deployments, incidents, changes } = parts
   const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates, gaugeReadings, regressions } =
@@ -41,9 +43,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   const line = ({ project }: { readonly project: string }): boolean => project === '' || !isHidden(project)
   const ofShownIncident = ({ incident }: ShownIncident): boolean => !isHiddenProject(incident.project)
   const ofShownDeployment = ({ deployment }: ShownDeployment): boolean => !isHiddenProject(deployment.project)
-  /** Sums over a group of which everything is hidden would be those of hidden projects. */
-  const hidesScope = (scope: string | undefined): boolean =>
-    scope !== undefined && isHidden(isGroup(scope) ? `${scope}any` : scope)
+  const isCounted = (path: string): boolean => !isHidden(path)
   /** A list that is filled to its limit, although hidden projects are left out of it. */
   const filled = async <T>(
     list: (limit: number) => Promise<readonly T[]>,
@@ -136,7 +136,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     runs: { get: async key => one(await runs.get(key)) },
     tests: {
       figures: async (question, of) => filled(async limit => tests.figures(question, { ...of, limit }), of.limit, line),
-      flakyDays: async of => (hidesScope(of.project) ? [] : tests.flakyDays(of)),
+      flakyDays: async of => tests.flakyDays(of.project === undefined ? of : { ...of, isCounted }),
     },
     incidents: {
       opened: async of => filled(async limit => incidents.opened({ ...of, limit }), of.limit, ofShownIncident),
@@ -182,8 +182,8 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       shownEvents: async query =>
         enough(async limit => views.shownEvents({ ...query, limit }), query.limit, shownEvents),
       inStatus: async (statuses, limit) => runsOf(async more => views.inStatus(statuses, more), limit),
-      countInStatus: async statuses => views.countInStatus(statuses, path => !isHidden(path)),
-      countFinished: async since => views.countFinished(since, path => !isHidden(path)),
+      countInStatus: async statuses => views.countInStatus(statuses, isCounted),
+      countFinished: async since => views.countFinished(since, isCounted),
       silentInStatus: async (statuses, since, limit) => {
         let count = 0
         const runs = await runsOf(async more => {
@@ -194,7 +194,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         // A full list keeps the count of the store, which includes hidden projects: counting exactly would mean reading all of them.
         return { runs, count: runs.length < limit ? runs.length : count }
       },
-      countRuns: async query => views.countRuns(query, path => !isHidden(path)),
+      countRuns: async query => views.countRuns(query, isCounted),
       lastFinished: async limit => runsOf(async more => views.lastFinished(more), limit),
       search: async query => {
         let page = await views.search(query)
@@ -206,12 +206,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         }
         return { ...page, runs: found }
       },
-      projects: async limit =>
-        filled(
-          async more => views.projects(more),
-          limit,
-          path => !isHidden(path),
-        ),
+      projects: async limit => filled(async more => views.projects(more), limit, isCounted),
       find: async (projectId, pipelineId, instance) => one(await views.find(projectId, pipelineId, instance)),
       children: async key => shown(await views.children(key)),
       sections: async (...asked) => words.without(await views.sections(...asked)),
@@ -219,7 +214,11 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       outboxOf: async key => words.without(await views.outboxOf(key)),
       costs: {
         lines: async (by, query, limit) =>
-          hidesScope(query.group) ? [] : filled(async more => views.costs.lines(by, query, more), limit, line),
+          filled(
+            async more => views.costs.lines(by, query.group === undefined ? query : { ...query, isCounted }, more),
+            limit,
+            line,
+          ),
         retained: async query =>
           words.without(
             await views.costs.retained({
@@ -238,7 +237,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         places: async (query, limit) => filled(async more => views.trends.places(query, more), limit, line),
         names: async (query, limit) => filled(async more => views.trends.names(query, more), limit, line),
         retained: async query => {
-          const found = await views.trends.retained(query)
+          const found = await views.trends.retained({ ...query, isCounted })
           return { ...found, figures: shownFigures(found.figures) }
         },
       },
@@ -248,7 +247,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   function shownFigures(trends: TrendReads): TrendReads {
     return {
       series: async (subject, query) =>
-        hidesScope(query.group) ? [] : words.without((await trends.series(subject, query)).filter(line)),
+        words.without((await trends.series(subject, { ...query, isCounted })).filter(line)),
       projects: async (by, query, limit) => filled(async more => trends.projects(by, query, more), limit, line),
       jobs: async (by, query, limit) => filled(async more => trends.jobs(by, query, more), limit, line),
       ofJobs: async (...asked) => words.without((await trends.ofJobs(...asked)).filter(line)),

@@ -44,6 +44,8 @@ export interface CostQuery {
   readonly projectId?: number | undefined
   /** Only projects of this group: a path that ends with a slash. */
   readonly group?: string | undefined
+  /** Whether a project is counted, by its full path; undefined: all are. */
+  readonly isCounted?: ((project: string) => boolean) | undefined
 }
 
 export interface CostSum {
@@ -69,8 +71,6 @@ export interface RetainedCostQuery extends CostQuery {
   readonly limit: number
   /** Pipelines that are read; undefined: 5,000, which takes a fifth of a second. */
   readonly most?: number | undefined
-  /** Whether a project is counted, by its full path; undefined: all are. */
-  readonly isCounted?: ((project: string) => boolean) | undefined
 }
 
 /** The sum of one runner: `name` is its description. Several projects may share it: `project` is empty. */

@@ -67,7 +67,12 @@ export interface TestMemory {
     },
   ): Promise<readonly TestFigures[]>
   /** How many flaky tests were found on each day (UTC), among the newest findings since then. Oldest first, without days that have none. */
-  flakyDays(of: { readonly project?: string | undefined; readonly since: Millis }): Promise<readonly FlakyDay[]>
+  flakyDays(of: {
+    readonly project?: string | undefined
+    /** Whether a project is counted, by its full path; undefined: all are. */
+    readonly isCounted?: ((project: string) => boolean) | undefined
+    readonly since: Millis
+  }): Promise<readonly FlakyDay[]>
   /** Deletes rows of jobs that ended before; returns how many, at most twice `limit`. */
   prune(before: Millis, limit: number): Promise<number>
 }

@@ -71,6 +71,8 @@ export interface TrendQuery extends TrendFilter {
   readonly until: Millis
   /** Only projects of this group: a path that ends with a slash. */
   readonly group?: string | undefined
+  /** Whether a project counts in the sums of a group, by its full path; undefined: all do. */
+  readonly isCounted?: ((project: string) => boolean) | undefined
 }
 
 /** Sums of a project's pipelines of one class of branches. */

@@ -3,6 +3,7 @@ import {
   wastedPurposes,
   type CostGroup,
   type CostLine,
+  type CostQuery,
   type CostReads,
   type CostRow,
   type CostSum,
@@ -74,11 +75,15 @@ const wastedSums = wastedPurposes
 
 export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
   return {
-    lines: async (by, { since, until, projectId, group }, limit) => {
+    lines: async (by, query, limit) => {
+      const { since, until, projectId, group } = query
       const values: Value[] = [since, until, limit]
+      const place = (value: Value): string => `?${values.push(value)}`
+      const except = (await notCounted(ask, query)).map(place)
       const scope = [
-        ...(projectId === undefined ? [] : [`AND project_id = ?${values.push(projectId)}`]),
-        ...(group === undefined ? [] : [`AND ${inScope('project', group, one => `?${values.push(one)}`)}`]),
+        ...(projectId === undefined ? [] : [`AND project_id = ${place(projectId)}`]),
+        ...(group === undefined ? [] : [`AND ${inScope('project', group, place)}`]),
+        ...(except.length === 0 ? [] : [`AND project NOT IN (${except.join(', ')})`]),
       ].join(' ')
       const own = groups[by]
       const isOfOne = projectId !== undefined || by === 'project' || by === 'place' || by === 'job'
@@ -94,6 +99,18 @@ export function costsOn(ask: Ask): Pick<CostReads, 'lines'> {
       return rows.map(lineOf)
     },
   }
+}
+
+/** The projects with costs in this time that are not to be counted. */
+async function notCounted(ask: Ask, { since, until, group, isCounted }: CostQuery): Promise<string[]> {
+  if (isCounted === undefined) return []
+  const values: Value[] = [since, until]
+  const scope = group === undefined ? '' : `AND ${inScope('project', group, one => `?${values.push(one)}`)}`
+  const rows = await ask(
+    `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 ${scope}`,
+    values,
+  )
+  return rows.map(projectOf).filter(path => !isCounted(path))
 }
 
 const runsOf = number('runs')

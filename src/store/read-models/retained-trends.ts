@@ -22,7 +22,7 @@ const most = 2_000
 export function retainedOn(ask: Ask, damaged: DamagedRows): (query: RetainedQuery) => Promise<RetainedFigures> {
   return async query => {
     const sums = new TrendSums({ of: ({ pipeline }) => foldedName(pipeline.facts) })
-    const isCounted = (path: string): boolean => isInScope(path, query.group)
+    const isCounted = (path: string): boolean => isInScope(path, query.group) && (query.isCounted?.(path) ?? true)
     const { runs, backTo } = await readRetained(ask, damaged, { ...query, most, isCounted }, countInto(sums, query))
     const rows = sums.rows().map(withBins)
     return { figures: trendsIn(rows, query.runner !== undefined), pipelines: runs, backTo }

@@ -46,8 +46,11 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
          ORDER BY bucket`,
         values,
       )
+      const { isCounted = () => true } = query
       const buckets = summed(
-        isOfAll ? rows.map(row => ({ ...row, projectId: 0, project: '', instance: '' })) : rows,
+        isOfAll
+          ? rows.filter(row => isCounted(row.project)).map(row => ({ ...row, projectId: 0, project: '', instance: '' }))
+          : rows,
         row => `${row.bucket} ${row.instance}`,
       )
       return buckets.map(withoutKind)

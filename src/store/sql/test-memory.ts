@@ -182,8 +182,17 @@ export function testMemory(sql: Statements, maxBytes = testMemoryBytes): TestMem
       const values = [since, limit, until, ...(project === undefined ? [] : [project])]
       return (await sql.all(figuresSql(question, project), values)).map(figuresRow)
     },
-    flakyDays: async ({ project, since }) =>
-      (await sql.all(daysSql(project), [since, ...(project === undefined ? [] : [project])])).map(dayRow),
+    flakyDays: async ({ project, isCounted, since }) => {
+      const rows = await sql.all(daysSql(project), [since, ...(project === undefined ? [] : [project])])
+      const days = new Map<number, FlakyDay>()
+      for (const row of rows) {
+        if (isCounted?.(projectOf(row)) === false) continue
+        const { at, retried, repeated } = dayRow(row)
+        const day = days.get(at)
+        days.set(at, { at, retried: (day?.retried ?? 0) + retried, repeated: (day?.repeated ?? 0) + repeated })
+      }
+      return [...days.values()]
+    },
     prune: async (before, limit) => {
       const reports = await sql.change(
         `DELETE FROM test_reports WHERE id IN
@@ -222,13 +231,14 @@ function figuresSql(question: TestQuestion, project: string | undefined): string
 /** Values: since when, and the project or group if there is one. */
 function daysSql(project: string | undefined): string {
   const of = project === undefined ? '' : `AND ${inScope('project', project, () => '?2')}`
-  return `SELECT found_at / ${day} * ${day} AS at, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
+  return `SELECT found_at / ${day} * ${day} AS at, project, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
       CAST(sum(CASE WHEN within_what = 'report' THEN 1 ELSE 0 END) AS bigint) AS repeated
-    FROM (SELECT found_at, within_what FROM flaky_tests WHERE found_at >= ?1 ${of}
+    FROM (SELECT found_at, project, within_what FROM flaky_tests WHERE found_at >= ?1 ${of}
       ORDER BY found_at DESC LIMIT ${lookedAt}) AS found
-    GROUP BY 1 ORDER BY 1`
+    GROUP BY 1, 2 ORDER BY 1`
 }
 
+const projectOf = text('project')
 const dayRow: (row: Row) => FlakyDay = record({
   at: number('at'),
   retried: number('retried'),
