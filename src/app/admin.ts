@@ -69,7 +69,7 @@ function metricsPage(
 ): Routes {
   const { config, store } = context
   const { totals, repositories, latest } = store
-  const { recentRuns, gaugeReadings } = repositories
+  const { recentRuns, gaugeReadings, countedRows } = repositories
   const profile = profileBy(config)
   const words = isHidden && createHiddenWords(isHidden)
   const ofPipelines = config.observability.export.includes('metrics')
@@ -81,7 +81,13 @@ function metricsPage(
     : undefined
   const compatible =
     config.metrics.compat === 'gcpe'
-      ? createGcpeMetrics({ latest, settings, isHidden, countBehind: behindCountsOf(context, connections) })
+      ? createGcpeMetrics({
+          latest,
+          countedRows,
+          settings,
+          isHidden,
+          countBehind: behindCountsOf(context, connections),
+        })
       : undefined
   return createMetricsPage({
     collect: async () => [

@@ -4,15 +4,18 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createGcpeFamilies, type GcpeFamilies } from '../telemetry/metrics/gcpe-families.ts'
 import { createJobRuns, type JobRuns } from './job-runs.ts'
-import { createNewest, type NewestRow } from './newest.ts'
+import { createNewest, type NewestOptions, type NewestRow } from './newest.ts'
 import { latestRunOf, latestTests, type LatestRun } from './latest-run.ts'
 import { environmentOf, type CountBehind } from './latest-environment.ts'
 import type { GcpeTests } from '../telemetry/mapping/gcpe.ts'
 import type { Latest, ListedDeployment, ListedRun } from '../store/ports/latest.ts'
+import type { CountedRows } from '../store/ports/scrape-documents.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 
 export interface GcpeMetricsOptions {
   readonly latest: Latest
+  readonly countedRows: Repositories['countedRows']
   readonly settings: Pick<TelemetrySettings, 'foldRef' | 'maxSeries'>
   /** True for the path of a hidden project; undefined: none is hidden. */
   readonly isHidden: ((path: string) => boolean) | undefined
@@ -40,13 +43,14 @@ interface Remembered {
 type Refs = ReadonlyMap<string, Remembered>
 
 export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
-  const { latest, settings, isHidden, countBehind } = options
+  const { latest, countedRows, settings, isHidden, countBehind } = options
   const { foldRef, maxSeries } = settings
   const runs = createNewest<ListedRun>({
     read: async (after, limit) => latest.runsAfter(after, limit),
     placeOf: row => refPlace(row, settings),
     rankOf: ({ pipelineId }) => pipelineId,
     maxNames: maxRefs,
+    counts: storedCounts(countedRows, 'runs'),
   })
   const deployments = createNewest<ListedDeployment>({
     read: async (after, limit) => latest.deploymentsAfter(after, limit),
@@ -54,6 +58,7 @@ export function createGcpeMetrics(options: GcpeMetricsOptions): () => Promise<re
       environment === undefined ? undefined : { owner: ownerOf(row), name: environment, counted: '' },
     rankOf: ({ at }) => at,
     maxNames: maxRefs,
+    counts: storedCounts(countedRows, 'deployments'),
   })
   let refs: Refs = new Map()
 
@@ -174,6 +179,17 @@ function refPlace(
   if (folded !== ref) return undefined
   const isMergeRequest = source === 'merge_request_event' || ref.startsWith('refs/merge-requests/')
   return { owner: ownerOf(row), name: refName(ref, isMergeRequest), counted: source }
+}
+
+function storedCounts(rows: Repositories['countedRows'], kind: CountedRows['kind']): NewestOptions<never>['counts'] {
+  return {
+    load: async () =>
+      new Map((await rows.all()).filter(one => one.kind === kind).map(counts => [ownerOf(counts), counts])),
+    save: async (owner, counts) => {
+      const [instance, projectId] = JSON.parse(owner) as [string, number]
+      await rows.put({ kind, instance, projectId, ...counts })
+    },
+  }
 }
 
 function ownerOf({ instance, projectId }: Pick<ListedRun, 'instance' | 'projectId'>): string {

@@ -1,6 +1,12 @@
-// The newest row of each name, such as the newest run of each ref, and how many rows were added. Remembered in this process: each refresh reads only
-// the rows that were added since the last one.
+// The newest row of each name, such as the newest run of each ref, and how many rows there have been. Remembered in this process: each refresh
+// reads only the rows that were added since the last one.
+//
+// Counts are the same in every replica and after every restart, because they depend on the rows alone: the last `overlap` rows are read and counted
+// anew by each refresh, since another replica may commit a row later than one with a higher id, and rows may change. Earlier rows are counted once,
+// and their counts are stored with the id up to which they hold, as pruning deletes the rows. Whoever starts continues from there. Replicas may
+// overwrite each other's stored counts: each is true for its own id.
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { CountedRows } from '../store/ports/scrape-documents.ts'
 
 /** Where a row belongs: to a name of an owner, and to which count of that name. */
 export interface Place {
@@ -8,6 +14,9 @@ export interface Place {
   readonly name: string
   readonly counted: string
 }
+
+/** What is stored of an owner: counts of the rows up to `upTo`. */
+export type OwnersCounts = Pick<CountedRows, 'upTo' | 'names'>
 
 export interface NewestOptions<Row> {
   /** Rows after the row `after`, in the order of their ids. */
@@ -18,12 +27,16 @@ export interface NewestOptions<Row> {
   readonly rankOf: (row: Row) => number
   /** Names of each owner; those with the newest rows stay. */
   readonly maxNames: number
+  readonly counts: {
+    load(): Promise<ReadonlyMap<string, OwnersCounts>>
+    save(owner: string, counts: OwnersCounts): Promise<void>
+  }
 }
 
 export interface NewestRow<Row> {
   readonly name: string
   readonly row: Row
-  /** How many rows were added since the first refresh. */
+  /** How many rows there have been. */
   readonly counts: ReadonlyMap<string, number>
 }
 
@@ -37,54 +50,84 @@ export interface Newest<Row> {
 
 interface Known<Row> {
   row: Row
-  readonly counts: Map<string, number>
+  /** Of the rows up to `upTo`. */
+  readonly counted: Map<string, number>
+  /** Of the rows after it. */
+  readonly recent: Map<string, number>
 }
 
 /** Rows of one statement. */
 const page = 2_000
-/** So many rows are read again: another replica may commit a row later than one with a higher id, and rows may change. */
 const overlap = 1_000
+/** Owners whose counts are stored by one refresh: each is a commit. They are stored long before their rows are pruned. */
+const savedAtOnce = 20
 
 export function createNewest<Row extends { readonly id: number }>(options: NewestOptions<Row>): Newest<Row> {
-  const { read, placeOf, rankOf, maxNames } = options
+  const { read, placeOf, rankOf, maxNames, counts } = options
   const owners = new Map<string, Map<string, Known<Row>>>()
-  let last = 0
-  /** The ids above `last - overlap`; undefined before the first refresh. */
-  let seen: ReadonlySet<number> | undefined
+  /** Undefined before the first refresh. */
+  let stored: ReadonlyMap<string, OwnersCounts> | undefined
+  /** Rows up to this one are counted for good. */
+  let upTo = 0
+  /** Owners with counts that are not stored, the oldest first. */
+  const unsaved = new Set<string>()
 
-  function take(row: Row, isAdded: boolean): void {
+  /** `isForGood`: the row is not read again. */
+  function take(row: Row, isForGood: boolean, before: ReadonlyMap<string, OwnersCounts>): void {
     const place = placeOf(row)
     if (place === undefined) return
-    const names = owners.get(place.owner) ?? new Map<string, Known<Row>>()
-    owners.set(place.owner, names)
-    const known = names.get(place.name) ?? { row, counts: new Map<string, number>() }
+    const { owner, name, counted } = place
+    const names = owners.get(owner) ?? new Map<string, Known<Row>>()
+    owners.set(owner, names)
+    const of = before.get(owner)
+    const known = names.get(name) ?? { row, counted: new Map(of?.names[name]), recent: new Map<string, number>() }
+    names.set(name, known)
     if (rankOf(row) >= rankOf(known.row)) known.row = row
-    known.counts.set(place.counted, (known.counts.get(place.counted) ?? 0) + (isAdded ? 1 : 0))
-    names.set(place.name, known)
+    const isCounted = row.id <= (of?.upTo ?? 0)
+    const into = isForGood || isCounted ? known.counted : known.recent
+    into.set(counted, (into.get(counted) ?? 0) + (isCounted ? 0 : 1))
+    if (isForGood && !isCounted) unsaved.add(owner)
     if (names.size >= 2 * maxNames) {
-      for (const [name] of newestFirst(names).slice(maxNames)) names.delete(name)
+      for (const [old] of newestFirst(names).slice(maxNames)) names.delete(old)
     }
   }
 
   const newestFirst = (names: ReadonlyMap<string, Known<Row>>): (readonly [string, Known<Row>])[] =>
     [...names].sort(([, a], [, b]) => rankOf(b.row) - rankOf(a.row))
 
+  async function readRows(before: ReadonlyMap<string, OwnersCounts>): Promise<void> {
+    for (const names of owners.values()) for (const { recent } of names.values()) recent.clear()
+    let recent: Row[] = []
+    for (let after = upTo; ;) {
+      const rows = await read(after, page)
+      after = rows.at(-1)?.id ?? after
+      upTo = Math.max(upTo, after - overlap)
+      const uncounted = [...recent, ...rows]
+      recent = uncounted.filter(row => row.id > upTo)
+      for (const row of uncounted) if (row.id <= upTo) take(row, true, before)
+      if (rows.length < page) break
+      await nextTurn()
+    }
+    for (const row of recent) take(row, false, before)
+  }
+
+  async function save(): Promise<void> {
+    for (const owner of [...unsaved].slice(0, savedAtOnce)) {
+      const names = [...(owners.get(owner) ?? [])].map(([name, { counted }]): [string, [string, number][]] => [
+        name,
+        [...counted],
+      ])
+      const isUpTo = Math.max(upTo, stored?.get(owner)?.upTo ?? 0)
+      await counts.save(owner, { upTo: isUpTo, names: Object.fromEntries(names) })
+      unsaved.delete(owner)
+    }
+  }
+
   return {
     refresh: async () => {
-      const ids = new Set<number>()
-      let after = Math.max(0, last - overlap)
-      for (;;) {
-        const rows = await read(after, page)
-        for (const row of rows) {
-          take(row, seen !== undefined && !seen.has(row.id))
-          ids.add(row.id)
-        }
-        after = rows.at(-1)?.id ?? after
-        if (rows.length < page) break
-        await nextTurn()
-      }
-      last = Math.max(last, after)
-      seen = new Set([...ids].filter(id => id > last - overlap))
+      stored ??= await counts.load()
+      await readRows(stored)
+      await save()
     },
     all: () =>
       new Map(
@@ -92,7 +135,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
           owner,
           newestFirst(names)
             .slice(0, maxNames)
-            .map(([name, { row, counts }]) => ({ name, row, counts })),
+            .map(([name, { row, counted, recent }]) => ({ name, row, counts: sumOf(counted, recent) })),
         ]),
       ),
     forget: (owner, name) => {
@@ -101,4 +144,8 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
       if (names?.size === 0) owners.delete(owner)
     },
   }
+}
+
+function sumOf(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  return new Map([...one.keys(), ...other.keys()].map(name => [name, (one.get(name) ?? 0) + (other.get(name) ?? 0)]))
 }

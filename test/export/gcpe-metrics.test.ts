@@ -19,7 +19,9 @@ function scraper(
   options: Partial<GcpeMetricsOptions> = {},
 ): () => Promise<readonly string[]> {
   const settings = telemetrySettings(telemetry)
-  const scrape = createGcpeMetrics({ latest: world.store.latest, settings, isHidden: undefined, ...options })
+  const { latest, repositories } = world.store
+  const { countedRows } = repositories
+  const scrape = createGcpeMetrics({ latest, countedRows, settings, isHidden: undefined, ...options })
   return async () => expositionOf(await scrape(), 'text').split('\n')
 }
 
@@ -89,16 +91,17 @@ describe('pipelines', () => {
     expect((await scrape()).join('\n')).not.toContain('secret')
   })
 
-  it('count since the start, by source, and once each', async () => {
+  it('are counted by source, once each, and alike by a process that starts later', async () => {
     await observe(1, 'success')
     const scrape = scraper()
     const runs = async (): Promise<object> => valuesOf(await scrape(), 'gitlab_ci_pipeline_run_count', 'source')
-    expect(await runs()).toEqual({ push: 0 })
+    expect(await runs()).toEqual({ push: 1 })
     await observe(2, 'running')
     await observe(3, 'success', { source: 'schedule' })
-    expect(await runs()).toEqual({ push: 1, schedule: 1 })
+    expect(await runs()).toEqual({ push: 2, schedule: 1 })
     await observe(2, 'success')
-    expect(await runs()).toEqual({ push: 1, schedule: 1 })
+    expect(await runs()).toEqual({ push: 2, schedule: 1 })
+    expect(valuesOf(await scraper()(), 'gitlab_ci_pipeline_run_count', 'source')).toEqual({ push: 2, schedule: 1 })
     expect(await scrape()).toContain('# TYPE gitlab_ci_pipeline_run_count counter')
   })
 
@@ -198,7 +201,7 @@ describe('environments', () => {
       deployments: deployments.map(report => ({ report, countIn: 0 })),
     })
 
-  it('have their newest deployment, and count those since the start', async () => {
+  it('have their newest deployment, and count all', async () => {
     await report(deployed(1, 'success', { status: 'success', startedAt: at(-9), finishedAt: at(1), span }))
     const scrape = scraper()
     const first = await scrape()
@@ -216,7 +219,7 @@ describe('environments', () => {
     })
     expect(valuesOf(second, 'gitlab_ci_environment_deployment_status', 'status')).toEqual({ failed: 1, running: 1 })
     expect(valuesOf(second, 'gitlab_ci_environment_deployment_count', 'environment')).toEqual({
-      production: 1,
+      production: 2,
       staging: 1,
     })
     expect(second).toContain(

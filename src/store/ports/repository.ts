@@ -11,6 +11,7 @@ import type { RefusedEndpoint } from './capability-documents.ts'
 import type { ReportedNames } from './report-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from './recent-runs.ts'
+import type { CountedRows } from './scrape-documents.ts'
 import type { StoreCopy } from './tables.ts'
 import type { StoredSession } from './session.ts'
 import type { TryRequest } from './try-documents.ts'
@@ -79,6 +80,8 @@ export interface Repositories {
   readonly tryRequests: Repository<TryRequest, 'destination'>
   /** Written by the metric flush; a single document. */
   readonly recentRuns: Repository<RecentRuns, never>
+  /** Written by scrapes with the metrics of gcpe. */
+  readonly countedRows: Repository<CountedRows, 'kind' | 'instance' | 'projectId'>
   /** Written by `pipespan store copy`; a single document. */
   readonly copy: Repository<StoreCopy, never>
 }

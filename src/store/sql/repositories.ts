@@ -10,6 +10,7 @@ import { refusedEndpoint } from '../ports/capability-documents.ts'
 import { regression } from '../ports/regression-documents.ts'
 import { reportedNames } from '../ports/report-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
+import { countedRows } from '../ports/scrape-documents.ts'
 import { storeCopy } from '../ports/tables.ts'
 import { storedSession } from '../ports/session.ts'
 import { tryRequest } from '../ports/try-documents.ts'
@@ -84,6 +85,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     sessions: repository('session', storedSession, ['digest']),
     tryRequests: repository('try-now', tryRequest, ['destination']),
     recentRuns: repository('metrics/recent-runs', recentRuns, []),
+    countedRows: repository('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
     copy: repository('store-copy', storeCopy, []),
   }
 }
