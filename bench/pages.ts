@@ -144,6 +144,7 @@ function partsOf({
         excluded: 0,
         attempts: 0,
         supplements: 0,
+        unrouted: 0,
         apiClients: {},
         platformErrors: [],
         platformAnswered: false,

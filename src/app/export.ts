@@ -6,6 +6,7 @@ import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../export/metric-flush.ts'
 import { createSeriesCap } from '../telemetry/metrics/series-cap.ts'
+import { headerValuesOf } from './header-values.ts'
 import { hookMetrics } from '../discovery/hook-gauges.ts'
 import { ingestMetrics } from '../tokens/ingest-gauges.ts'
 import { createTokenReport } from '../tokens/daemon-token-report.ts'
@@ -37,6 +38,8 @@ export interface ExportParts {
   readonly metricDestinations: MetricFlushOptions['destinations']
   /** Where chunks are put for sending. */
   readonly queues: readonly Route<Signal>[]
+  /** Whether a destination takes the totals of a project, which are sent without a queue. */
+  readonly takesTotals: NonNullable<Route['takes']>
   readonly encode: Readonly<Record<Signal, Encode>>
   /** What a chunk adds to the totals; undefined when metrics are off. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
@@ -65,6 +68,11 @@ export function exportDestinations(config: Config): ExportParts {
     destinations,
     metricDestinations: all.filter(({ signals }) => signals.metrics !== undefined),
     queues,
+    takesTotals: subject =>
+      all.some(
+        ({ temporality, signals, takes }) =>
+          temporality !== 'delta' && signals.metrics !== undefined && (takes?.(subject) ?? true),
+      ),
     encode,
     measure: config.observability.export.includes('metrics') ? chunk => measure(chunk, settings) : undefined,
     settings,
@@ -166,7 +174,10 @@ function withoutMetrics({ signals }: Destination): Destination['signals'] {
   return others
 }
 
-function destinationOf({ name, token, projects, targets }: ConfiguredDestination, config: Config): Destination {
+function destinationOf(
+  { name, token, projects, templates, targets }: ConfiguredDestination,
+  config: Config,
+): Destination {
   const signals: Partial<Record<Signal, Endpoint>> = {}
   for (const [signal, target] of Object.entries(targets)) {
     const { url, headers, timeout: timeoutMs, compression, tls } = target
@@ -181,19 +192,27 @@ function destinationOf({ name, token, projects, targets }: ConfiguredDestination
       tls: { caFile, certFile, keyFile },
     }
   }
+  const headerValues = templates && headerValuesOf(templates(), config)
   return {
     name,
     signals,
-    takes: projects && takesOnly(projects),
+    takes: takesOnly(projects, headerValues),
+    headerValues,
     bearer: bearerOf(token),
     proxy: proxiesOf(config),
   }
 }
 
-/** What is about no project or group is not taken. */
-function takesOnly({ include, exclude }: NonNullable<ConfiguredDestination['projects']>): Destination['takes'] {
-  const isChosen = chooser(include, exclude)
-  return path => path !== undefined && isChosen(path)
+/** What is about no project or group is not taken, nor what has no value for a template of the headers. */
+function takesOnly(
+  projects: ConfiguredDestination['projects'],
+  headerValues: Destination['headerValues'],
+): Destination['takes'] {
+  if (projects === undefined && headerValues === undefined) return undefined
+  const isChosen = projects && chooser(projects.include, projects.exclude)
+  return subject =>
+    (isChosen === undefined || (subject.path !== undefined && isChosen(subject.path))) &&
+    (headerValues === undefined || headerValues(subject) !== undefined)
 }
 
 /** A token whose file is read again at once when a backend refuses it. */

@@ -95,7 +95,7 @@ function unroutedIn(log: Log): (project: string) => void {
 
 export function snapshotterOf(
   { config, events, log }: Context,
-  { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
+  { queues, takesTotals, measure }: Pick<ExportParts, 'queues' | 'takesTotals' | 'measure'>,
   selection: Selection,
   connections: readonly Pick<Connection, 'client'>[],
 ): Snapshotter {
@@ -111,7 +111,7 @@ export function snapshotterOf(
       bridgesWillCome: isSingle ? enriched.size > 0 : enriched.has(instance),
     }),
     selection,
-    to: queues,
+    ...{ to: queues, takesTotals },
     onUnrouted: unroutedIn(log),
     measure,
     reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,

@@ -10,6 +10,7 @@ import { checkEvents } from './doctor/events.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
+import { selectionOf } from '../app/processing.ts'
 import { checkRoutes } from './doctor/routes.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../config/config-fault.ts'
@@ -39,8 +40,9 @@ export async function doctor(
     if (!options.json) for (const finding of found) print(terminal, lineOf(finding))
   }
   const config = configuration(terminal, options.file, show)
-  if (config !== undefined && options.project !== undefined) show(checkRoutes(destinationsOf(config), options.project))
-  else if (config !== undefined) await examine(config, show)
+  if (config !== undefined && options.project !== undefined) {
+    show(await checkRoutes(destinationsOf(config), selectionOf(config), options.project))
+  } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
   if (options.json) print(terminal, JSON.stringify({ failures, warnings, findings }, null, 2))

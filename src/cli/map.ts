@@ -7,12 +7,14 @@ import { complain, exitCode, isColored, print, type Terminal } from './terminal.
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { jobsOf } from '../model/attempt.ts'
 import { observedRun, type Run } from '../model/run.ts'
-import { eventChunk, type EventChunk } from '../model/event.ts'
+import { eventChunk, type AnyChunk, type EventChunk } from '../model/event.ts'
 import { isTerminal } from '../model/status.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
 import { signalResourceOf } from '../telemetry/resource.ts'
 import { toEventRecord } from '../telemetry/events.ts'
 import { parsePayload } from './platform.ts'
+import { exportDestinations } from '../app/export.ts'
+import { subjectOf } from '../model/route.ts'
 import type { ProfileName } from '../app/profile.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
@@ -21,6 +23,7 @@ import { logsAsJson, tracesAsJson } from '../telemetry/encode.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import type { Config } from '../config/options.ts'
 import type { Chunk } from '../model/chunk.ts'
+import type { Signal } from '../store/ports/runs.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 
 export interface MapOptions {
@@ -64,6 +67,8 @@ export async function mapFile(
   if (parsed.outcome === 'event') {
     const chunk = eventChunk(parsed.event, Date.now(), config.platform.profile)
     print(terminal, json ? logsAsJson([chunk], telemetry) : shownEvent(chunk, telemetry))
+    const routes = shownRoutes(chunk, config, ['logs'])
+    if (!json && routes !== '') print(terminal, routes)
     if (!json && !config.events.includes(parsed.event.kind)) {
       print(terminal, `\nNot exported with this configuration: PIPESPAN_EVENTS does not include ${parsed.event.kind}.`)
     }
@@ -89,6 +94,8 @@ export async function mapFile(
   print(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
   const custom = shownCustom(chunk, telemetry)
   if (custom.length > 0) print(terminal, `\n${custom.join('\n')}`)
+  const routes = shownRoutes(chunk, config)
+  if (routes !== '') print(terminal, routes)
   const { status } = chunk.pipeline.facts
   if (explain) print(terminal, `\n${explanationOf(chunk)}`)
   if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon waits for the pipeline to end.`)
@@ -141,6 +148,19 @@ function shownCustom(chunk: Chunk, { custom }: TelemetrySettings): string[] {
       .map(([key, value]) => `  ${name ?? id}: ${key} = ${String(value)}`),
   )
   return ['attributes.rules', ...(lines.length + ofJobs.length === 0 ? ['  nothing'] : [...lines, ...ofJobs])]
+}
+
+/** The destinations that take it, if there is a choice; else empty. */
+function shownRoutes(chunk: AnyChunk, config: Config<ProfileName>, only?: readonly Signal[]): string {
+  if (config.destinations.length === 0) return ''
+  const { destinations, metricDestinations } = exportDestinations(config)
+  const subject = subjectOf(chunk)
+  const lines = destinations.flatMap(({ name, signals, takes }) => {
+    const withMetrics = metricDestinations.some(one => one.name === name) ? { metrics: true } : {}
+    const taken = Object.keys({ ...signals, ...withMetrics }).filter(one => only?.includes(one as Signal) ?? true)
+    return (takes?.(subject) ?? true) && taken.length > 0 ? [`  ${name}: ${taken.join(', ')}`] : []
+  })
+  return ['', 'destinations', ...(lines.length === 0 ? ['  none takes it'] : lines)].join('\n')
 }
 
 /** Its name and body, when it happened, and its attributes, those of the resource last. */

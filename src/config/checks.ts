@@ -2,6 +2,7 @@
 import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { idleAttributeRules, unknownGrouping, wrongAttributeRules } from './attribute-rule-checks.ts'
+import { wrongHeaderTemplates } from './header-template-checks.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
@@ -201,6 +202,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     ...repeatedNames(config, sources),
     ...unreachableRules(config, sources, faulty),
     ...wrongAttributeRules(config, sources, checked.profile),
+    ...wrongHeaderTemplates(config, sources),
     ...wrongQueries(config, sources, checked.profile),
     ...wrongPlatforms(config, sources, faulty),
   ]

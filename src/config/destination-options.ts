@@ -50,7 +50,10 @@ export const destinations = new Each(
       required: true,
       description: 'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
     }),
-    headers: secretSetting(headers, { description: 'Headers of every request.' }),
+    headers: secretSetting(headers, {
+      description:
+        'Headers of every request. `{group}`, `{project.id}` and `{own.NAME}` stand for values of the project that is sent.',
+    }),
     token: secretSetting(secret, { description: 'Bearer token.' }),
     temporality: setting(temporality, {
       unset: '`otlp.metrics.temporality_preference`',

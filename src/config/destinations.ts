@@ -21,6 +21,8 @@ export interface ConfiguredDestination {
   readonly temporality: 'cumulative' | 'delta'
   /** The projects it takes; undefined: everything. */
   readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
+  /** Its headers, which may contain templates; undefined: they have none, as those of `default`. */
+  readonly templates?: (() => Headers) | undefined
   /** The signals it takes. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }
@@ -59,6 +61,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
       name: destination.name,
       token: destination.token,
       projects: projectsOf(destination.projects),
+      templates: headers,
       temporality: temporalityOf(destination.temporality ?? otlp.metrics.temporalityPreference),
       targets: targetsOf(takes, signal => ({
         ...common(config),

@@ -1,7 +1,7 @@
 // Counts due things, many at a time, each with its increments and exports, in one transaction. If they fail together, they are counted one by one.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { eventVersion, type AnyChunk, type EventChunk } from '../model/event.ts'
-import { routed, type Route } from '../model/route.ts'
+import { routed, subjectOf, type Route } from '../model/route.ts'
 import { isOfTheData } from '../lib/fault.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Countable, Counted, Decide, Decided } from '../store/ports/counted.ts'
@@ -134,6 +134,6 @@ export function countedFigures(
     ...{ ...rest, observedAt: rest.at },
   }
   const totals = measure?.(chunk)
-  const sent = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: routed(to, project.path) }
+  const sent = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: routed(to, subjectOf(chunk)) }
   return { ...(totals && { totals }), ...(sent.to.length > 0 && { sent }) }
 }

@@ -1,5 +1,5 @@
 // The outcome of reading a job's log or one of its reports, and how it is stored. Each kind has its own reader.
-import { routed, type Route } from '../model/route.ts'
+import { routed, subjectOf, type Route } from '../model/route.ts'
 import { insideChunks } from '../model/inside-chunks.ts'
 import type { JobInside } from '../model/inside.ts'
 import type { CallOptions } from '../platform/port.ts'
@@ -40,7 +40,7 @@ export function applyReading(read: JobRead, insides: readonly JobInside[], { to,
         ...{ run, jobs: [], timing: known.timing },
         pending: chunks.flatMap(one => {
           const signals = one.inside === undefined ? [] : signalsOf(one.inside)
-          const queues = routed(to, one.project.path).filter(({ signal }) => signals.includes(signal))
+          const queues = routed(to, subjectOf(one)).filter(({ signal }) => signals.includes(signal))
           return queues.length === 0 ? [] : [{ chunk: one, to: queues }]
         }),
         totals: measure === undefined ? [] : chunks.flatMap(one => measure(one) ?? []),

@@ -10,11 +10,13 @@ import type { EncodeNoted } from './encode-noted.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { giveBack } from '../lib/give-back.ts'
 import { StoreError } from '../lib/fault.ts'
+import { subjectOf } from '../model/route.ts'
 import type { OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
 import type { QueueBreaker } from './circuit-breaker.ts'
 import type { ExportStats } from './export-stats.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
+import type { Destination } from './destination.ts'
 import type { Sender } from './sender.ts'
 
 /** What all batches of an export queue share. */
@@ -23,6 +25,8 @@ export interface BatchContext {
   readonly encode: Encode
   readonly encodeNoted: EncodeNoted
   readonly sender: Pick<Sender, 'send'>
+  /** As of the destination. */
+  readonly headerValues: Destination['headerValues']
   readonly breaker: QueueBreaker
   readonly stats: ExportStats
   /** Bytes of one request before compression; a single larger entry is still sent, alone. */
@@ -55,6 +59,9 @@ const suspectAfter = 5
 const maxFailedSuspects = 3
 /** The reason of a dead letter that no backend has seen. */
 const damage = 'the stored data is damaged: nothing can be sent'
+
+/** The same where the configuration has changed since it was queued. */
+const valueless = 'a template of the destination’s headers has no value for its project'
 
 /** The minimum of tries of a settlement, even if the lease expires meanwhile. */
 const minTries = 3
@@ -101,11 +108,15 @@ export class BatchSender {
 
   /** An entry that cannot be encoded becomes a dead letter; one without data for this signal is done. */
   async #encoded(entries: readonly OutboxEntry[]): Promise<readonly EncodedItem[]> {
-    const { encode, encodeNoted } = this.#context
+    const { encode, encodeNoted, headerValues } = this.#context
     const items: EncodedItem[] = []
     for (const found of await encodeNoted(entries, encode)) {
       if ('reason' in found) await this.#reject(found.entry, 0, found.reason)
-      else if (found.bytes.length > 0) items.push(found)
+      else if (headerValues !== undefined && found.bytes.length > 0) {
+        const values = headerValues(subjectOf(found.entry.chunk))
+        if (values === undefined) await this.#reject(found.entry, 0, valueless)
+        else items.push({ ...found, values })
+      } else if (found.bytes.length > 0) items.push(found)
       else await this.#settle([{ id: found.entry.id, as: 'delivered' }])
     }
     return items
@@ -116,7 +127,7 @@ export class BatchSender {
     const { sender, breaker, stats } = this.#context
     const body = joined(items)
     const { length } = body
-    const sent = await sender.send(body)
+    const sent = await sender.send(body, items[0]?.values)
     stats.answered(sent, items.length, length)
     const { verdict, began } = sent
     switch (verdict.as) {

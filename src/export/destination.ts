@@ -1,6 +1,6 @@
 // A destination as the export room needs it: where each signal goes, and with which credentials.
 import type { Secret } from '../lib/secret.ts'
-import type { Route } from '../model/route.ts'
+import type { Route, Subject } from '../model/route.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
 export interface Destination {
@@ -8,17 +8,22 @@ export interface Destination {
   readonly name: string
   /** The signals that are sent there. */
   readonly signals: Readonly<Partial<Record<Signal, Endpoint>>>
-  /** Whether it takes what is about this project or group; undefined: it takes everything. */
+  /** Undefined: it takes everything. */
   readonly takes?: Route['takes']
+  /** What its headers' templates stand for; undefined: they have none. Undefined for a subject: it has no value for one of them, and is not taken. */
+  readonly headerValues?: ((subject: Subject) => HeaderValues | undefined) | undefined
   readonly bearer?: Bearer | undefined
   readonly proxy?: Proxies | undefined
 }
+
+/** By the name of a template, without braces: what stands in its place. */
+export type HeaderValues = Readonly<Record<string, string>>
 
 /** The OTLP settings of one signal. */
 export interface Endpoint {
   /** The whole address, e.g. `https://otel.example.com:4318/v1/traces`. */
   readonly url: string
-  /** Read for every request: they may follow a file. */
+  /** Read for every request: they may follow a file. May contain templates such as `{group}`. */
   readonly headers: Readonly<Record<string, Secret>>
   /** From the first byte of a request to the last byte of its answer. */
   readonly timeoutMs: number

@@ -1,5 +1,6 @@
 // Encodes outbox entries, and joins several into one request.
 import { reasonOf } from '../lib/fault.ts'
+import type { HeaderValues } from './destination.ts'
 import type { OutboxEntry } from '../store/ports/outbox.ts'
 import type { AnyChunk } from '../model/event.ts'
 
@@ -11,6 +12,8 @@ export type Encode = (chunks: readonly AnyChunk[]) => Uint8Array
 
 export interface EncodedItem {
   readonly entry: OutboxEntry
+  /** For the templates of the headers. */
+  readonly values?: HeaderValues | undefined
   readonly bytes: Uint8Array
 }
 
@@ -28,8 +31,22 @@ export function encodedItem(entry: OutboxEntry, encode: Encode): EncodedItem | E
   }
 }
 
-/** Divides items into requests of at most `limit` bytes, in their order; a larger one is alone. */
-export function packed<Item extends Pick<EncodedItem, 'bytes'>>(items: readonly Item[], limit: number): Item[][] {
+/** Divides items into requests of at most `limit` bytes and of the same headers, in their order; a larger one is alone. */
+export function packed<Item extends Pick<EncodedItem, 'bytes' | 'values'>>(
+  items: readonly Item[],
+  limit: number,
+): Item[][] {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const headers = item.values === undefined ? '' : JSON.stringify(item.values)
+    const group = groups.get(headers)
+    if (group === undefined) groups.set(headers, [item])
+    else group.push(item)
+  }
+  return [...groups.values()].flatMap(group => packedBySize(group, limit))
+}
+
+function packedBySize<Item extends Pick<EncodedItem, 'bytes'>>(items: readonly Item[], limit: number): Item[][] {
   const packs: Item[][] = []
   let size = Infinity
   for (const item of items) {

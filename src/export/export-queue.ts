@@ -10,6 +10,7 @@ import { BatchSender, type LeasedBatch, type BatchContext } from './batch-sender
 import type { BackoffOptions } from '../lib/backoff.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Encode } from './encoded-item.ts'
+import type { Destination } from './destination.ts'
 import type { EncodeNoted } from './encode-noted.ts'
 import type { Outbox, OutboxLease, ExportQueue } from '../store/ports/outbox.ts'
 import type { CircuitState, QueueBreaker, TripCause } from './circuit-breaker.ts'
@@ -36,6 +37,8 @@ export interface ExportQueueOptions {
   readonly outbox: Outbox
   readonly encode: Encode
   readonly encodeNoted: EncodeNoted
+  /** As of the destination. */
+  readonly headerValues: Destination['headerValues']
   readonly sender: Sender
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
@@ -82,7 +85,7 @@ const minRest = 100
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
-  const { queue, outbox, encode, encodeNoted, sender, breaker, tries, limits, clock, timeoutMs } = options
+  const { queue, outbox, encode, encodeNoted, headerValues, sender, breaker, tries, limits, clock, timeoutMs } = options
   const log = options.log.child({ destination: queue.destination, signal: queue.signal })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
@@ -97,7 +100,21 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const { batchBytes, pauses } = limits
   const isStopping = (): boolean => stopping
   const context: BatchContext = {
-    ...{ outbox, encode, encodeNoted, sender, breaker, stats, batchBytes, pauses, maxSend, isStopping, clock, log },
+    ...{
+      outbox,
+      encode,
+      encodeNoted,
+      headerValues,
+      sender,
+      breaker,
+      stats,
+      batchBytes,
+      pauses,
+      maxSend,
+      isStopping,
+      clock,
+      log,
+    },
     pauseLeasing: () => {
       unsettled += 1
       return () => (unsettled -= 1)

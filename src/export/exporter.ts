@@ -125,7 +125,7 @@ export function createExporter(options: ExporterOptions): Exporter {
 
 function queuesOf(destination: Destination, options: ExporterOptions, encodeNoted: EncodeNoted): RunningQueue[] {
   const { outbox, tries: requests, encode, clock, log, meters, probes = defaultProbes } = options
-  const { name, bearer, proxy } = destination
+  const { name, bearer, proxy, headerValues } = destination
   const limits = { ...defaultLimits, ...options.limits }
   const queues: RunningQueue[] = []
   const onClosed = (): void => queues.forEach(queue => queue.wake())
@@ -141,7 +141,7 @@ function queuesOf(destination: Destination, options: ExporterOptions, encodeNote
     const queue = { destination: name, signal }
     queues.push(
       createExportQueue({
-        ...{ queue, outbox, encode: encoder, encodeNoted, sender, timeoutMs: endpoint.timeoutMs },
+        ...{ queue, outbox, encode: encoder, encodeNoted, headerValues, sender, timeoutMs: endpoint.timeoutMs },
         ...{ breaker: breakerOf(signal), tries: requests && watchTries(requests, name, clock) },
         ...{ limits, clock, log, meters },
       }),

@@ -3,7 +3,8 @@
 import { packed } from './encoded-item.ts'
 import { sentenceOf } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
-import type { Destination } from './destination.ts'
+import type { Subject } from '../model/route.ts'
+import type { Destination, HeaderValues } from './destination.ts'
 import type { ExportStats } from './export-stats.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
@@ -15,6 +16,7 @@ export interface FlushTarget {
   readonly name: string
   readonly isCumulative: boolean
   readonly takes: Destination['takes']
+  readonly headerValues: Destination['headerValues']
   readonly sender: Sender
   readonly stats: ExportStats
   /** Why the last flush failed, as the circuit breaker names it; undefined if it succeeded, and before the first. */
@@ -25,12 +27,14 @@ export interface FlushTarget {
 }
 
 /** The metrics of one project, or of a group or an instance. */
-export interface EncodedProject {
+export interface EncodedProject extends Subject {
   /** Names it in the log. */
   readonly project: string
-  /** Of the project or group; undefined: of an instance, or not known. */
-  readonly path: string | undefined
   readonly bytes: Uint8Array
+}
+
+interface TakenProject extends EncodedProject {
+  readonly values: HeaderValues | undefined
 }
 
 /** Bytes of one request before compression. */
@@ -52,16 +56,17 @@ export class MetricDelivery {
 
   /** False: this flush ends here; the next one has all of it. */
   async send(projects: readonly EncodedProject[]): Promise<boolean> {
-    const taken = projects.filter(({ path }) => this.#target.takes?.(path) ?? true)
+    const { takes, headerValues } = this.#target
+    const taken = projects.filter(one => takes?.(one) ?? true).map(one => ({ ...one, values: headerValues?.(one) }))
     for (const pack of packed(taken, batchBytes)) if (!(await this.#deliver(pack))) return false
     return true
   }
 
-  async #deliver(projects: readonly EncodedProject[]): Promise<boolean> {
+  async #deliver(projects: readonly TakenProject[]): Promise<boolean> {
     const body = Buffer.concat(projects.map(({ bytes }) => bytes))
     const { sender, stats } = this.#target
     const { length } = body
-    const sent = await sender.send(body)
+    const sent = await sender.send(body, projects[0]?.values)
     stats.answered(sent, projects.length, length)
     switch (sent.verdict.as) {
       case 'delivered':
@@ -83,7 +88,7 @@ export class MetricDelivery {
   }
 
   /** A refused project holds up no other; but a destination that refuses everything does not get each project singly. */
-  async #divide(projects: readonly EncodedProject[], sent: Sent): Promise<boolean> {
+  async #divide(projects: readonly TakenProject[], sent: Sent): Promise<boolean> {
     const [only, ...others] = projects
     if (only !== undefined && others.length === 0) {
       this.#refused += 1

@@ -17,6 +17,7 @@ import { toChanges } from '../telemetry/metrics/change-gauges.ts'
 import { toGauges } from '../telemetry/metrics/gauges.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Changes } from '../store/ports/changes.ts'
+import { subjectOf } from '../model/route.ts'
 import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
 import type { Leases } from '../store/ports/leases.ts'
@@ -93,7 +94,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     }))
     const found = (await goodReadings(gaugeReadings)).map(one => ({
       project: one.project?.path ?? one.group ?? one.instance,
-      path: one.project?.path ?? one.group,
+      ...subjectOf(one),
       bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
     }))
     const known = (await knownChanges(changes, profile)).map(one => ({
@@ -174,14 +175,14 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 }
 
 function targetOf(
-  { name, signals, takes, bearer, proxy, temporality }: MetricFlushOptions['destinations'][number],
+  { name, signals, takes, headerValues, bearer, proxy, temporality }: MetricFlushOptions['destinations'][number],
   { clock, log, meters }: MetricFlushOptions,
 ): FlushTarget | undefined {
   const endpoint = signals.metrics
   if (endpoint === undefined) return undefined
   return {
     name,
-    takes,
+    ...{ takes, headerValues },
     isCumulative: temporality !== 'delta',
     sender: createSender({ signal: 'metrics', endpoint, bearer, proxy, connections: 1, clock }),
     stats: createExportStats({ destination: name, signal: 'metrics' }, clock, log, meters),
@@ -197,6 +198,6 @@ function placeOf({
 }: {
   readonly project: { readonly path?: string | undefined }
   readonly key: { readonly projectId: number }
-}): Pick<EncodedProject, 'project' | 'path'> {
-  return { project: path ?? String(key.projectId), path }
+}): Omit<EncodedProject, 'bytes'> {
+  return { project: path ?? String(key.projectId), path, projectId: key.projectId }
 }

@@ -1,12 +1,13 @@
 // One OTLP/HTTP POST: connections, TLS, proxies, headers, the deadline. Does not judge the answer.
 import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
+import { filled } from '../lib/template.ts'
 import { after } from '../lib/timer.ts'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
 import { strangerBy } from '../lib/stranger.ts'
 import { version } from '../lib/version.ts'
 import type { Answer } from './verdict.ts'
-import type { Endpoint, Proxies, TlsFiles } from './destination.ts'
+import type { Endpoint, HeaderValues, Proxies, TlsFiles } from './destination.ts'
 import type { Secret } from '../lib/secret.ts'
 
 /** Longer answers are cut; those of backends have a few hundred bytes. */
@@ -14,7 +15,7 @@ const maxAnswerBytes = 64 * 1024
 
 export interface OtlpHttp {
   /** Sends one body. Never rejects. Ends at the endpoint's time-out at the latest, and at once when `stop` is aborted. Redirects are not followed. */
-  post(body: Uint8Array, token: Secret | undefined, stop: AbortSignal): Promise<Answer>
+  post(body: Uint8Array, token: Secret | undefined, stop: AbortSignal, values?: HeaderValues): Promise<Answer>
   /** Cuts the connections. */
   close(): Promise<void>
 }
@@ -25,16 +26,24 @@ export function createOtlpHttp(endpoint: Endpoint, proxies: Proxies | undefined,
   const dispatcher = dispatcherFor(url, endpoint, proxies, connections)
   const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' as const }
   return {
-    post: (body, token, stop) => {
-      const headers = headersFor(endpoint, body, token)
+    post: (body, token, stop, values) => {
+      const headers = headersFor(endpoint, body, token, values)
       return exchange(dispatcher, { ...target, headers, body }, endpoint.timeoutMs, stop)
     },
     close: () => dispatcher.destroy(),
   }
 }
 
-function headersFor(endpoint: Endpoint, body: Uint8Array, token: Secret | undefined): Record<string, string> {
-  const configured = Object.entries(endpoint.headers).map(([name, value]) => [name.toLowerCase(), value.reveal()])
+function headersFor(
+  endpoint: Endpoint,
+  body: Uint8Array,
+  token: Secret | undefined,
+  values: HeaderValues | undefined,
+): Record<string, string> {
+  const configured = Object.entries(endpoint.headers).map(([name, value]) => [
+    name.toLowerCase(),
+    values === undefined ? value.reveal() : filled(value.reveal(), values),
+  ])
   return {
     'user-agent': `pipespan/${version}`,
     ...(Object.fromEntries(configured) as Record<string, string>),

@@ -5,7 +5,7 @@ import { createOtlpHttp } from './otlp-http.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { giveBack } from '../lib/give-back.ts'
-import type { Bearer, Endpoint, Proxies } from './destination.ts'
+import type { Bearer, Endpoint, HeaderValues, Proxies } from './destination.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
@@ -22,9 +22,9 @@ export interface Sent {
 export interface Sender {
   /**
    * Takes at most twice the endpoint's time-out, as a changed token is tried at once. Never rejects. The body is the sender's from then on: its
-   * memory is given back as soon as it is compressed.
+   * memory is given back as soon as it is compressed. `values`: for the templates of the headers.
    */
-  send(body: Uint8Array): Promise<Sent>
+  send(body: Uint8Array, values?: HeaderValues): Promise<Sent>
   /** Ends requests under way; their outcome is unknown. */
   abort(): void
   close(): Promise<void>
@@ -56,21 +56,25 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
   const http = createOtlpHttp(endpoint, proxy, connections)
   const stop = new AbortController()
 
-  async function post(body: Uint8Array, token: Secret | undefined): Promise<Omit<Sent, 'tookMs'>> {
+  async function post(
+    body: Uint8Array,
+    token: Secret | undefined,
+    values: HeaderValues | undefined,
+  ): Promise<Omit<Sent, 'tookMs'>> {
     const began = tick()
-    const answer = await http.post(body, token, stop.signal)
+    const answer = await http.post(body, token, stop.signal, values)
     return { verdict: verdictOf(answer, signal, clock.now()), began, token }
   }
 
   return {
-    send: async plain => {
+    send: async (plain, values) => {
       const since = elapsed(clock)
       const body = endpoint.compression === 'gzip' ? await compressed(plain) : plain
-      let sent = await post(body, bearer?.current())
+      let sent = await post(body, bearer?.current(), values)
       if (sent.verdict.as === 'unauthorized' && bearer !== undefined) {
         await bearer.reload()
         const token = bearer.current()
-        if (!sameSecret(token, sent.token)) sent = await post(body, token)
+        if (!sameSecret(token, sent.token)) sent = await post(body, token, values)
       }
       return { ...sent, tookMs: elapsed(clock) - since }
     },

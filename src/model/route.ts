@@ -1,17 +1,38 @@
 // Which destinations take what: each all projects, or those that the operator chose for it. Pure.
 
+/** What is to be sent somewhere is about this project, or about this group; about neither if both are undefined. */
+export interface Subject {
+  /** Full path of the project, or of the group. */
+  readonly path?: string | undefined
+  /** Undefined if it is about no project. */
+  readonly projectId?: number | undefined
+}
+
 /** The queue of one signal to one destination. */
 export interface Route<Signal extends string = string> {
   readonly destination: string
   readonly signal: Signal
-  /** Undefined: it takes everything. `path`: of the project, or of the group of what is about a group; undefined for what is about neither. */
-  readonly takes?: ((path: string | undefined) => boolean) | undefined
+  /** Undefined: it takes everything. */
+  readonly takes?: ((subject: Subject) => boolean) | undefined
 }
 
-/** Where something of this project is sent. */
+/** Where something is sent. */
 export function routed<Signal extends string>(
   routes: readonly Route<Signal>[],
-  path: string | undefined,
+  subject: Subject,
 ): { readonly destination: string; readonly signal: Signal }[] {
-  return routes.filter(({ takes }) => takes?.(path) ?? true).map(({ destination, signal }) => ({ destination, signal }))
+  return routes
+    .filter(({ takes }) => takes?.(subject) ?? true)
+    .map(({ destination, signal }) => ({ destination, signal }))
+}
+
+/** The subject of a chunk. */
+export function subjectOf({
+  project,
+  group,
+}: {
+  readonly project?: { readonly id: number; readonly path?: string | undefined } | undefined
+  readonly group?: string | undefined
+}): Subject {
+  return { path: project?.path ?? group, projectId: project?.id }
 }

@@ -4,7 +4,7 @@ import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { mergeObservations, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent, incidentOfEvent, deploymentOfEvent } from '../model/event-reports.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
-import { routed, type Route } from '../model/route.ts'
+import { routed, subjectOf, type Route } from '../model/route.ts'
 import { isKnownStatus } from '../model/status.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { requestsGoFirst } from '../lib/loop.ts'
@@ -190,7 +190,7 @@ function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEve
   const { to, profile, wait } = events
   const jobId = deploymentOfEvent(event, item.receivedAt)?.jobId
   const chunk = eventChunk(event, item.receivedAt, ofInstance(profile, event.instance))
-  const queues = routed(to, event.project?.path ?? event.group)
+  const queues = routed(to, subjectOf(event))
   if (queues.length === 0) return undefined
   return { event, chunk, arrival: item.id, to: queues, ...(jobId !== undefined && { waits: { jobId, ms: wait } }) }
 }

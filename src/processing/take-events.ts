@@ -1,6 +1,6 @@
 // Writes events that no delivery reported, such as those from the platform's API, each once.
 import { ofInstance } from '../model/by-instance.ts'
-import { routed } from '../model/route.ts'
+import { routed, subjectOf } from '../model/route.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import type { EventRules } from './process-deliveries.ts'
 import type { Millis } from '../model/instant.ts'
@@ -25,7 +25,7 @@ export async function takeEvents(events: readonly PlatformEvent[], taking: Event
       event,
       chunk: eventChunk(event, receivedAt, ofInstance(profile, event.instance)),
       arrival: 0,
-      to: routed(to, event.project?.path ?? event.group),
+      to: routed(to, subjectOf(event)),
     }))
     .filter(one => one.to.length > 0)
   if (received.length === 0) return

@@ -4,7 +4,7 @@ import { ofInstance, type ByInstance } from '../model/by-instance.ts'
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
 import { deploymentsOfChunk, type Deployment } from '../model/deployment.ts'
-import { routed, type Route } from '../model/route.ts'
+import { routed, subjectOf, type Route } from '../model/route.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Job } from '../model/job.ts'
@@ -22,6 +22,8 @@ export interface SnapshotterOptions {
   readonly selection: Selection
   /** Where snapshots go: destinations with the signals that are on for them. */
   readonly to: readonly Route<Signal>[]
+  /** Whether a destination takes the totals of a project, which are sent without a queue. */
+  readonly takesTotals?: Route['takes']
   /** No destination takes the project, by its path. */
   readonly onUnrouted?: ((project: string) => void) | undefined
   /** What a chunk adds to its project's totals; without it no totals are kept. */
@@ -150,13 +152,13 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     }
     const { chunks } = next.snapshot
     const observedAt = known.timing.changedAt
-    const { path } = run.project.facts
-    const queues = routed(to, path)
+    const subject = subjectOf({ project: run.project.facts })
+    const queues = routed(to, subject)
     if (queues.length > 0) {
       pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues, reads: reads?.(chunk) })))
-    } else if (to.length > 0) {
+    } else if (to.length > 0 && options.takesTotals?.(subject) !== true) {
       did.push('unrouted')
-      options.onUnrouted?.(path ?? '')
+      options.onUnrouted?.(subject.path ?? '')
     }
     for (const report of chunks.flatMap(deploymentsOfChunk)) deployments.push({ report, countIn: rules.deadline })
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))

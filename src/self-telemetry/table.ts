@@ -110,7 +110,7 @@ export const observedMetrics = [
     description: 'Processed deliveries with an event that is not about a pipeline, duplicates included.',
     points: ({ intake }) => [{ value: intake.events }] },
   { name: 'pipespan.intake.events_unclaimed', type: 'counter', unit: '{delivery}', attributes: [],
-    description: 'Those events that were not stored, because no destination accepts log records.',
+    description: 'Those events that were not stored, because no destination takes log records of their project.',
     points: ({ intake }) => [{ value: intake.unclaimedEvents }] },
   { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
     description: 'Jobs without an id or a status in deliveries that were otherwise processed. Of those in lists of the API: `pipespan.platform.left_out`.',
@@ -130,7 +130,7 @@ export const observedMetrics = [
     description: 'Runs in the store: open (running or not yet settled), at rest, or known from job events only.',
     points: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
   { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
-    description: 'Attempts and supplements whose snapshot was taken; attempts excluded by the configuration; snapshots that no destination takes (`unrouted`).',
+    description: 'Attempts and supplements whose snapshot was taken; of these, attempts that the configuration excludes (`excluded`), and snapshots that no destination takes (`unrouted`).',
     points: ({ snapshots: { attempts, supplements, blocked, stale, excluded, unrouted } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded, unrouted }, kind => ({ kind })) },
   { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],

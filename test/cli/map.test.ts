@@ -107,3 +107,21 @@ it('shows what the configured rules set, on the pipeline and on single jobs', as
   expect(shown.out.match(/ {2}team = payments\n/g)).toHaveLength(2)
   expect(shown.out.endsWith('  team = payments\n')).toBe(true)
 })
+
+it('says which destinations take the payload, if there is a choice', async () => {
+  const [group] = (
+    JSON.parse(readFileSync(payload, 'utf8')) as { project: { path_with_namespace: string } }
+  ).project.path_with_namespace.split('/')
+  const config = (own: string): string =>
+    fileWith(
+      [
+        'destinations:',
+        `  - { name: own, endpoint: 'http://own', projects: { include: ['${own}/**'] } }`,
+        `  - { name: other, endpoint: 'http://other', projects: { include: ['other/**'] } }`,
+      ].join('\n'),
+    )
+  const taken = await map(payload, Readable.from([]), '--config', config(group ?? ''))
+  expect(taken.out).toContain('\ndestinations\n  own: traces, logs, metrics\n')
+  expect((await map(payload, Readable.from([]), '--config', config('none'))).out).toContain('\n  none takes it\n')
+  expect((await map(payload, Readable.from([]))).out).not.toContain('destinations')
+})

@@ -81,4 +81,80 @@ ${others}`
   await moved.until(() => idsAt(moved).includes(5))
   await secret.until(() => idsAt(secret).includes(6))
   expect([idsAt(moved), idsAt(secret)]).toEqual([[5], [6]])
+  // What is pending for a destination that is removed waits for it, and is said to.
+  moved.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
+  await post(7, 'web/shop', 2)
+  await moved.until((_, { requests }) => requests.some(({ status }) => status === 503))
+  await daemon.stop()
+  writeFileSync(file, destinations(''))
+  await daemon.restart()
+  const unserved = /pipespan_export_circuit_breaker_state{destination="rest",signal="traces",state="unserved"} 1/
+  await expect
+    .poll(async () => (await fetch(`${daemon.adminUrl}/metrics`)).text(), { timeout: 60_000 })
+    .toMatch(unserved)
+  await post(8, 'web/shop', 2)
+  await daemon.process.logged('no destination takes this project')
+  expect(await (await fetch(`${daemon.adminUrl}/exports`)).text()).toContain('1 snapshot since the start went nowhere')
+  await daemon.stop()
+  moved.behave()
+  writeFileSync(file, destinations(restOf(moved.url)))
+  await daemon.restart()
+  await moved.until(() => idsAt(moved).includes(7))
+  expect(idsAt(moved)).toEqual([5, 7])
+})
+
+it('sends each tenant of one backend its own projects, by the headers', async () => {
+  const backend = await receiver()
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(
+    file,
+    `
+observability: { export: [traces, metrics, logs] }
+metrics: { interval: 200ms }
+attributes:
+  rules:
+    - { projects: { include: ['payments/**'] }, set: { team: money & more } }
+    - { projects: { include: ['web/**'] }, set: { team: shop } }
+destinations:
+  - name: tenants
+    endpoint: ${backend.url}
+    headers: { X-Scope-OrgID: '{group}', X-Team: 'team-{own.team}', X-Project: 'p{project.id}' }
+`,
+  )
+  const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
+  const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
+  // Everything is pending together, so that one lease has all tenants.
+  backend.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
+  const projects = ['payments/api', 'web/shop', 'payments/api', 'web/cart', 'other/tool', 'web/shop']
+  for (const [index, project] of projects.entries()) {
+    const projectId = projects.indexOf(project) + 1
+    const headers = { 'x-service-event': 'Pipeline Hook' }
+    expect((await daemon.post(ofProject(index + 1, project, projectId), headers)).status).toBe(202)
+  }
+  await daemon.process.logged('no destination takes this project')
+  backend.behave()
+  await backend.until(() => idsAt(backend).length === 5)
+  await backend.until(() => new Set(backend.logs.map(one => one.resource.attributes['vcs.owner.name'])).size === 2)
+  await backend.until(
+    () => new Set(backend.metrics.map(one => one.resource.attributes['service.instance.id'])).size === 3,
+  )
+  const kept = backend.requests.filter(
+    ({ kept, spans, metrics, logs }) => kept && [...spans, ...metrics, ...logs].length > 0,
+  )
+  expect(new Set(kept.map(({ signal }) => signal))).toEqual(new Set(['traces', 'metrics', 'logs']))
+  for (const { headers, spans, metrics, logs } of kept) {
+    const own = new Set(
+      [...spans, ...metrics, ...logs].map(({ resource: { attributes } }) => attributes['vcs.owner.name']),
+    )
+    expect([...own]).toEqual([headers['x-scope-orgid']])
+  }
+  expect(
+    new Set(kept.map(({ headers }) => `${headers['x-team'] as string} ${headers['x-project'] as string}`)),
+  ).toEqual(new Set(['team-money%20%26%20more p1', 'team-shop p2', 'team-shop p4']))
+  const { stdout } = await daemon.command('doctor', '--project', 'web/shop')
+  expect(stdout).toContain('{group} = web, {own.team} = shop, {project.id} = its ID in its headers')
+  expect((await daemon.command('doctor', '--project', 'other/tool')).stdout).toContain(
+    'No destination takes other/tool',
+  )
+  expect((await daemon.command('doctor')).stdout).toContain('has headers that depend on the project')
 })

@@ -16,7 +16,7 @@ const fine: Health = {
       platformErrors: [],
       platformAnswered: false,
     },
-    ...{ processed: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
+    ...{ processed: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0, unrouted: 0 },
   },
   inbox: { waiting: 0, waitingBytes: 0, quarantined: 0 },
   queues: [],

@@ -4,18 +4,23 @@ import { broken, reportOf, type Finding } from './finding.ts'
 import { createOtlpHttp } from '../../export/otlp-http.ts'
 import { sentenceOf, verdictOf, type Verdict } from '../../export/verdict.ts'
 import type { Destination, Endpoint } from '../../export/destination.ts'
+import type { Subject } from '../../model/route.ts'
 import type { Signal } from '../../store/ports/runs.ts'
 
 const report = reportOf('export')
 /** An empty export in protobuf is no bytes at all (OTLP, "Binary Protobuf Encoding"). */
 const empty = new Uint8Array(0)
 
-/** `isOff`: whether the operator wants no exports. */
-export async function checkDestinations(destinations: readonly Destination[], isOff: boolean): Promise<Finding[]> {
+/** `isOff`: whether the operator wants no exports. `subject`: for the templates of headers; undefined: where they have some, nothing is sent. */
+export async function checkDestinations(
+  destinations: readonly Destination[],
+  isOff: boolean,
+  subject?: Subject,
+): Promise<Finding[]> {
   const findings = await Promise.all(
     destinations.flatMap(destination =>
       Object.entries(destination.signals).map(async ([signal, endpoint]) =>
-        checkSignal(destination, signal as Signal, endpoint),
+        checkSignal(destination, signal as Signal, endpoint, subject),
       ),
     ),
   )
@@ -24,14 +29,22 @@ export async function checkDestinations(destinations: readonly Destination[], is
   return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
 }
 
-async function checkSignal({ name, bearer, proxy }: Destination, signal: Signal, endpoint: Endpoint): Promise<Finding> {
+async function checkSignal(
+  { name, bearer, proxy, headerValues }: Destination,
+  signal: Signal,
+  endpoint: Endpoint,
+  subject: Subject | undefined,
+): Promise<Finding> {
   const where = `"${name}" for ${signal} (${withoutQuery(endpoint.url)})`
+  if (headerValues !== undefined && subject === undefined) {
+    return report('skipped', `${where} has headers that depend on the project: see doctor --project GROUP/PROJECT.`)
+  }
   try {
     const http = createOtlpHttp(endpoint, proxy, 1)
     const token = bearer?.current()
     const body = endpoint.compression === 'gzip' ? gzipSync(empty) : empty
     try {
-      const answer = await http.post(body, token, new AbortController().signal)
+      const answer = await http.post(body, token, new AbortController().signal, subject && headerValues?.(subject))
       return findingOf(verdictOf(answer, signal, Date.now()), where)
     } finally {
       await http.close()

@@ -11,11 +11,16 @@ import { saysTried, tryNowForm } from './try-now.ts'
 import type { DeadLetter } from '../../store/ports/outbox.ts'
 import type { PagesSources } from '../ports.ts'
 
-export const exportsShape = z.object({ queues: z.array(queueShape), deadLetters: z.array(deadLetterShape) })
+export const exportsShape = z.object({
+  queues: z.array(queueShape),
+  deadLetters: z.array(deadLetterShape),
+  unrouted: z.number().describe("Snapshots since the daemon's start that no destination takes."),
+})
 
 interface ExportsView {
   readonly queues: readonly ExportQueueStatus[]
   readonly deadLetters: readonly DeadLetter[]
+  readonly unrouted: number
 }
 
 const shown = 100
@@ -23,10 +28,14 @@ const shown = 100
 /** `sort`: a column of either table. It does not change which dead letters are listed: the newest. */
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
-  return { queues: ordered(queueKeys, queues, sort), deadLetters: ordered(deadLetterKeys, deadLetters, sort) }
+  return {
+    queues: ordered(queueKeys, queues, sort),
+    deadLetters: ordered(deadLetterKeys, deadLetters, sort),
+    unrouted: parts.flow().unrouted,
+  }
 }
 
-export function exportsPage({ queues, deadLetters }: ExportsView, context: RequestContext): Page {
+export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, context: RequestContext): Page {
   const { base, query } = context
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   return {
@@ -36,6 +45,14 @@ export function exportsPage({ queues, deadLetters }: ExportsView, context: Reque
       <h1>Exports and dead letters</h1>
       ${outcome(query)}
       ${region('queues', card('Backlog', queuesTable(queues, withoutOutcome(context)), { aside: tryNowForm(queues, context) }))}
+      ${region(
+        'unrouted',
+        unrouted > 0 &&
+          html`<p>
+            ${counted(unrouted, 'snapshot')} since the start went nowhere: no destination takes their projects. The log
+            names the projects, and <code>pipespan doctor --project GROUP/PROJECT</code> says where one goes.
+          </p>`,
+      )}
       ${region(
         'dead',
         card('Dead letters', deadTable(deadLetters, withoutOutcome(context)), {

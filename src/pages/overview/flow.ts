@@ -17,6 +17,7 @@ export const flowShape = z.object({
   excluded: z.number(),
   attempts: z.number(),
   supplements: z.number(),
+  unrouted: z.number().describe('Snapshots that no destination takes.'),
   apiClients: z.record(z.string(), counts),
   platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
   platformErrors: z
@@ -36,7 +37,7 @@ interface FlowSources {
   /** The answers to refused deliveries, by reason. */
   readonly refusals: Readonly<Record<string, { readonly message: string } | undefined>>
   readonly deliveries: { readonly processed: number; readonly unparseable: number; readonly excluded: number }
-  readonly snapshots: Pick<Flow, 'attempts' | 'supplements'>
+  readonly snapshots: Pick<Flow, 'attempts' | 'supplements' | 'unrouted'>
   /** The clients of the platform's API; undefined if one does not run. */
   readonly platform: Readonly<Record<string, { readonly counters: object } | undefined>>
   readonly platformErrors: readonly {
@@ -66,7 +67,7 @@ export function flowOf(sources: FlowSources): Flow {
   }))
   const { received, accepted, duplicate, ignored, refused } = webhooks
   const { processed, unparseable, excluded } = deliveries
-  const { attempts, supplements } = snapshots
+  const { attempts, supplements, unrouted } = snapshots
   return {
     ...{ startedAt, received, accepted, duplicate, ignored: { ...ignored }, lastAccepted },
     refused: Object.entries(refused).map(([reason, count]) => ({
@@ -74,7 +75,7 @@ export function flowOf(sources: FlowSources): Flow {
       count,
       message: refusals[reason]?.message ?? reason,
     })),
-    ...{ processed, unparseable, excluded, attempts, supplements },
+    ...{ processed, unparseable, excluded, attempts, supplements, unrouted },
     apiClients: Object.fromEntries(
       Object.entries(platform).flatMap(([name, part]) => (part === undefined ? [] : [[name, { ...part.counters }]])),
     ),

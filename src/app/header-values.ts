@@ -1,0 +1,34 @@
+// What the templates in the headers of a destination stand for: `{group}`, the top-level group; `{project.id}`; `{own.NAME}`, an attribute that
+// `attributes.rules` set by the project alone (checked in `config/header-template-checks.ts`).
+import { literalOf } from '../telemetry/custom-attributes.ts'
+import { namesIn } from '../lib/template.ts'
+import type { Config } from '../config/options.ts'
+import type { Destination } from '../export/destination.ts'
+import type { Headers } from '../config/pair-kinds.ts'
+import type { Subject } from '../model/route.ts'
+
+/** Values are percent-encoded. Undefined if the headers have no templates. */
+export function headerValuesOf(
+  headers: Headers,
+  { attributes }: Pick<Config, 'attributes'>,
+): Destination['headerValues'] {
+  const names = new Set([...headers.values()].flatMap(value => namesIn(value.reveal())))
+  if (names.size === 0) return undefined
+  const known = [...names].map(name => [name, valueOf(name, attributes.rules)] as const)
+  return subject => {
+    const values: Record<string, string> = {}
+    for (const [name, of] of known) {
+      const value = of(subject) ?? ''
+      if (value === '') return undefined
+      values[name] = encodeURIComponent(value)
+    }
+    return values
+  }
+}
+
+function valueOf(name: string, rules: Config['attributes']['rules']): (subject: Subject) => string | undefined {
+  if (name === 'group') return ({ path }) => (path === undefined ? undefined : /^[^/]+/.exec(path)?.[0])
+  if (name === 'project.id') return ({ projectId }) => projectId?.toString()
+  const literal = literalOf(rules, name.replace(/^own\./, ''))
+  return ({ path }) => (path === undefined ? undefined : literal(path, ''))
+}

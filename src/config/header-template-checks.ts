@@ -1,0 +1,49 @@
+// Checks the templates in the headers of destinations, such as `tenant-{group}`: their names, and that a value depends on the project alone, as a
+// request has one set of headers for all that it carries.
+import { namesIn } from '../lib/template.ts'
+import type { Config } from './options.ts'
+import type { ConfigFault, Source, Wrong } from './config-fault.ts'
+
+type Rule = Config['attributes']['rules'][number]
+
+export function wrongHeaderTemplates(
+  { destinations, attributes }: Config,
+  sources: ReadonlyMap<string, Source>,
+): ConfigFault[] {
+  return destinations.flatMap(({ headers }, index) => {
+    const setting = `destinations[${index}].headers`
+    const source = sources.get(setting) ?? { from: 'default' as const }
+    const values = [...(headers.current()?.values() ?? [])]
+    return [...new Set(values.flatMap(value => namesIn(value.reveal())))].flatMap(name => {
+      const wrong = wrongTemplate(name, attributes.rules)
+      return wrong === undefined ? [] : [{ setting, source, ...wrong }]
+    })
+  })
+}
+
+function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined {
+  if (name === 'group' || name === 'project.id') return undefined
+  if (!name.startsWith('own.')) {
+    return {
+      what: `{${name}} is no template.`,
+      remedy: 'Use {group}, {project.id} or {own.NAME} with an attribute of attributes.rules.',
+    }
+  }
+  const own = name.slice('own.'.length)
+  const setters = rules.filter(({ set }) => Object.hasOwn(set, own))
+  if (setters.length === 0) {
+    return { what: `{${name}} has no value: no rule sets ${own}.`, remedy: `Set ${own} in attributes.rules.` }
+  }
+  if (setters.every(isOfProject(own))) return undefined
+  return {
+    what: `{${name}} depends on more than the project.`,
+    remedy: `Set ${own} by rules without branches, sources and jobs, and to a text, not from a label or a variable.`,
+  }
+}
+
+function isOfProject(name: string): (rule: Rule) => boolean {
+  return ({ set, branches, sources, jobs }) =>
+    typeof set[name] === 'string' &&
+    branches === undefined &&
+    [sources, jobs].every(({ include = [], exclude = [] }) => include.length + exclude.length === 0)
+}
