@@ -1,13 +1,15 @@
 // `pipespan top`: a live view of a running daemon in a terminal: what runs, waits and fails. It reads the JSON API of the admin
 // listener. If standard output is not a terminal that can be drawn on, it prints one picture and ends.
+import { emitKeypressEvents } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, request } from 'undici'
+import { createOverviewClient, Unanswered } from './overview-client.ts'
+import { cut, plain } from '../terminal/fitted-text.ts'
 import { exitCode, isColored, print, type Terminal } from './terminal.ts'
-import { Fault } from '../lib/fault.ts'
-import { liveView, type LiveState } from '../terminal/live-view.ts'
+import { firstScreen, pressed, type Key } from '../terminal/live-screen.ts'
+import { keyOf, type LivePipeline, type LiveState } from '../terminal/live-state.ts'
+import { listedPipelines, liveView, waterfallView } from '../terminal/live-view.ts'
+import { liveWaterfall } from '../terminal/live-waterfall.ts'
 import { localAddress } from './local-address.ts'
-import { overviewShape } from '../pages/overview/overview-shape.ts'
-import { whoAnswers } from './doctor/who-answers.ts'
 import type { Config } from '../config/options.ts'
 
 export interface TopOptions {
@@ -18,22 +20,14 @@ export interface TopOptions {
   readonly every: number
 }
 
-/** No overview could be fetched. */
-class Unanswered extends Fault {}
-
-/** ms. */
-const timeoutMs = 5_000
-/** Bytes; larger than any overview. */
-const longest = 8 * 1024 * 1024
-
 /** Throws Unanswered if no daemon answers. */
 export async function top(terminal: Terminal, options: TopOptions, config: Config): Promise<number> {
   const { listen } = config.admin
   const from = options.url?.replace(/\/$/, '') ?? localAddress(listen, { scheme: 'http', basePath: config.basePath })
   const token = config.admin.token.current()
   const headers = token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }
-  const dispatcher = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
-  const ask = async (): Promise<LiveState> => overviewAt(from, headers, dispatcher)
+  const client = createOverviewClient(from, headers)
+  const ask = async (): Promise<LiveState> => client.ask()
   try {
     if (options.json) {
       print(terminal, JSON.stringify(await ask()))
@@ -47,26 +41,53 @@ export async function top(terminal: Terminal, options: TopOptions, config: Confi
     return await follow(terminal, from, options.every, ask)
   } finally {
     // Not `close`: whoever ends it need not wait for an answer.
-    await dispatcher.destroy()
+    await client.destroy()
   }
 }
 
-/** Draws until q or Ctrl-C is pressed, and anew when the size changes. If the daemon stops answering, it says so and keeps trying. */
+/**
+ * Draws until q or Ctrl-C is pressed, and anew after each key and when the size changes. If the daemon stops answering, it says so and keeps
+ * trying. The terminal is restored however it ends.
+ */
 async function follow(terminal: Terminal, from: string, every: number, ask: () => Promise<LiveState>): Promise<number> {
   const { stdout } = terminal
   const color = isColored(terminal)
   let state = await ask()
+  let screen = firstScreen
+  let opened: LivePipeline | undefined
   let failure: string | undefined
-  const draw = (): void => {
-    const [width, rows] = [stdout.columns ?? 80, stdout.rows ?? 24]
-    const said = failure === undefined ? [] : (failure.match(new RegExp(`.{1,${width}}`, 'gu')) ?? [])
-    const picture = liveView(state, { from, now: Date.now(), width, height: rows - 1 - said.length, color })
-    stdout.write(`\x1b[H${[...said, picture].join('\n').replaceAll('\n', '\x1b[K\n')}\x1b[J`)
-  }
   const ending = new AbortController()
   const { signal } = ending
+
+  function draw(): void {
+    const [width, rows] = [stdout.columns ?? 80, stdout.rows ?? 24]
+    const said = failure === undefined ? [] : wrapped(plain(failure), width)
+    const height = rows - 1 - said.length
+    const picture =
+      opened === undefined
+        ? liveView(state, { from, now: Date.now(), width, height, color, screen })
+        : waterfallView(liveWaterfall(opened, { width, color }), { width, height, color, screen })
+    stdout.write(`\x1b[H${[...said, picture].join('\n').replaceAll('\n', '\x1b[K\n')}\x1b[J`)
+  }
+  function onKey(key: Key): void {
+    const keys = listedPipelines(state, screen.filter).map(keyOf)
+    const next = pressed(screen, key, { keys, page: Math.max(1, (stdout.rows ?? 24) - 10) })
+    if (next === 'quit') {
+      ending.abort()
+      return
+    }
+    screen = next
+    opened = openedIn(state)
+    draw()
+  }
+  /** A pipeline that is no longer listed stays as it was. */
+  function openedIn({ running, finished }: LiveState): LivePipeline | undefined {
+    if (screen.opened === undefined) return undefined
+    return [...running, ...finished].find(one => keyOf(one) === screen.opened) ?? opened
+  }
+
   const ended = new Promise<'ended'>(resolve => signal.addEventListener('abort', () => resolve('ended')))
-  const release = endsBy(terminal, () => ending.abort())
+  const release = reads(terminal, { onKey, onEnd: () => ending.abort() })
   stdout.on('resize', draw)
   // The terminal's alternate screen: leaving it restores what was there before.
   stdout.write('\x1b[?1049h\x1b[?25l')
@@ -78,6 +99,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
         const answer = await Promise.race([ask(), ended])
         if (answer === 'ended') break
         state = answer
+        opened = openedIn(state)
         failure = undefined
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error
@@ -92,84 +114,39 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   return exitCode.done
 }
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** Ctrl-C and Ctrl-D arrive as characters where keys are read. */
-const endingKeys = /[qQ\x03\x04]/
-
-/** Calls `end` at these keys and signals. Returns the function that stops listening. */
-function endsBy({ stdin }: Terminal, end: () => void): () => void {
-  const onKeys = (keys: Buffer | string): void => {
-    if (endingKeys.test(String(keys))) end()
+/** In lines of so many columns. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (let rest = text; rest !== '';) {
+    const line = cut(rest, Math.max(2, width))
+    lines.push(line)
+    rest = rest.slice(line.length)
   }
-  for (const name of signals) process.on(name, end)
+  return lines
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Calls back at keys and signals. Returns the function that stops listening. */
+function reads(
+  { stdin }: Terminal,
+  { onKey, onEnd }: { readonly onKey: (key: Key) => void; readonly onEnd: () => void },
+): () => void {
+  const onPress = (sequence: string | undefined, key: Key | undefined): void => onKey({ sequence, ...key })
+  for (const name of signals) process.on(name, onEnd)
   const readsKeys = stdin?.isTTY === true && stdin.setRawMode !== undefined
   if (readsKeys) {
+    emitKeypressEvents(stdin)
     stdin.setRawMode?.(true)
-    stdin.on('data', onKeys)
+    stdin.on('keypress', onPress)
+    stdin.resume()
   }
   return () => {
-    for (const name of signals) process.off(name, end)
+    for (const name of signals) process.off(name, onEnd)
     if (!readsKeys) return
-    stdin.off('data', onKeys)
+    stdin.off('keypress', onPress)
     stdin.setRawMode?.(false)
     // Otherwise the open terminal would keep the process running.
     stdin.pause()
-  }
-}
-
-/** Throws Unanswered, which says who answers there instead. */
-async function overviewAt(from: string, headers: Record<string, string>, dispatcher: Agent): Promise<LiveState> {
-  const answer = await answerOf(`${from}/api/overview`, headers, dispatcher)
-  const read = overviewShape.safeParse(jsonOf(answer?.text))
-  if (answer?.status === 200 && read.success) return read.data
-  const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
-  if (answerer.is === 'nobody') {
-    const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'
-    throw new Unanswered(`No daemon answers at ${from}: ${answerer.reason}.`, remedy)
-  }
-  if (answerer.is === 'another') {
-    const remedy = "Give the address of the daemon's pages (PIPESPAN_ADMIN_LISTEN) with --url."
-    throw new Unanswered(`Something listens at ${from}, but it is not Pipespan: ${answerer.what}.`, remedy)
-  }
-  if (answer?.status === 401) {
-    const remedy = "Set PIPESPAN_ADMIN_TOKEN to the daemon's value."
-    throw new Unanswered(`The daemon at ${from} does not accept the admin token configured here.`, remedy)
-  }
-  if (answer?.text.includes('PIPESPAN_PAGES=false') === true)
-    throw new Unanswered(`The pages of the daemon at ${from} are off.`, 'Set PIPESPAN_PAGES=true and restart it.')
-  const remedy =
-    'Give the address of its pages (PIPESPAN_ADMIN_LISTEN) with --url, and use the same version as the daemon.'
-  throw new Unanswered(
-    `The daemon at ${from} returned no overview: ${answer?.status ?? 'the answer ended early'}.`,
-    remedy,
-  )
-}
-
-/** Undefined without an answer, or if it ended early or is too long. */
-async function answerOf(
-  url: string,
-  headers: Record<string, string>,
-  dispatcher: Agent,
-): Promise<{ readonly status: number; readonly text: string } | undefined> {
-  try {
-    const { statusCode, body } = await request(url, { headers, dispatcher })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes > longest) return undefined
-    }
-    return { status: statusCode, text: Buffer.concat(chunks).toString('utf8') }
-  } catch {
-    return undefined
-  }
-}
-
-function jsonOf(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '')
-  } catch {
-    return undefined
   }
 }

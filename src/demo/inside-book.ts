@@ -1,6 +1,6 @@
 // One line of text for each job with what was read inside it: its sections or test suites with their durations. These spans arrive
 // after the job's own span.
-import { durationText } from '../terminal/waterfall-bar.ts'
+import { durationText } from '../model/duration-text.ts'
 import type { ReceivedSpan } from './received.ts'
 
 /** The instrumentation scopes of spans inside jobs: those of Pipespan, and those that jobs made themselves. */
@@ -26,7 +26,7 @@ export class InsideBook {
     this.jobs += [...byJob.values()].filter(spans => spans.some(isSection)).length
     return [...byJob].map(([job, sections]) => {
       const shown = sections.map(({ name, start, end, status }) => {
-        return `${status === 'error' ? '✗ ' : ''}${name} ${durationText(end - start).trim()}`
+        return `${status === 'error' ? '✗ ' : ''}${name} ${durationText(end - start)}`
       })
       return `  inside of ${this.#names.get(job) ?? ''}: ${shown.join(' · ')}`
     })

@@ -1,37 +1,9 @@
 // Draws the state of a daemon as lines of text: what runs, waits and fails. Pure. `pipespan top` calls it every second.
-import { durationText } from './waterfall-bar.ts'
-
-/** The part of `GET /api/overview` that is drawn. Times are Unix ms. */
-export interface LiveState {
-  readonly notices: readonly { readonly level: 'problem' | 'hint'; readonly what: string; readonly remedy: string }[]
-  readonly flow: { readonly received: number; readonly attempts: number; readonly lastAccepted?: number | undefined }
-  readonly inbox: { readonly waiting: number; readonly quarantined: number; readonly oldest?: number | undefined }
-  readonly queues: readonly LiveQueue[]
-  readonly active: number
-  readonly running: readonly LivePipeline[]
-  readonly finished: readonly LivePipeline[]
-}
-
-export interface LiveQueue {
-  readonly destination: string
-  readonly signal: string
-  readonly state: string
-  readonly pending: number
-  readonly dead: number
-  readonly oldest?: number | undefined
-  readonly counters: Readonly<Record<string, number>>
-}
-
-export interface LivePipeline {
-  readonly project: string
-  readonly pipelineId: number
-  readonly status: string
-  readonly ref?: string | undefined
-  readonly spentMs?: number | undefined
-  readonly finishedAt?: number | undefined
-  readonly jobs: readonly { readonly name: string; readonly status: string; readonly retried: boolean }[]
-  readonly failures: readonly { readonly name: string }[]
-}
+import { durationText } from '../model/duration-text.ts'
+import { drawnLine, type Piece } from './painted-line.ts'
+import { keyOf, matches, type LivePipeline, type LiveState } from './live-state.ts'
+import { pipelineRows } from './pipeline-rows.ts'
+import type { Screen } from './live-screen.ts'
 
 export interface LiveViewOptions {
   /** The daemon's address, for the first line. */
@@ -42,21 +14,68 @@ export interface LiveViewOptions {
   /** Maximum number of lines; the lists are cut to fit. */
   readonly height: number
   readonly color: boolean
+  /** What is selected and filtered; undefined: nothing can be, and no keys are shown. */
+  readonly screen?: Screen | undefined
 }
 
-const paint = { red: 31, green: 32, yellow: 33, blue: 34, dim: 2, bold: 1 } as const
-type Paint = keyof typeof paint
-
-/** A piece of a line, and its colour. */
-type Piece = string | readonly [Paint, string]
+/** The pipelines that are listed, in their order. */
+export function listedPipelines({ running, finished }: LiveState, filter: string): LivePipeline[] {
+  return [...running, ...finished].filter(one => filter === '' || matches(one, filter))
+}
 
 /** The picture, without a final line feed. */
-export function liveView(state: LiveState, { from, now, width, height, color }: LiveViewOptions): string {
-  const { notices, flow, inbox, queues, active, running, finished } = state
+export function liveView(state: LiveState, options: LiveViewOptions): string {
+  const { width, height, color, screen } = options
+  const { filter = '', selected } = screen ?? {}
+  const listed = (some: readonly LivePipeline[]): LivePipeline[] =>
+    some.filter(one => filter === '' || matches(one, filter))
+  const [running, finished] = [listed(state.running), listed(state.finished)]
+  const rows = pipelineRows([...running, ...finished], { width, selected })
+  const head = headLines(state, options)
+  const foot: Piece[][] = screen === undefined ? [] : [footLine(screen)]
+  const room = Math.max(2, height - head.length - foot.length - 3)
+  const shown = shares(running.length, finished.length, room)
+  const count =
+    filter === '' && state.active > running.length
+      ? `the newest ${running.length} of ${state.active}`
+      : String(filter === '' ? state.active : running.length)
+  const isSelected = (one: LivePipeline): boolean => keyOf(one) === selected
+  const [runningRows, finishedRows] = [rows.slice(0, running.length), rows.slice(running.length)]
+  const lines: (readonly Piece[])[] = [
+    ...head,
+    [['dim', `RUNNING (${count})`]],
+    ...(running.length === 0
+      ? [['  nothing runs']]
+      : around(runningRows, running.findIndex(isSelected), shown.running)),
+    [],
+    [['dim', 'LAST FINISHED']],
+    ...(finished.length === 0
+      ? [['  none yet']]
+      : around(finishedRows, finished.findIndex(isSelected), shown.finished)),
+  ]
+  // A screen that is too small for notices and queues shows the first lines.
+  return [...lines.slice(0, height - foot.length), ...foot].map(line => drawnLine(line, width, color)).join('\n')
+}
+
+/** `count` lines around the line `at`; the first ones if it is -1. */
+function around<T>(lines: readonly T[], at: number, count: number): readonly T[] {
+  const first = Math.max(0, Math.min(lines.length - count, at - Math.floor(count / 2)))
+  return lines.slice(first, first + count)
+}
+
+/** How many lines of each list are shown. What one does not need is the other's. */
+function shares(running: number, finished: number, room: number): { running: number; finished: number } {
+  const half = Math.max(1, Math.floor(room / 2))
+  const forRunning = Math.max(1, Math.min(running, Math.max(half, room - Math.max(1, finished))))
+  return { running: forRunning, finished: Math.max(1, room - forRunning) }
+}
+
+function headLines(state: LiveState, { from, now }: LiveViewOptions): Piece[][] {
+  const { notices, flow, inbox, queues } = state
   const ago = (at: number | undefined): string =>
     at === undefined ? 'never' : `${durationText(Math.max(0, now - at))} ago`
   const oldest = (at: number | undefined): string => (at === undefined ? '' : `, oldest ${ago(at)}`)
-  const head: Piece[][] = [
+  return [
     [['bold', `Pipespan at ${from}`], `  ${new Date(now).toISOString().slice(0, 19).replace('T', ' ')} UTC`],
     [
       `received ${flow.received}, last accepted ${ago(flow.lastAccepted)}; inbox ${inbox.waiting} waiting${oldest(inbox.oldest)}`,
@@ -76,58 +95,32 @@ export function liveView(state: LiveState, { from, now, width, height, color }: 
     ]),
     [],
   ]
-  const room = Math.max(2, height - head.length - 3)
-  const runs = running.slice(0, Math.max(1, Math.floor(room / 2)))
-  const ended = finished.slice(0, Math.max(1, room - Math.max(1, runs.length)))
-  const lines: Piece[][] = [
-    ...head,
-    [['dim', `RUNNING ${active > runs.length ? `(the newest ${runs.length} of ${active})` : `(${active})`}`]],
-    ...(runs.length === 0 ? [['  nothing runs']] : runs.map(one => pipelineLine(one))),
-    [],
-    [['dim', 'LAST FINISHED']],
-    ...(ended.length === 0 ? [['  none yet']] : ended.map(one => pipelineLine(one))),
-  ]
-  // A screen that is too small for notices and queues shows the first lines.
-  return lines
-    .slice(0, height)
-    .map(line => drawn(line, width, color))
-    .join('\n')
 }
 
-const marks: Readonly<Record<string, readonly [Paint, string]>> = {
-  success: ['green', '✓'],
-  failed: ['red', '✗'],
-  canceled: ['yellow', '■'],
-  running: ['blue', '▶'],
+function footLine({ filter, isTyping, opened }: Screen): Piece[] {
+  if (isTyping)
+    return [
+      ['bold', `/${filter}█`],
+      ['dim', '  Enter keeps the filter, Esc clears it'],
+    ]
+  if (opened !== undefined) return [['dim', 'Esc back · ↑↓ scroll · q quit']]
+  const clear: Piece[] =
+    filter === ''
+      ? []
+      : [
+          ['bold', `/${filter}`],
+          ['dim', '  Esc clears · '],
+        ]
+  return [...clear, ['dim', '↑↓ select · Enter waterfall · / filter · q quit']]
 }
 
-function pipelineLine(pipeline: LivePipeline): Piece[] {
-  const { project, pipelineId, status, ref, spentMs, finishedAt, jobs, failures } = pipeline
-  const counted = jobs.filter(({ retried }) => !retried)
-  const count = (...wanted: string[]): number => counted.filter(job => wanted.includes(job.status)).length
-  const took = spentMs === undefined ? '' : durationText(spentMs)
-  const rest =
-    finishedAt === undefined
-      ? `${count('success')} of ${counted.length} jobs done, ${count('running')} running, ${count('pending', 'created', 'preparing')} waiting`
-      : `${counted.length} jobs`
-  return [
-    '  ',
-    marks[status] ?? ['dim', '·'],
-    ` ${project} #${pipelineId} ${ref ?? ''}  `,
-    ['dim', `${took}  ${rest}`],
-    ...(failures.length > 0 ? [['red', `  ${failures.map(({ name }) => name).join(', ')}`] as const] : []),
-  ]
-}
-
-/** Replaces control characters, which names from outside may contain. */
-function drawn(line: readonly Piece[], width: number, color: boolean): string {
-  let left = width
-  let text = ''
-  for (const piece of line) {
-    const [style, words] = typeof piece === 'string' ? [undefined, piece] : piece
-    const shown = words.replace(/\p{C}+/gu, ' ').slice(0, left)
-    left -= shown.length
-    text += style !== undefined && color && shown !== '' ? `\x1b[${paint[style]}m${shown}\x1b[0m` : shown
-  }
-  return text.trimEnd()
+/** The waterfall of a pipeline, as a screen. `lines`: all of it. */
+export function waterfallView(
+  lines: readonly string[],
+  options: Pick<LiveViewOptions, 'width' | 'height' | 'color'> & { readonly screen: Screen },
+): string {
+  const { width, height, color, screen } = options
+  const room = Math.max(1, height - 1)
+  const first = Math.min(screen.scrolled, Math.max(0, lines.length - room))
+  return [...lines.slice(first, first + room), drawnLine(footLine(screen), width, color)].join('\n')
 }

@@ -1,4 +1,5 @@
-// Draws time in a line of text: bars on a common axis, the axis, and durations.
+// Draws time in a line of text: bars on a common axis, and the axis.
+import { durationText } from '../model/duration-text.ts'
 
 /** The common time range of all bars, Unix ms, and its width in columns. */
 export interface Axis {
@@ -28,33 +29,24 @@ export function pointOf(axis: Axis, at: number): Bar {
   return { before: ' '.repeat(Math.min(axis.columns - 1, column(axis, at))), queued: '', ran: '·' }
 }
 
+/** Only the piece that queued; a point if it is too short. */
+export function waitOf(axis: Axis, until: number, queued: number): Bar {
+  const { before, queued: waited } = barOf(axis, until, until, queued)
+  return waited === '' ? pointOf(axis, until) : { before, queued: waited, ran: '' }
+}
+
 /** The labels of the axis: start, middle if there is room, end. */
 export function axisText({ start, end, columns }: Axis): string {
   const total = durationText(end - start)
   const middle = durationText((end - start) / 2)
-  const left = '0s'
+  const left = '0 s'
   const half = Math.floor(columns / 2)
   const hasMiddle = half > left.length + 2 && columns - half - middle.length > total.length + 2
   const begun = hasMiddle ? left.padEnd(half) + middle : left
   return begun + total.padStart(Math.max(total.length + 1, columns - begun.length))
 }
 
-/** Two units at most: `850ms`, `12s`, `1m 03s`, `2h 05m`, `8d 3h`. */
-export function durationText(ms: number): string {
-  if (ms > 0 && ms < 1000) return `${Math.round(ms)}ms`
-  const seconds = Math.round(ms / 1000)
-  if (seconds < 60) return `${seconds}s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes}m ${padded(seconds % 60)}s`
-  const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours}h ${padded(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
-}
-
 function column({ start, end, columns }: Axis, at: number): number {
   const share = end > start ? (at - start) / (end - start) : 0
   return Math.round(Math.min(1, Math.max(0, share)) * columns)
-}
-
-function padded(number: number): string {
-  return String(number).padStart(2, '0')
 }

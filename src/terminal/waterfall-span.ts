@@ -1,4 +1,5 @@
 // A span as the waterfall draws it: plain data, from spans of this process or from a received request.
+import { isActive } from '../model/status.ts'
 
 export interface WaterfallSpan {
   readonly name: string
@@ -23,9 +24,14 @@ export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): strin
 
 /** Whether a job took no time because it never ran, and not because it was quick. */
 export function neverRan(span: WaterfallSpan): boolean {
-  if (span.kind === 'pipeline' || span.start !== span.end) return false
+  if (span.kind === 'pipeline' || span.start !== span.end || isWaiting(span)) return false
   const status = statusOfSpan(span)
   return status === 'failed' ? span.attributes['job.duration'] === 0 : status !== 'success'
+}
+
+/** Whether it has not started yet. */
+export function isWaiting(span: WaterfallSpan): boolean {
+  return span.kind === 'job' && span.start === span.end && isActive(statusOfSpan(span))
 }
 
 /** Its time in the queue, ms. */

@@ -1,12 +1,14 @@
 // A trace as text for a terminal: a tree of pipelines and jobs, each with its bar on a common time axis.
 //
-//   ✗ pipeline: Build and deploy · failed · 4m 12s · trace 5fbe2c4b2ade95c4e545a4025a7fadc5
-//                        0s                 2m 06s               4m 12s
-//   ├─ build   ✓ compile ░░██████                                            58s  success
+//   ✗ pipeline: Build and deploy · failed · 4 m 12 s · trace 5fbe2c4b2ade95c4e545a4025a7fadc5
+//                        0 s               2 m 06 s            4 m 12 s
+//   ├─ build   ✓ compile ░░██████                                           58 s  success
 //   └─ deploy  ○ live                                                 ·           manual, never ran
 import { styleText } from 'node:util'
-import { axisText, barOf, durationText, pointOf, type Axis, type Bar } from './waterfall-bar.ts'
-import { neverRan, queuedFor, statusOfSpan, type WaterfallSpan } from './waterfall-span.ts'
+import { axisText, barOf, pointOf, waitOf, type Axis, type Bar } from './waterfall-bar.ts'
+import { fitted, padded, plain, widthOf } from './fitted-text.ts'
+import { durationText } from '../model/duration-text.ts'
+import { isWaiting, neverRan, queuedFor, statusOfSpan, type WaterfallSpan } from './waterfall-span.ts'
 
 export interface WaterfallOptions {
   /** Columns of the terminal; 100 by default. */
@@ -35,7 +37,7 @@ type Paint = (format: Format, text: string) => string
 type Children = ReadonlyMap<string | undefined, readonly WaterfallSpan[]>
 
 const marks: Readonly<Record<string, string>> = { success: '✓', failed: '✗', canceled: '■', skipped: '»', running: '●' }
-const durationColumns = 7
+const durationColumns = 9
 const narrowestBar = 10
 const narrowestLabel = 8
 const maxNoteLength = 40
@@ -55,7 +57,7 @@ export function waterfall(spans: readonly WaterfallSpan[], options: WaterfallOpt
 function tree(root: WaterfallSpan, children: Children, width: number, paint: Paint): string[] {
   const below = linesBelow(root, children, '')
   const lines = root.kind === 'job' ? [{ branch: '', stage: stageOf(root), span: root }, ...below] : below
-  const head = root.kind === 'pipeline' ? [headline(root, true, paint)] : []
+  const head = root.kind === 'pipeline' ? [headline(root, true, { paint, width })] : []
   if (lines.length === 0) return head
   const layout = layoutOf(root, lines, width)
   return [
@@ -64,7 +66,8 @@ function tree(root: WaterfallSpan, children: Children, width: number, paint: Pai
     ...lines.map(line =>
       line.span.kind === 'job'
         ? jobLine(line, layout, paint)
-        : line.branch + headline(line.span, line.span.traceId !== root.traceId, paint),
+        : line.branch +
+          headline(line.span, line.span.traceId !== root.traceId, { paint, width: width - widthOf(line.branch) }),
     ),
   ]
 }
@@ -99,19 +102,23 @@ function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): L
 
 function jobLine(line: Line, { stage, label, note, axis }: Layout, paint: Paint): string {
   const { span } = line
-  const bar = neverRan(span) ? pointOf(axis, span.end) : barOf(axis, span.start, span.end, queuedFor(span))
-  const took = neverRan(span) ? '' : durationText(span.end - span.start)
+  const took = neverRan(span) || isWaiting(span) ? '' : durationText(span.end - span.start)
   const cells = [
-    fitted(labelOf(line, stage), label).padEnd(label),
-    drawn(bar, axis, span, paint),
+    padded(labelOf(line, stage), label),
+    drawn(barIn(axis, span), axis, span, paint),
     `${took.padStart(durationColumns)} `,
     paint(colorOf(span), fitted(noteOf(span), note)),
   ]
   return cells.join(' ').trimEnd()
 }
 
+function barIn(axis: Axis, span: WaterfallSpan): Bar {
+  if (isWaiting(span)) return waitOf(axis, span.end, queuedFor(span))
+  return neverRan(span) ? pointOf(axis, span.end) : barOf(axis, span.start, span.end, queuedFor(span))
+}
+
 function labelOf({ branch, stage, span }: Line, stageColumns: number): string {
-  return `${branch}${stage.padEnd(stageColumns)}  ${mark(span)} ${text(span.name.replace(/^job: /, ''))}`
+  return `${branch}${padded(stage, stageColumns)}  ${mark(span)} ${text(span.name.replace(/^job: /, ''))}`
 }
 
 function stageOf({ kind, attributes }: WaterfallSpan): string {
@@ -119,7 +126,7 @@ function stageOf({ kind, attributes }: WaterfallSpan): string {
 }
 
 function longest(texts: readonly string[]): number {
-  return Math.max(0, ...texts.map(({ length }) => length))
+  return Math.max(0, ...texts.map(widthOf))
 }
 
 /** By stage in the pipeline's order, then by time. Jobs that never ran come last in their stage. */
@@ -136,15 +143,22 @@ function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): Wate
   )
 }
 
-function headline(span: WaterfallSpan, withTrace: boolean, paint: Paint): string {
+/** On a narrow terminal the name is cut, to 8 columns at least. */
+function headline(
+  span: WaterfallSpan,
+  withTrace: boolean,
+  { paint, width }: { readonly paint: Paint; readonly width: number },
+): string {
   const attempt = Object.entries(span.attributes).find(([key]) => key.endsWith('.cicd.pipeline.run.attempt'))?.[1]
   const words = [
     statusOfSpan(span),
     durationText(span.end - span.start),
     ...(typeof attempt === 'number' ? [`attempt ${attempt}`] : []),
-    ...(withTrace ? [`trace ${span.traceId}`] : []),
+    ...(withTrace && span.traceId !== '' ? [`trace ${span.traceId}`] : []),
   ]
-  return `${paint(colorOf(span), mark(span))} ${paint('bold', text(span.name))} · ${text(words.join(' · '))}`
+  const rest = ` · ${text(words.join(' · '))}`
+  const name = fitted(text(span.name), Math.max(narrowestLabel, width - 2 - widthOf(rest)))
+  return `${paint(colorOf(span), mark(span))} ${paint('bold', name)}${rest}`
 }
 
 function noteOf(span: WaterfallSpan): string {
@@ -181,13 +195,8 @@ function colorOf(span: WaterfallSpan): Format {
   return span.status === 'ok' ? 'green' : 'dim'
 }
 
-/** Replaces control characters: names come from outside and may contain escape sequences. */
 function text(value: unknown): string {
-  return typeof value === 'string' ? value.replace(/\p{C}+/gu, ' ') : ''
-}
-
-function fitted(value: string, columns: number): string {
-  return value.length <= columns ? value : `${value.slice(0, Math.max(0, columns - 1))}…`
+  return typeof value === 'string' ? plain(value) : ''
 }
 
 function compare(a: string, b: string): number {

@@ -5,7 +5,8 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { freePorts } from '../../src/demo/daemon-process.ts'
-import { liveView, type LiveState } from '../../src/terminal/live-view.ts'
+import { liveView } from '../../src/terminal/live-view.ts'
+import type { LiveState } from '../../src/terminal/live-state.ts'
 import { openHouse, type House } from '../pages/house.ts'
 import { runProgram } from '../../src/cli/program.ts'
 
@@ -32,7 +33,7 @@ it('prints active, waiting and failing pipelines once without a terminal', async
   expect(code).toBe(0)
   expect(out).toContain(`Pipespan at ${house.url}`)
   expect(out).toMatch(/default traces: closed, 0 pending, \d+ delivered/)
-  expect(out).toMatch(/LAST FINISHED\n {2}. \S+ #\d+/)
+  expect(out).toMatch(/LAST FINISHED\n {2}. \S+ .*#\d+/)
   expect(out).not.toContain('\x1b')
 })
 
@@ -64,8 +65,8 @@ it('distinguishes an unreachable daemon from another service, and a web page fro
 
 it("fits lines and lists to the terminal's size", () => {
   const pipeline = {
+    ...{ instance: 'https://git.example.com', projectId: 1, pipelineId: 1, platformNow: 0 },
     project: 'group/\x1b[31mproject'.repeat(9),
-    pipelineId: 1,
     status: 'running',
     jobs: [],
     failures: [],

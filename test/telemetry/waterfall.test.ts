@@ -6,7 +6,6 @@ import { profiles } from '../../src/app/profile.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { shownSpans } from '../../src/telemetry/shown-span.ts'
 import { waterfall } from '../../src/terminal/waterfall.ts'
-import { durationText } from '../../src/terminal/waterfall-bar.ts'
 import type { WaterfallSpan } from '../../src/terminal/waterfall-span.ts'
 import { anyChunk } from './arbitraries.ts'
 import { stories } from './stories.ts'
@@ -60,18 +59,5 @@ describe('a waterfall', () => {
 
   it('is empty for no spans', () => {
     expect(waterfall([])).toBe('')
-  })
-})
-
-describe('a duration', () => {
-  it.each([
-    [0, '0s'],
-    [850, '850ms'],
-    [12_000, '12s'],
-    [63_000, '1m 03s'],
-    [7_500_000, '2h 05m'],
-    [702_000_000, '8d 3h'],
-  ])('of %d ms is %s', (ms, text) => {
-    expect(durationText(ms)).toBe(text)
   })
 })

@@ -38,6 +38,15 @@ const instant = z
   .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
   .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
 const text = (description: string) => z.string().optional().describe(description)
+export const overviewQuery = z.object({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Of the running and of the finished pipelines; by default as many as the page shows.'),
+})
 export const filters = z.object({
   project: text('Full path; a group with a slash at its end.'),
   ref: text('Exact branch or tag.'),

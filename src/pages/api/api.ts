@@ -36,6 +36,7 @@ import {
   filters,
   instanceQuery,
   logQuery,
+  overviewQuery,
   previewQuery,
   regressionQuery,
   scopedQuery,
@@ -58,8 +59,8 @@ export function apiRoutes(
     get(
       '/overview',
       'What needs attention, the flow from webhook to backend, running and recently finished pipelines.',
-      { answer: overviewShape },
-      async () => overviewOf(parts, parts.now()),
+      { query: overviewQuery, answer: overviewShape },
+      async ({ limit }) => overviewOf(parts, parts.now(), limit),
     ),
     get('/fix-first', 'What costs most per week, of all that could be fixed.', { answer: fixFirstShape }, async () =>
       parts.fixFirst(),

@@ -26,16 +26,18 @@ const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
 const silentAfter = 3_600_000
 const hour = 3_600_000
 
-export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
+/** `limit`: of the running and of the finished pipelines; undefined: as many as the page shows. */
+export async function overviewOf(parts: PagesParts, now: Millis, limit?: number): Promise<Overview> {
+  const maxRunning = limit ?? shown.running
   const silentSince = now - silentAfter
   const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse, fixFirst, clock, ended] =
     await Promise.all([
       parts.inbox.state(),
       parts.queues(),
-      parts.views.inStatus(activeStatuses, shown.running + shown.silent),
+      parts.views.inStatus(activeStatuses, maxRunning + shown.silent),
       parts.views.countInStatus(activeStatuses),
       parts.views.silentInStatus(activeStatuses, silentSince, shown.silent),
-      parts.views.lastFinished(shown.finished),
+      parts.views.lastFinished(limit ?? shown.finished),
       parts.repositories.hooks.all(),
       parts.hour.read(),
       regressionsOf(parts, { since: Infinity }),
@@ -43,7 +45,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
       parts.clocks(),
       parts.views.countFinished(now - hour),
     ])
-  const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, shown.running)
+  const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, maxRunning)
   const hasRuns = newest.length + finished.length > 0
   const card = (run: StoredRun): RunCard => runCard(run, clock)
   const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }
