@@ -18,7 +18,7 @@ Generated from the table of options in the code; change it there.
 - A setting is an environment variable, a key of a YAML file (\`PIPESPAN_CONFIG\`), or both. Variables override the file, which overrides the default. A blank variable counts as unset.
 - \`pipespan config check [FILE]\` shows all errors at once; with \`--show\` also the effective settings and where they come from.
 - A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file contains the value, and is read again when it changes.
-- SIGHUP checks the configuration and reloads secrets. Everything else needs a restart, and the log names it.
+- SIGHUP reloads the configuration; a wrong one changes nothing. Settings that say *Needs a restart* keep their running value, and the log names them.
 - Unknown keys are errors. Unknown \`PIPESPAN_…\` variables are warnings.
 - A list is a YAML list, or one comma-separated string. A variable replaces the file's whole list or mapping.
 - Durations are integers with a unit (\`ms\`, \`s\`, \`m\`, \`h\`, \`d\`), and so are sizes (\`KiB\`, \`MiB\`, \`GiB\`). Patterns are globs: \`*\` within a path segment, \`**\` across segments, \`{a,b}\` for alternatives.
@@ -65,7 +65,7 @@ function tableOf(rows: readonly Row[], profiles: Profiles): string {
     const { kind, spec } = option
     const key = spec.variableOnly === true ? '' : keysOf(path, option)
     const example = spec.example === undefined ? '' : ` Example: \`${spec.example}\`.`
-    return `| ${key} | ${variableCell(option, profiles)} | ${kind.noun} | ${defaultOf(option)} | ${spec.description}${example} |`
+    return `| ${key} | ${variableCell(option, profiles)} | ${kind.noun} | ${defaultOf(option)} | ${spec.description}${example}${spec.restart === true ? ' *Needs a restart.*' : ''} |`
   })
   return ['| key | variable | value | default | meaning |', '|---|---|---|---|---|', ...lines, ''].join('\n')
 }

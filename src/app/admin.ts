@@ -20,25 +20,26 @@ import type { Context } from './context.ts'
 import type { OwnTelemetry } from '../self-telemetry/own-telemetry.ts'
 import type { Routes } from '../web/listener.ts'
 import type { Shown } from './pages.ts'
-import type { Started, Steps } from './steps.ts'
+import type { Started } from './steps.ts'
 
 /** The part is its URL. */
 export async function startAdmin(
   context: Context,
   shown: Shown,
   own: Pick<OwnTelemetry, 'collect'>,
-  steps: Pick<Steps, 'isStopping'>,
+  { isStopping, port }: { readonly isStopping: () => boolean; readonly port: number | undefined },
 ): Promise<Started<string>> {
   const { config, store, clock, log } = context
   const { basePath, trustProxy } = config
   const health = createHealth({
     proveWritable: async () => proveRoom(store),
-    stopping: () => steps.isStopping,
+    stopping: isStopping,
     now: () => elapsed(clock),
     log,
   })
   const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).admin }
-  const admin = createListener({ name: 'admin', ...config.admin.listen, basePath, trustProxy, health, log, limits })
+  const listen = config.admin.listen.port === 0 ? { ...config.admin.listen, port: port ?? 0 } : config.admin.listen
+  const admin = createListener({ name: 'admin', ...listen, basePath, trustProxy, health, log, limits })
   const isHidden = hiddenPaths(config)
   const metrics = metricsPage(context, shown, own, isHidden)
   if (config.metrics.open) admin.register(metrics)

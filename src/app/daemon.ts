@@ -1,24 +1,14 @@
-// Starts the daemon, part by part, and stops it in the reverse order. It is also what tests and commands start.
-import { connectPlatforms } from './connections.ts'
-import { startPlatformParts } from './platform-parts.ts'
-import { summedIfAny } from './summed.ts'
+// The daemon: the ingress and the store, which run until its end, and the parts (`parts.ts`), which a reload stops and starts anew with another
+// configuration. Meanwhile webhooks are accepted, and all that is under way is in the store. It is also what tests and commands start.
 import { drainDeadline } from './ingress-thread-handle.ts'
-import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
-import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
-import { startIncidentPoller } from './incidents.ts'
-import { observeParts } from '../self-telemetry/observe-parts.ts'
-import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
-import { startAdmin } from './admin.ts'
-import { startAudit } from './audit.ts'
-import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
-import { startInventory } from './inventory.ts'
-import { startJobReader } from './job-reader.ts'
+import { forgetListeners } from './events.ts'
+import { EndOfProcess } from '../lib/uncaught.ts'
+import { reasonOf } from '../lib/fault.ts'
 import { startEarly, type EarlyStart } from './early-start.ts'
-import { judgesRegressions, startRegressions } from './regressions.ts'
-import { startSelfTelemetry } from './self-telemetry.ts'
+import { startParts, type Parts, type PartsOptions } from './parts.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
-import type { Context } from './context.ts'
+import type { ConfigStatus } from '../pages/ports.ts'
 import type { Exporter } from '../export/exporter.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from './profile.ts'
@@ -30,6 +20,8 @@ export interface DaemonOptions {
   readonly clock?: Clock | undefined
   /** What was started before this module was loaded. */
   readonly early?: EarlyStart | undefined
+  /** Which configuration is live; undefined: nothing reloads it. */
+  readonly configStatus?: (() => ConfigStatus) | undefined
 }
 
 export interface Daemon {
@@ -40,92 +32,93 @@ export interface Daemon {
   readonly exporter: Exporter
   /** Secrets or certificates may have changed: they are used from the next request on. */
   refresh(): void
+  /**
+   * Uses another configuration, which may differ in what needs no restart. If the parts cannot start with it, they start with the one before, and
+   * this rejects with the reason. Not to be called again before it has ended.
+   */
+  reload(config: Config<ProfileName>): Promise<void>
   /** Stops accepting, finishes intake, sends what is due within `flushMs`; what is not sent waits in the store. */
   stop(flushMs?: number): Promise<void>
 }
 
 /** How long a stop may spend on sending what is pending, ms. */
 export const flushDeadline = 20_000
+/** The same of the parts for a reload: what is not sent is sent by their successors. */
+const reloadDeadline = 3_000
 
 /** Throws a Fault with a remedy if anything that it needs is not available; parts that were started by then are stopped. */
-export async function startDaemon({ config, log, clock = systemClock, early }: DaemonOptions): Promise<Daemon> {
-  const { ingress, events, steps, ...begun } = early ?? (await startEarly({ config, log, clock }))
-  const acceptNothingMore = { why: 'stop accepting connections', stop: async () => ingress.stop(drainDeadline) }
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { log, clock = systemClock, configStatus } = options
+  let { config } = options
+  const early = options.early ?? (await startEarly({ config, log, clock }))
+  const { ingress, events, steps } = early
+  let isStopping = false
+  let reloading: Promise<void> | undefined
+  const start = async (next: Config<ProfileName>, after?: PartsOptions['after']): Promise<Parts> =>
+    startParts({ config: next, early, clock, log, configStatus, after, isStopping: () => isStopping })
+  const stopAll = async (parts: Parts | undefined, flushMs: number): Promise<void> => {
+    isStopping = true
+    // Stop accepting connections first; the parts finish what was accepted.
+    await ingress.stop(drainDeadline)
+    await parts?.stop(flushMs)
+    await steps.stop(flushMs)
+  }
+  let parts: Parts | undefined
   try {
-    const own = steps.addLast(await startSelfTelemetry(config, clock))
-    const store = own.watch.store(begun.store)
-    events.committed.on((tookMs, failed) => own.watch.operation('inbox.put', tookMs, failed))
-    const context: Context = { config, store, events, clock, log }
-
-    const outlets = exportDestinations(config)
-    steps.add(startTokenReport(context, outlets))
-    const exporter = steps.add(startExporter(context, outlets, own.watch.exports))
-    const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
-
-    const connections = connectPlatforms(config, store, clock, log, own.watch)
-    const enriches = connections.length > 0
-    const selection = selectionOf(config)
-    const rules = mergeRulesOf(config, enriches)
-    const snapshotter = snapshotterOf(context, outlets, selection, connections)
-    const settleLoop = steps.add(startSettling(context, snapshotter))
-    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues))
-    const parts = enriches ? steps.add(startPlatformParts(context, connections, selection, rules)) : undefined
-    const audits = connections.map(one => steps.add(startAudit(context, one, selection, outlets.queues)))
-    const inside = enriches ? steps.add(startJobReader(context, connections, outlets)) : undefined
-    const deployments = steps.add(startDeploymentCounter(context, connections, outlets))
-    const changes = steps.add(startChangeCounter(context, outlets))
-    const incidents = steps.add(startIncidentCounter(context, outlets))
-    const incidentPollers = connections.map(one =>
-      steps.add(startIncidentPoller(context, one, selection, outlets.queues)),
-    )
-
-    const [first, ...others] = connections
-    steps.add(startInventory(context, first, true, selection, outlets.queues))
-    for (const one of others) steps.add(startInventory(context, one, false, selection, outlets.queues))
-    steps.add(startMaintenance(context, outlets.queues))
-    steps.add(startClockWatch(context))
-    // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
-    steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
-    steps.add(startRegressions(context, selection, outlets.queues))
-
-    const counted = {
-      ingress,
-      intake,
-      snapshotter,
-      settleLoop,
-      exporter,
-      flush,
-      store,
-      deployments,
-      changes,
-      incidents,
-      incidentPoller: summedIfAny(present(incidentPollers)),
-      budgets: connections.map(({ name, budget }) => ({ platform: name, budget })),
-      enricher: parts?.enricher,
-      poller: summedIfAny(parts?.pollers.map(({ poller }) => poller) ?? []),
-      redelivery: summedIfAny(parts?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
-      audit: summedIfAny(present(audits)),
-    }
-    own.observe(async () => observeParts({ ...counted, ...inside }))
-    const shown = { ...counted, ...outlets, platform: parts, connections, inside }
-    const adminUrl = steps.add(await startAdmin(context, shown, own, steps))
-    const url = steps.add({ part: await begun.opened, ...acceptNothingMore })
-
-    return {
-      ...{ url, adminUrl, store, exporter },
-      refresh: () => {
-        ingress.refresh()
-        exporter.wake()
-      },
-      stop: async (flushMs = flushDeadline) => steps.stop(flushMs),
-    }
+    parts = await start(config)
+    const url = await early.opened
+    return daemonOf(parts, url)
   } catch (error) {
-    steps.add({ part: undefined, ...acceptNothingMore })
-    await steps.stop(0)
+    await stopAll(parts, 0)
     throw error
   }
-}
 
-function present<T>(all: readonly (T | undefined)[]): T[] {
-  return all.filter(one => one !== undefined)
+  function daemonOf(first: Parts, url: string): Daemon {
+    let running = first
+    async function restart(next: Config<ProfileName>): Promise<void> {
+      const after = { adminPort: Number(new URL(running.adminUrl).port), received: ingress.counts }
+      await running.stop(reloadDeadline)
+      forgetListeners(events)
+      try {
+        running = await start(next, after)
+        config = next
+        ingress.refresh(next)
+      } catch (error) {
+        log.error(
+          { reason: reasonOf(error) },
+          'the new configuration cannot be used: the daemon goes on with the one before',
+        )
+        forgetListeners(events)
+        running = await start(config, after).catch((cause: unknown) => {
+          throw new EndOfProcess(`The daemon cannot go on with the configuration before either: ${reasonOf(cause)}`)
+        })
+        throw error
+      }
+    }
+    return {
+      url,
+      get adminUrl() {
+        return running.adminUrl
+      },
+      get store() {
+        return running.store
+      },
+      get exporter() {
+        return running.exporter
+      },
+      refresh: () => {
+        ingress.refresh()
+        running.exporter.wake()
+      },
+      reload: async next => {
+        if (isStopping) return
+        reloading = restart(next)
+        await reloading
+      },
+      stop: async (flushMs = flushDeadline) => {
+        await reloading?.catch(() => undefined)
+        await stopAll(running, flushMs)
+      },
+    }
+  }
 }

@@ -20,11 +20,18 @@ export function createEvents() {
   }
 }
 
+/** Nobody listens any more, as the parts that did have stopped. */
+export function forgetListeners(events: DaemonEvents): void {
+  for (const event of Object.values(events)) event.forget()
+}
+
 interface Emitter<Facts extends readonly unknown[] = []> {
   /** Calls every listener, in the order in which they came. */
   emit(...facts: Facts): void
   /** The listener must not throw. */
   on(listener: (...facts: Facts) => void): void
+  /** Removes all listeners. */
+  forget(): void
 }
 
 function createEmitter<Facts extends readonly unknown[] = []>(): Emitter<Facts> {
@@ -34,5 +41,6 @@ function createEmitter<Facts extends readonly unknown[] = []>(): Emitter<Facts> 
       for (const listener of listeners) listener(...facts)
     },
     on: listener => void listeners.push(listener),
+    forget: () => void listeners.splice(0),
   }
 }

@@ -14,7 +14,7 @@ import { createWebhookCounts, type WebhookCounts } from '../ingress/webhook-coun
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { DaemonEvents } from './events.ts'
-import type { IngressNews, IngressOrder, SenderTexts } from './ingress-thread.ts'
+import type { IngressNews, IngressOrder, IngressSettings, SenderTexts } from './ingress-thread.ts'
 import type { DeliveryPositions } from '../store/sqlite/deliveries/positions.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from './profile.ts'
@@ -37,8 +37,8 @@ export interface Ingress {
   readonly lastAccepted: number | undefined
   /** Resolves with its URL once webhooks are accepted. Throws a Fault when the address or the store cannot be had. */
   open(): Promise<string>
-  /** Secrets or certificates may have changed. */
-  refresh(): void
+  /** Secrets or certificates may have changed, or another configuration is in use: undefined if it is still the same. */
+  refresh(next?: Config<ProfileName>): void
   /** Accepts nothing more; requests in flight may take so long, ms. */
   stop(withinMs: number): Promise<void>
 }
@@ -65,13 +65,14 @@ function newThread(): Worker {
 }
 
 /** The thread that was begun early, else a new one. It accepts nothing before `open`. */
-export function takeIngressThread({ config, positions, events, clock, log }: IngressOptions): Ingress {
+export function takeIngressThread({ config: first, positions, events, clock, log }: IngressOptions): Ingress {
+  let config = first
   const thread = begunEarly ?? newThread()
   begunEarly = undefined
   thread.ref()
   const counts = createWebhookCounts(allEventKinds)
   const order = (what: IngressOrder): void => thread.postMessage(what)
-  let sentSecrets = JSON.stringify(senderTexts(config))
+  let sent = JSON.stringify(settingsOf(config))
   let url: string | undefined
   let opened: ((url: string) => void) | undefined
   let refused: ((error: unknown) => void) | undefined
@@ -107,14 +108,14 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
   thread.on('exit', code => {
     if (!stopping) throw new EndOfProcess(`The ingress thread exited (code ${code}).`)
   })
-  const renewal = every(secretsEvery, renewSecrets, failed)
+  const renewal = every(secretsEvery, renewSettings, failed)
 
-  function renewSecrets(): void {
-    const senders = senderTexts(config)
-    const text = JSON.stringify(senders)
-    if (text === sentSecrets) return
-    sentSecrets = text
-    order({ order: 'secrets', senders })
+  function renewSettings(): void {
+    const settings = settingsOf(config)
+    const text = JSON.stringify(settings)
+    if (text === sent) return
+    sent = text
+    order({ order: 'settings', ...settings })
   }
 
   function failed(error: unknown): void {
@@ -145,15 +146,15 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
             listen: { ...listen, basePath, trustProxy },
             tls: tlsOf(config),
             profile: platformViews(config)[0]?.config.platform.profile ?? config.platform.profile,
-            events: config.events,
-            senders: senderTexts(config),
+            ...settingsOf(config),
             positions: positions.shared,
             counts: counts.room,
           },
         })
       }),
-    refresh: () => {
-      renewSecrets()
+    refresh: next => {
+      config = next ?? config
+      renewSettings()
       try {
         const tls = tlsOf(config)
         if (tls !== undefined) order({ order: 'renew TLS', tls })
@@ -185,6 +186,11 @@ function faultOf({ what, remedy }: { readonly what: string; readonly remedy: str
   return remedy === undefined
     ? new StoreError(`Webhooks cannot be received: ${what}.`, 'See the log lines above.')
     : new ConfigError(what, remedy)
+}
+
+/** What can change while it runs. */
+function settingsOf(config: Config): Pick<IngressSettings, 'senders' | 'events'> {
+  return { senders: senderTexts(config), events: config.events }
 }
 
 /** One for each platform. If there are several, those without a secret send nothing. */

@@ -47,7 +47,8 @@ export interface SenderTexts extends Omit<Sender, 'secrets'> {
 
 export type IngressOrder =
   | { readonly order: 'open'; readonly settings: IngressSettings }
-  | { readonly order: 'secrets'; readonly senders: readonly SenderTexts[] }
+  /** They have changed. */
+  | { readonly order: 'settings'; readonly senders: readonly SenderTexts[]; readonly events: readonly string[] }
   | { readonly order: 'renew TLS'; readonly tls: TlsFiles }
   /** Not ready any more; requests in flight may take so long, ms. */
   | { readonly order: 'stop'; readonly withinMs: number }
@@ -76,6 +77,7 @@ function serveIngress(port: MessagePort): void {
     { write: line => report({ news: 'log', line }) },
   )
   let senders: readonly Sender[] = []
+  let events = selectEvents([])
   let stopping = false
   let ingress: OpenIngress | undefined
 
@@ -94,6 +96,7 @@ function serveIngress(port: MessagePort): void {
   async function open(settings: IngressSettings): Promise<void> {
     log.level = settings.logLevel
     senders = sendersOf(settings.senders)
+    events = selectEvents(settings.events)
     const { engine, place, maxSize } = settings.store
     const location: StoreLocation = engine === 'sqlite' ? { engine, path: place } : { engine, url: new Secret(place) }
     const store = await openInboxWriter(location, { maxSize, positions: deliveryPositions(settings.positions), log })
@@ -109,7 +112,7 @@ function serveIngress(port: MessagePort): void {
     const { routes } = createWebhookIngress({
       inbox: { concurrency: store.concurrency, put: async deliveries => timed(() => store.put(deliveries)) },
       senders: () => senders,
-      reads: createDeliveryHeaders(vendors[settings.profile], selectEvents(settings.events)),
+      reads: createDeliveryHeaders(vendors[settings.profile], { takes: kind => events.takes(kind) }),
       counts: settings.counts,
       maxInFlight: bodyBytesWithin(memory),
       peers,
@@ -146,8 +149,9 @@ function serveIngress(port: MessagePort): void {
     switch (message.order) {
       case 'open':
         return open(message.settings)
-      case 'secrets':
+      case 'settings':
         senders = sendersOf(message.senders)
+        events = selectEvents(message.events)
         return undefined
       case 'renew TLS':
         try {

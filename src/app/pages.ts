@@ -27,7 +27,7 @@ import type { PlatformParts } from './platform-parts.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { PagesSettings, PreviewRule } from '../pages/ports.ts'
+import type { ConfigStatus, PagesSettings, PreviewRule } from '../pages/ports.ts'
 import type { ExportedSpan } from '../pages/pipelines/exported-span.ts'
 import type { ExportQueueStatus } from '../pages/exports/queue-shape.ts'
 import type { Setup } from '../pages/sources/setup-shape.ts'
@@ -54,6 +54,7 @@ export interface Shown {
   readonly connections: readonly Connection[]
   readonly destinations: readonly Destination[]
   readonly settings: TelemetrySettings
+  readonly configStatus: (() => ConfigStatus) | undefined
 }
 
 /** `guarded`: more routes to protect as the pages are. */
@@ -113,6 +114,7 @@ export function pagesOf(
         const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
         return previewRegressions(views.judging, projectId, { rule, sections: judgesSections(config) }, clock.now())
       },
+      configStatus: shown.configStatus,
       setup: () => setupOf(config, shown, enforcement?.(), { shownName, isHidden }),
       tryNow: async destination => {
         const { due, probes } = await exporter.tryNow(destination)

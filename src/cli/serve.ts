@@ -1,18 +1,23 @@
 // `pipespan serve`: the daemon until a signal ends it.
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { describeFault } from '../config/config-fault.ts'
+import { createLiveConfig } from '../app/live-config.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
-import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
+import { loadConfig, type LoadOptions } from '../config/load.ts'
 import { profiles, type ProfileName } from '../app/profile.ts'
-import { reloadConfig } from '../config/reload.ts'
 import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall } from '../lib/small-heap.ts'
 import { memoryLimit } from '../lib/memory-limit.ts'
+import { every, type Timer } from '../lib/timer.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
 import type { Daemon } from '../app/daemon.ts'
+
+/** How often the configuration file is looked at, ms. */
+const watchEvery = 2_000
 
 /** `file`: the configuration's, where the command line names one. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
@@ -39,13 +44,14 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   // Handled all the time, even when there is nothing to reload: by default this signal ends the process.
   let onHangup = (): void => undefined
   process.on('SIGHUP', () => onHangup())
+  const live = createLiveConfig({ loaded, loading, log, now: () => Date.now() })
   let daemon: Daemon
   try {
     // The ingress is opened first: webhooks are accepted while the rest is loaded.
     const early = await startEarly({ config, log })
     const { startDaemon } = await import('../app/daemon.ts')
     compileWebAssemblyOnce()
-    daemon = await startDaemon({ config, log, early })
+    daemon = await startDaemon({ config, log, early, configStatus: () => live.status() })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)
@@ -57,9 +63,12 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   const collecting = collectAfterStart('young', error =>
     log.debug({ reason: reasonOf(error) }, 'the garbage of the start stays'),
   )
-  onHangup = () => reload(daemon, loaded, loading, log)
+  onHangup = () => void live.reload(daemon)
+  const path = file ?? config.config
+  const watching = config.configWatch && path !== undefined ? watch(path, () => onHangup(), log) : undefined
   const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
   onHangup = () => undefined
+  watching?.stop()
   collecting.stop()
   log.info({ signal }, 'stopping; send a second signal to exit immediately')
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(exitCode.failed))
@@ -68,16 +77,21 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   return exitCode.done
 }
 
-/** SIGHUP: reloads secrets and certificates; logs what else has changed and needs a restart. */
-function reload(daemon: Daemon, running: LoadedConfig<ProfileName>, loading: LoadOptions<ProfileName>, log: Log): void {
-  const reloaded = reloadConfig(running, loading)
-  for (const warning of reloaded.warnings) log.warn(warning)
-  if (!reloaded.ok) {
-    for (const fault of reloaded.faults) log.error(describeFault(fault))
-    log.error('the configuration was not reloaded: the running one stays in use')
-    return
+/** Reloads when the file has changed, also by a link that leads elsewhere. */
+function watch(file: string, reload: () => void, log: Log): Timer {
+  const stamp = (): string => {
+    const stats = statSync(file, { bigint: true, throwIfNoEntry: false })
+    return stats === undefined ? '' : [stats.dev, stats.ino, stats.size, stats.mtimeNs].join()
   }
-  for (const sentence of reloaded.restart) log.warn(sentence)
-  daemon.refresh()
-  log.info('configuration checked, secrets reloaded')
+  let seen = stamp()
+  const look = (): void => {
+    const now = stamp()
+    // A file that is replaced may be missing for a moment.
+    if (now === seen || now === '') return
+    seen = now
+    reload()
+  }
+  return every(watchEvery, look, error =>
+    log.warn({ reason: reasonOf(error) }, 'the configuration file cannot be looked at'),
+  )
 }

@@ -8,6 +8,7 @@ import { setting } from './option.ts'
 export const listeningOptions = {
   listen: setting(listenAddress, {
     variable: 'PIPESPAN_LISTEN',
+    restart: true,
     default: '127.0.0.1:8080',
     description: 'Address for webhooks and health checks. `[::]:8080` listens on all addresses, IPv4 and IPv6.',
     example: '[::]:8080',
@@ -32,12 +33,14 @@ export const listeningOptions = {
   },
   basePath: setting(basePath, {
     variable: 'PIPESPAN_BASE_PATH',
+    restart: true,
     default: '/',
     description: 'Base path under which a reverse proxy publishes the daemon.',
     example: '/pipespan',
   }),
   trustProxy: setting(boolean, {
     variable: 'PIPESPAN_TRUST_PROXY',
+    restart: true,
     default: 'false',
     description: 'Trust `X-Forwarded-…` headers; only behind a reverse proxy that sets them.',
   }),

@@ -53,6 +53,8 @@ export interface OptionSpec {
   readonly example?: string
   /** Every item of the list must have it. */
   readonly required?: boolean
+  /** A change needs a restart of the daemon: it is used before and beside the parts that a reload starts anew. */
+  readonly restart?: true
   /** It has no key in YAML, because it is needed before the file is read. */
   readonly variableOnly?: true
 }

@@ -91,6 +91,7 @@ const webhookOptions = {
 export function optionTable<P extends string>(profiles: Profiles<P>) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), {
     variable: 'PIPESPAN_PLATFORM_PROFILE',
+    restart: true,
     default: 'generic',
     description: 'Vendor profile: header prefix, attribute namespace and variable names.',
   })
@@ -103,8 +104,15 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       config: setting(path, {
         variable: 'PIPESPAN_CONFIG',
         variableOnly: true,
+        restart: true,
         description: 'YAML file with further settings.',
         example: '/etc/pipespan/pipespan.yaml',
+      }),
+      configWatch: setting(boolean, {
+        variable: 'PIPESPAN_CONFIG_WATCH',
+        default: 'false',
+        restart: true,
+        description: 'Reload the file when it changes, as SIGHUP does. It is looked at every two seconds.',
       }),
     },
     Listening: listeningOptions,
@@ -113,11 +121,13 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       store: {
         url: setting(storeUrl, {
           variable: 'PIPESPAN_STORE_URL',
+          restart: true,
           default: 'sqlite:./data/pipespan.db',
           description: 'Where deliveries, runs and pending exports are stored.',
         }),
         maxSize: setting(byteSize, {
           variable: 'PIPESPAN_STORE_MAX_SIZE',
+          restart: true,
           default: '10GiB',
           description: 'Maximum size of the store; when it is reached, webhooks are answered with 503.',
         }),
@@ -257,11 +267,13 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       log: {
         level: setting(oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
           variable: 'PIPESPAN_LOG_LEVEL',
+          restart: true,
           default: 'info',
           description: 'Minimum level of log messages, written to standard error.',
         }),
         format: setting(oneOf(['json', 'pretty']), {
           variable: 'PIPESPAN_LOG_FORMAT',
+          restart: true,
           unset: '`json`; `pretty` on a terminal',
           description: 'Log format.',
         }),

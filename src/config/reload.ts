@@ -1,56 +1,100 @@
-// What SIGHUP does: reads and checks the configuration again, takes over secrets at once, and names every other changed
-// setting, because it needs a restart.
+// What SIGHUP does: reads and checks the configuration again, and says what has changed: what a reload can apply, and what needs a restart.
 import { describeSource } from './config-fault.ts'
 import { LiveSecret } from './live-secret.ts'
+import { platformViews } from './platforms.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig, type LoadOptions } from './load.ts'
 import { Secret } from '../lib/secret.ts'
+import type { Config } from './options.ts'
 import type { Setting } from './reader.ts'
 import { shown } from './describe.ts'
 
-export interface ReloadedConfig {
+export interface ReloadedConfig<P extends string> {
   readonly ok: true
-  /** A sentence for each setting that differs from the running one. */
-  readonly restart: readonly string[]
-  readonly warnings: readonly string[]
+  /** The new configuration, with the running values of what needs a restart. */
+  readonly loaded: LoadedConfig<P>
+  /** The paths of settings that differ and can be applied. Empty: at most secrets have changed, and the running configuration has taken them over. */
+  readonly changed: readonly string[]
+  /** The paths of settings that differ and need a restart, each with a sentence. */
+  readonly restart: ReadonlyMap<string, string>
 }
 
 /** `options`: those that the running configuration was loaded with. With faults, nothing changes. */
 export function reloadConfig<P extends string>(
   running: LoadedConfig<P>,
   options: LoadOptions<P>,
-): ReloadedConfig | FaultyConfig {
+): ReloadedConfig<P> | FaultyConfig {
   const loaded = loadConfig(options)
   if (!loaded.ok) return loaded
   const before = new Map(running.settings.map(setting => [setting.path, setting]))
   const after = new Map(loaded.settings.map(setting => [setting.path, setting]))
-  const restart: string[] = []
-  const changed = lists.filter(list => listsDiffer(list, before, after))
-  for (const list of changed) restart.push(`${list}: Changed; the running ones stay in use until a restart.`)
-  for (const [path, setting] of after) {
-    const old = before.get(path)
-    if (old === undefined || changed.some(list => path.startsWith(`${list}[`))) continue
-    if (old.value instanceof LiveSecret && setting.value instanceof LiveSecret) old.value.adopt(setting.value)
-    else if (!same(old.value, setting.value)) restart.push(needsRestart(old, setting))
+  const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
+    path => !same(valueOf(before.get(path)), valueOf(after.get(path))),
+  )
+  const fixed = differing.filter(
+    path => before.get(path)?.option.spec.restart === true && !path.startsWith('platforms['),
+  )
+  const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
+  // Another profile gives other names to headers, variables and events: nothing of this configuration fits the running one.
+  const isOfProfile = profileOf(loaded.config) !== profileOf(running.config)
+  if (isOfProfile)
+    restart.set('platform.profile', 'platform.profile: Another profile needs a restart to apply, and so does all else.')
+  const applied = isOfProfile ? [] : differing.filter(path => !restart.has(path))
+  const secrets = applied.filter(path => before.get(path)?.value instanceof LiveSecret && after.has(path))
+  const changed = applied.filter(path => !secrets.includes(path))
+  if (changed.length === 0) {
+    if (!isOfProfile) for (const path of secrets) adopt(before.get(path)?.value, after.get(path)?.value)
+    return { ok: true, loaded: running, changed, restart }
   }
-  return { ok: true, restart, warnings: loaded.warnings }
+  return { ok: true, loaded: withRunning(loaded, before, fixed), changed: applied, restart }
 }
 
-/** Lists whose items have secrets. */
-const lists = ['destinations', 'platforms']
-
-function needsRestart(old: Setting, now: Setting): string {
-  const value = shown(now) === shown(old) ? 'another value' : shown(now)
-  return `${now.path}: ${value} (${describeSource(now.source)}) needs a restart; ${shown(old)} stays in use until then.`
+function profileOf<P extends string>(config: Config<P>): P {
+  return platformViews(config)[0]?.config.platform.profile ?? config.platform.profile
 }
 
-/** Whether the lists differ in more than their secrets. Then it is unknown which new item is which old one. */
-function listsDiffer(list: string, before: ReadonlyMap<string, Setting>, after: ReadonlyMap<string, Setting>): boolean {
-  const paths = new Set([...before.keys(), ...after.keys()].filter(path => path.startsWith(`${list}[`)))
-  return [...paths].some(path => {
-    const [old, now] = [before.get(path), after.get(path)]
-    if (old === undefined || now === undefined) return true
-    return !(old.value instanceof LiveSecret) && !same(old.value, now.value)
-  })
+function adopt(old: unknown, now: unknown): void {
+  if (old instanceof LiveSecret && now instanceof LiveSecret) old.adopt(now)
+}
+
+/** A secret of an unchanged file is the same, as it is read at each use. */
+function valueOf(setting: Setting | undefined): unknown {
+  if (!(setting?.value instanceof LiveSecret)) return setting?.value
+  const secret: unknown = setting.value.current()
+  return (
+    setting.value.path ?? {
+      secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret,
+    }
+  )
+}
+
+function needsRestart(path: string, old: Setting | undefined, now: Setting | undefined): string {
+  const [was, is] = [old === undefined ? 'none' : shown(old), now === undefined ? 'none' : shown(now)]
+  const where = now === undefined ? '' : ` (${describeSource(now.source)})`
+  return `${path}: ${is === was ? 'another value' : is}${where} needs a restart to apply; ${was} stays in use until then.`
+}
+
+/** The same with the running values at these paths. */
+function withRunning<P extends string>(
+  loaded: LoadedConfig<P>,
+  before: ReadonlyMap<string, Setting>,
+  paths: readonly string[],
+): LoadedConfig<P> {
+  const settings = new Map(loaded.settings.map(setting => [setting.path, setting]))
+  for (const path of paths) {
+    const old = before.get(path)
+    if (old === undefined) continue
+    settings.set(path, old)
+    setAt(loaded.config, path, old.value)
+  }
+  return { ...loaded, settings: [...settings.values()] }
+}
+
+/** `store.max_size` is at `store.maxSize`. */
+function setAt(config: object, path: string, value: unknown): void {
+  const keys = path.split('.').map(key => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
+  let group = config as Record<string, unknown>
+  for (const key of keys.slice(0, -1)) group = group[key] as Record<string, unknown>
+  group[keys.at(-1) ?? ''] = value
 }
 
 function same(a: unknown, b: unknown): boolean {

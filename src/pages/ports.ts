@@ -61,6 +61,8 @@ export interface PagesSources {
   /** Asks the platform how many commits a revision is behind a branch; undefined without the platform's API. */
   readonly countBehind?: ((of: BehindSubject) => Promise<Behind>) | undefined
   readonly setup: () => Setup
+  /** Undefined: nothing reloads the configuration. */
+  readonly configStatus?: (() => ConfigStatus) | undefined
   /** Retries now what is pending for one destination, or for all: see the export room. */
   readonly tryNow: (destination?: string) => Promise<TriedNow>
   /** What a rule would have flagged in a project, by its stored runs; undefined for a project without figures. */
@@ -71,6 +73,19 @@ export interface PagesSources {
   readonly clockOffset: (instance: string) => number | undefined
   readonly now: () => Millis
   readonly log: Log
+}
+
+/** Which configuration is live, and what became of the last attempt to change it. */
+export interface ConfigStatus {
+  /** The same for the same settings; secrets do not count. */
+  readonly digest: string
+  readonly since: Millis
+  /** Settings that differ in the file and need a restart to apply. */
+  readonly restart: readonly string[]
+  /** The last reload, if it changed nothing because of these faults. */
+  readonly refused?: { readonly at: Millis; readonly faults: readonly string[] } | undefined
+  /** Since the start of the process. */
+  readonly reloads: { readonly applied: number; readonly refused: number }
 }
 
 /** The thresholds of a regression. */

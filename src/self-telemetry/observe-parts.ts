@@ -36,6 +36,8 @@ export interface Parts {
   readonly poller?: Counting<NonNullable<Observed['poller']>> | undefined
   readonly audit?: Counting<NonNullable<Observed['audit']>> | undefined
   readonly redelivery?: Counting<NonNullable<Observed['redelivery']>> | undefined
+  /** Undefined: nothing reloads the configuration. */
+  readonly reloads?: Observed['reloads']
 }
 
 export async function observeParts(parts: Parts): Promise<Observed> {
@@ -51,6 +53,7 @@ export async function observeParts(parts: Parts): Promise<Observed> {
   ])
   return {
     ...{ now, inbox, runs, counters, fullness, budgets, damagedRows: store.damaged.count },
+    reloads: parts.reloads,
     webhook: parts.ingress.counts,
     intake: parts.intake.counters,
     snapshots: parts.snapshotter.counters,

@@ -29,6 +29,8 @@ export interface Observed {
   readonly queues: readonly ExportQueueStatus[]
   readonly inbox: InboxState
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
+  /** Reloads of the configuration; undefined: nothing reloads it. */
+  readonly reloads?: { readonly applied: number; readonly refused: number } | undefined
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
   /** The used share of the store's limit. */
@@ -133,6 +135,9 @@ export const observedMetrics = [
     description: 'Attempts and supplements whose snapshot was taken; of these, attempts that the configuration excludes (`excluded`), and snapshots that no destination takes (`unrouted`).',
     points: ({ snapshots: { attempts, supplements, blocked, stale, excluded, unrouted } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded, unrouted }, kind => ({ kind })) },
+  { name: 'pipespan.config.reloads', type: 'counter', unit: '{reload}', attributes: ['outcome'],
+    description: 'Reloads of the configuration that changed something, and reloads that were refused because of faults. All other counters of this table begin anew with an applied reload, except those of the webhooks.',
+    points: ({ reloads }) => (reloads === undefined ? [] : entries({ ...reloads }, outcome => ({ outcome }))) },
   { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
     description: 'How often a run could not be settled and was postponed; the log names it.',
     points: ({ settling }) => [{ value: settling.postponed }] },

@@ -17,56 +17,78 @@ function running(yaml: string): {
   return { loaded, options, write: text => writeFileSync(file, text) }
 }
 
-it('a reload without changes logs nothing', () => {
+it('without changes changes nothing', () => {
   const { loaded, options } = running('webhook: { token: abc }\nstore: { url: "postgres://u:p@db/x" }')
-  expect(reloadConfig(loaded, options)).toEqual({ ok: true, restart: [], warnings: [] })
+  expect(reloadConfig(loaded, options)).toEqual({ ok: true, loaded, changed: [], restart: new Map() })
 })
 
-it('a reload applies secrets at once, from the file or from files that it names', () => {
-  const { loaded, options, write } = running('webhook: { token: abc }')
+it('takes over secrets alone without anything else, from the file or from files that it names', () => {
+  const { loaded, options, write } = running(
+    'webhook: { token: abc }\ndestinations: [{ name: a, endpoint: http://a, headers: { x: one } }]',
+  )
   const { token } = loaded.config.webhook
-  write('webhook: { token: [def, ghi] }')
-  expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, restart: [] })
+  write('webhook: { token: [def, ghi] }\ndestinations: [{ name: a, endpoint: http://a, headers: { x: two } }]')
+  expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, loaded, changed: [] })
   expect(token.current()?.map(one => one.reveal())).toEqual(['def', 'ghi'])
-  write(`webhook: { token_file: ${fileWith('from-file', 'token')} }`)
-  expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, restart: [] })
+  expect(loaded.config.destinations[0]?.headers.current()?.get('x')?.reveal()).toBe('two')
+  write(
+    `webhook: { token_file: ${fileWith('from-file', 'token')} }\ndestinations: [{ name: a, endpoint: http://a, headers: { x: two } }]`,
+  )
+  expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, changed: [] })
   expect(token.current()?.map(one => one.reveal())).toEqual(['from-file'])
 })
 
-it('a reload names the settings that need a restart, without secrets', () => {
-  const { loaded, options, write } = running('webhook: { token: abc }\nsettle: 5s\nhttps_proxy: http://u:one@proxy:1\n')
-  write('webhook: { token: abc }\nsettle: 10s\nhttps_proxy: http://u:two@proxy:1\nrefs: { include: [main] }\n')
+it('has the new settings, and keeps those that need a restart, which it names without secrets', () => {
+  const { loaded, options, write } = running(
+    'webhook: { token: abc }\nsettle: 5s\nstore: { url: "postgres://u:one@db/x", max_size: 1GiB }\n',
+  )
+  write(
+    'webhook: { token: def }\nsettle: 10s\nstore: { url: "postgres://u:two@db/x", max_size: 2GiB }\nrefs: { include: [main] }\n',
+  )
+  const found = reloadConfig(loaded, options)
+  if (!found.ok) throw new Error('It has faults.')
   const { file } = options
-  expect(reloadConfig(loaded, options)).toEqual({
-    ok: true,
-    restart: [
-      `settle: 10s (${file}:2:9) needs a restart; 5s stays in use until then.`,
-      `refs.include: main (${file}:4:18) needs a restart; none: all stays in use until then.`,
-      `https_proxy: another value (${file}:3:14) needs a restart; http://[secret]@proxy:1 stays in use until then.`,
-    ],
-    warnings: [],
-  })
+  expect(found.changed).toEqual(['webhook.token', 'settle', 'refs.include'])
+  expect([...found.restart.values()]).toEqual([
+    `store.url: another value (${file}:3:15) needs a restart to apply; postgres://db/x stays in use until then.`,
+    `store.max_size: 2GiB (${file}:3:50) needs a restart to apply; 1GiB stays in use until then.`,
+  ])
+  const { config } = found.loaded
+  expect([config.settle, config.refs.include, config.store]).toEqual([10_000, ['main'], loaded.config.store])
+  expect(config.webhook.token.current()?.[0]?.reveal()).toBe('def')
   expect(loaded.config.settle).toBe(5000)
+  // What needs a restart is named again by the next reload, as it still differs.
+  const again = reloadConfig(found.loaded, options)
+  expect(again).toMatchObject({ ok: true, loaded: found.loaded, changed: [] })
+  expect(again.ok && [...again.restart.keys()]).toEqual(['store.url', 'store.max_size'])
 })
 
-it('a reload with faults changes nothing', () => {
+it('applies nothing of another profile', () => {
+  const { loaded, options, write } = running('platform: { profile: generic }')
+  write('platform: { profile: gitlab }\nsettle: 10s')
+  const found = reloadConfig(loaded, options)
+  expect(found).toMatchObject({ ok: true, loaded, changed: [] })
+  expect(found.ok && [...found.restart.keys()]).toEqual(['platform.profile'])
+})
+
+it('with faults changes nothing', () => {
   const { loaded, options, write } = running('webhook: { token: abc }')
   write('webhook: { token: def }\nsettle: soon')
   expect(reloadConfig(loaded, options)).toMatchObject({ ok: false, faults: [{ setting: 'settle' }] })
   expect(loaded.config.webhook.token.current()?.[0]?.reveal()).toBe('abc')
 })
 
-it('a reload applies the tokens of unchanged destinations only', () => {
+it('gives each destination its own token, also where they changed places', () => {
   const one = '{ name: one, endpoint: http://one, token: '
   const two = '{ name: two, endpoint: http://two, token: '
   const { loaded, options, write } = running(`destinations: [${one}a}, ${two}b}]`)
-  const tokens = (): unknown => loaded.config.destinations.map(({ token }) => token.current()?.reveal())
-  write(`destinations: [${one}c}, ${two}d}]`)
-  expect(reloadConfig(loaded, options)).toMatchObject({ ok: true, restart: [] })
-  expect(tokens()).toEqual(['c', 'd'])
   write(`destinations: [${two}e}, ${one}f}]`)
-  expect(reloadConfig(loaded, options)).toMatchObject({
-    restart: ['destinations: Changed; the running ones stay in use until a restart.'],
-  })
-  expect(tokens()).toEqual(['c', 'd'])
+  const found = reloadConfig(loaded, options)
+  const tokens = found.ok
+    ? found.loaded.config.destinations.map(({ name, token }) => [name, token.current()?.reveal()])
+    : []
+  expect(tokens).toEqual([
+    ['two', 'e'],
+    ['one', 'f'],
+  ])
 })

@@ -103,7 +103,7 @@ describe('SIGHUP', () => {
       writeFileSync(files.key, readFileSync(tls(`${name}.key.pem`)))
     }
     install('first')
-    writeFileSync(file, 'settle: 1s\n')
+    writeFileSync(file, 'settle: 1s\nstore: { max_size: 1GiB }\n')
     writeFileSync(token, 'first-secret\n')
     const daemon = await Daemon.start({
       PIPESPAN_CONFIG: file,
@@ -139,14 +139,14 @@ describe('SIGHUP', () => {
 
     install('second')
     writeFileSync(token, 'second-secret\n')
-    writeFileSync(file, 'settle: 2s\n')
+    writeFileSync(file, 'settle: 1s\nstore: { max_size: 2GiB }\n')
     daemon.signal('SIGHUP')
     await daemon.process.logged('secrets reloaded')
     // The ingress is on a thread of its own and gets the order a moment later.
     await expect.poll(async () => ready('second').catch(() => 0)).toBe(200)
     await expect(ready('first')).rejects.toThrow()
     await expect.poll(async () => statuses('second')).toEqual([401, 202])
-    expect((await daemon.process.logged('needs a restart')).msg).toMatch(/^settle: 2s .* 1s stays in use/)
+    expect((await daemon.process.logged('needs a restart')).msg).toMatch(/^store.max_size: 2GiB .* 1GiB stays in use/)
 
     writeFileSync(file, 'settle: never\n')
     writeFileSync(token, 'third-secret\n')

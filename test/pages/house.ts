@@ -9,6 +9,7 @@ import { profiles } from '../../src/app/profile.ts'
 import { ResendingSender } from '../e2e/resending-sender.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startDaemon, type Daemon } from '../../src/app/daemon.ts'
+import type { ConfigStatus } from '../../src/pages/ports.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { ScenarioName } from '../../src/demo/platform/scenarios.ts'
 
@@ -55,7 +56,11 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
     },
   })
   if (!loaded.ok) throw new Error(loaded.faults.map(fault => fault.what).join(' '))
-  const daemon = await startDaemon({ config: loaded.config, log: silentLog() })
+  const since = Date.now()
+  const configStatus = (): ConfigStatus => ({
+    ...{ digest: '0123456789ab', since, restart: [], reloads: { applied: 0, refused: 0 } },
+  })
+  const daemon = await startDaemon({ config: loaded.config, log: silentLog(), configStatus })
   const senders: ResendingSender[] = []
   const house: House = {
     daemon,

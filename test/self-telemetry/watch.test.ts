@@ -158,6 +158,7 @@ describe('the table of own metrics', () => {
       },
       snapshots: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1, unrouted: 1 },
       settling: { postponed: 1 },
+      reloads: { applied: 1, refused: 1 },
       queues: [exportQueue],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },

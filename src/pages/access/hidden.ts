@@ -102,7 +102,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     return { ...read, sections: words.without(read.sections), lines }
   }
 
-  const { jobLog, countBehind } = parts
+  const { jobLog, countBehind, configStatus } = parts
   return {
     ...parts,
     countBehind: countBehind && (async of => words.without(await countBehind(of))),
@@ -112,6 +112,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       return found !== undefined && line(found) ? words.without(found) : undefined
     },
     queues: async () => words.without(await parts.queues()),
+    configStatus: configStatus && (() => words.without(configStatus())),
     flow: () => words.without(parts.flow()),
     exported: some => words.without(parts.exported(some)),
     inbox: { ...inbox, listQuarantined: async limit => words.without(await inbox.listQuarantined(limit)) },

@@ -8,7 +8,7 @@ import { pipelineList, pipelineListShape } from '../pipelines/pipelines.ts'
 import { jobDetail, jobDetailShape } from '../jobs/job-detail.ts'
 import { jobLogView, jobLogShape } from '../jobs/job-log-detail.ts'
 import { overviewOf } from '../overview/overview.ts'
-import { overviewShape } from '../overview/overview-shape.ts'
+import { configStatusShape, overviewShape } from '../overview/overview-shape.ts'
 import { pipelineDetail, pipelineDetailShape } from '../pipelines/pipeline-detail.ts'
 import {
   defaultRegressions,
@@ -61,6 +61,9 @@ export function apiRoutes(
       'What needs attention, the flow from webhook to backend, running and recently finished pipelines.',
       { query: overviewQuery, answer: overviewShape },
       async ({ limit }) => overviewOf(parts, parts.now(), limit),
+    ),
+    get('/config', 'Which configuration is live, and since when.', { answer: configStatusShape }, async () =>
+      parts.configStatus?.(),
     ),
     get('/fix-first', 'What costs most per week, of all that could be fixed.', { answer: fixFirstShape }, async () =>
       parts.fixFirst(),

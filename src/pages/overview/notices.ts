@@ -6,6 +6,7 @@ import type { Flow } from './flow.ts'
 import type { ExportQueueStatus } from '../exports/queue-shape.ts'
 import type { Setup } from '../sources/setup-shape.ts'
 import { earliest, type Millis } from '../../model/instant.ts'
+import type { ConfigStatus } from '../ports.ts'
 import type { InboxState } from '../../store/ports/inbox.ts'
 
 export const noticeShape = z.object({
@@ -26,13 +27,37 @@ export interface Health {
   readonly hooksOff: readonly string[]
   /** Whether any pipeline is stored. */
   readonly hasRuns: boolean
+  /** Undefined: nothing reloads the configuration. */
+  readonly config?: ConfigStatus | undefined
 }
 
 /** ms. Deliveries are processed within milliseconds; after a minute something is stuck. */
 const longWait = 60_000
 
 export function noticesOf(health: Health, now: Millis): Notice[] {
-  return [...exportNotices(health, now), ...inboxNotices(health, now), ...sourceNotices(health, now)]
+  return [
+    ...exportNotices(health, now),
+    ...inboxNotices(health, now),
+    ...sourceNotices(health, now),
+    ...configNotices(health, now),
+  ]
+}
+
+function configNotices({ config }: Health, now: Millis): Notice[] {
+  const { refused, restart = [] } = config ?? {}
+  const notices: Notice[] = []
+  if (refused !== undefined) {
+    notices.push({
+      level: 'problem',
+      what: `The changed configuration was not applied ${ago(refused.at, now)}: ${refused.faults.join(' ')}`,
+      remedy: 'Correct it and send SIGHUP; until then the one before stays in use.',
+    })
+  }
+  if (restart.length > 0) {
+    const what = `Changed in the configuration, but not in use: ${restart.join(', ')}.`
+    notices.push({ level: 'hint', what, remedy: 'Restart the daemon to apply.' })
+  }
+  return notices
 }
 
 function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {

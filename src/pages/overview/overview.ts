@@ -1,6 +1,6 @@
 // The overview page: what needs attention, the flow of deliveries, what is running, what finished last.
 import { activeStatuses, activityOf } from './activity.ts'
-import { ago, counted, number, percent, since } from '../layout/format.ts'
+import { ago, counted, number, percent, since, time } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { fixFirstCard } from './fix-first-card.ts'
@@ -48,7 +48,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, maxRunning)
   const hasRuns = newest.length + finished.length > 0
   const card = (run: StoredRun): RunCard => runCard(run, clock)
-  const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }
+  const known = { flow: parts.flow(), config: parts.configStatus?.(), inbox, queues, setup: parts.setup(), hasRuns }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
   const notices = noticesOf(health, now)
   const [runningNow, silentNow, lastFinished] = await Promise.all([
@@ -248,7 +248,7 @@ function platformBadge({ platformAnswered, platformError }: Overview['flow'], se
   return platformAnswered ? badge('open', 'connected') : badge('created', 'no answer yet')
 }
 
-function sources({ flow, setup }: Overview, now: Millis): Content {
+function sources({ flow, setup, config }: Overview, now: Millis): Content {
   const { accepted, ignored, refused } = becameOf(flow)
   const isRefusing = refused > 0 && accepted + ignored === 0
   return html`<ul class="plain-list">
@@ -274,5 +274,14 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
       >
       <span class="right">${platformBadge(flow, setup)}</span>
     </li>
+    ${
+      config !== undefined &&
+      html`<li class="pair">
+        <span
+          ><strong>Configuration</strong><br /><span class="dim">in use since ${time(config.since, now)}</span></span
+        >
+        <span class="right"><code>${config.digest}</code></span>
+      </li>`
+    }
   </ul>`
 }

@@ -1,0 +1,133 @@
+// Starts the parts of the daemon beside the ingress and the store, one by one, and stops them in the reverse order.
+import { connectPlatforms } from './connections.ts'
+import { startPlatformParts } from './platform-parts.ts'
+import { summedIfAny } from './summed.ts'
+import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
+import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
+import { startIncidentPoller } from './incidents.ts'
+import { observeParts } from '../self-telemetry/observe-parts.ts'
+import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
+import { startAdmin } from './admin.ts'
+import { startAudit } from './audit.ts'
+import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
+import { startInventory } from './inventory.ts'
+import { startJobReader } from './job-reader.ts'
+import { judgesRegressions, startRegressions } from './regressions.ts'
+import { startSelfTelemetry } from './self-telemetry.ts'
+import type { Config } from '../config/options.ts'
+import type { Context } from './context.ts'
+import type { Exporter } from '../export/exporter.ts'
+import type { Log } from '../lib/log.ts'
+import type { ProfileName } from './profile.ts'
+import type { Store } from '../store/ports/store.ts'
+import { createSteps } from './steps.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { ConfigStatus } from '../pages/ports.ts'
+import type { EarlyStart } from './early-start.ts'
+import { receivedSince } from './received-since.ts'
+import type { WebhookCounts } from '../ingress/webhook-counts.ts'
+
+export interface PartsOptions {
+  readonly config: Config<ProfileName>
+  readonly early: EarlyStart
+  readonly clock: Clock
+  readonly log: Log
+  readonly configStatus?: (() => ConfigStatus) | undefined
+  /** What the parts before them leave; undefined: there were none. */
+  readonly after?:
+    | {
+        /** Where the admin listener listens if the configuration leaves it open. */
+        readonly adminPort: number
+        /** Counted by the ingress so far. Pages begin anew, as the other parts do. */
+        readonly received: WebhookCounts
+      }
+    | undefined
+  /** Whether the daemon ends. */
+  readonly isStopping: () => boolean
+}
+
+export interface Parts {
+  readonly adminUrl: string
+  /** Watched by the parts' own telemetry. */
+  readonly store: Store
+  readonly exporter: Exporter
+  /** Finishes intake, sends what is due within `flushMs`; what is not sent waits in the store. */
+  stop(flushMs: number): Promise<void>
+}
+
+/** Throws a Fault with a remedy if anything that they need is not available; parts that were started by then are stopped. */
+export async function startParts(options: PartsOptions): Promise<Parts> {
+  const { config, early, clock, log, configStatus, after, isStopping } = options
+  const { ingress, events } = early
+  const steps = createSteps(clock, log)
+  try {
+    const own = steps.addLast(await startSelfTelemetry(config, clock))
+    const store = own.watch.store(early.store)
+    events.committed.on((tookMs, failed) => own.watch.operation('inbox.put', tookMs, failed))
+    const context: Context = { config, store, events, clock, log }
+
+    const outlets = exportDestinations(config)
+    steps.add(startTokenReport(context, outlets))
+    const exporter = steps.add(startExporter(context, outlets, own.watch.exports))
+    const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
+
+    const connections = connectPlatforms(config, store, clock, log, own.watch)
+    const enriches = connections.length > 0
+    const selection = selectionOf(config)
+    const rules = mergeRulesOf(config, enriches)
+    const snapshotter = snapshotterOf(context, outlets, selection, connections)
+    const settleLoop = steps.add(startSettling(context, snapshotter))
+    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues))
+    const parts = enriches ? steps.add(startPlatformParts(context, connections, selection, rules)) : undefined
+    const audits = connections.map(one => steps.add(startAudit(context, one, selection, outlets.queues)))
+    const inside = enriches ? steps.add(startJobReader(context, connections, outlets)) : undefined
+    const deployments = steps.add(startDeploymentCounter(context, connections, outlets))
+    const changes = steps.add(startChangeCounter(context, outlets))
+    const incidents = steps.add(startIncidentCounter(context, outlets))
+    const incidentPollers = connections.map(one =>
+      steps.add(startIncidentPoller(context, one, selection, outlets.queues)),
+    )
+
+    const [first, ...others] = connections
+    steps.add(startInventory(context, first, true, selection, outlets.queues))
+    for (const one of others) steps.add(startInventory(context, one, false, selection, outlets.queues))
+    steps.add(startMaintenance(context, outlets.queues))
+    steps.add(startClockWatch(context))
+    // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
+    steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
+    steps.add(startRegressions(context, selection, outlets.queues))
+
+    const counted = {
+      ingress,
+      intake,
+      snapshotter,
+      settleLoop,
+      exporter,
+      flush,
+      store,
+      deployments,
+      changes,
+      incidents,
+      incidentPoller: summedIfAny(present(incidentPollers)),
+      budgets: connections.map(({ name, budget }) => ({ platform: name, budget })),
+      enricher: parts?.enricher,
+      poller: summedIfAny(parts?.pollers.map(({ poller }) => poller) ?? []),
+      redelivery: summedIfAny(parts?.redeliveries.map(({ redelivery }) => redelivery) ?? []),
+      audit: summedIfAny(present(audits)),
+    }
+    own.observe(async () => observeParts({ ...counted, ...inside, reloads: configStatus?.().reloads }))
+    const shown = {
+      ...{ ...counted, ...outlets, ingress: receivedSince(ingress, after?.received) },
+      ...{ platform: parts, connections, inside, configStatus },
+    }
+    const adminUrl = steps.add(await startAdmin(context, shown, own, { isStopping, port: after?.adminPort }))
+    return { adminUrl, store, exporter, stop: async flushMs => steps.stop(flushMs) }
+  } catch (error) {
+    await steps.stop(0)
+    throw error
+  }
+}
+
+function present<T>(all: readonly (T | undefined)[]): T[] {
+  return all.filter(one => one !== undefined)
+}

@@ -1,0 +1,169 @@
+// A reload of the configuration: what changes, what does not, and that nothing is lost or sent twice meanwhile.
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { startPostgres } from '../store/postgres-server.ts'
+
+const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
+const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }
+
+async function receiver(): Promise<OtlpReceiver> {
+  const one = await OtlpReceiver.start()
+  onTestFinished(async () => one.close())
+  return one
+}
+
+const idsAt = ({ spans }: OtlpReceiver): number[] =>
+  spans
+    .flatMap(({ kind, attributes }) => (kind === 'server' ? [Number(attributes['pipeline.id'])] : []))
+    .sort((a, b) => a - b)
+
+interface Live {
+  readonly digest: string
+  readonly since: number
+  readonly restart: readonly string[]
+  readonly refused?: { readonly faults: readonly string[] }
+  readonly reloads: { readonly applied: number; readonly refused: number }
+}
+
+const live = async ({ adminUrl }: Daemon): Promise<Live> =>
+  fetch(`${adminUrl}/api/config`).then(
+    async answer => (await answer.json()) as Live,
+    // The pages are started anew.
+    () => ({ digest: '', since: 0, restart: [], reloads: { applied: -1, refused: -1 } }),
+  )
+
+async function reloaded(daemon: Daemon, applied: number): Promise<void> {
+  daemon.signal('SIGHUP')
+  await expect.poll(async () => (await live(daemon)).reloads.applied, { timeout: 60_000 }).toBe(applied)
+}
+
+const postgres = await startPostgres()
+afterAll(async () => postgres.dispose())
+
+describe.each(['sqlite', 'postgres'] as const)('with the store in %s', engine => {
+  it('applies filters, attributes and destinations, and loses and doubles nothing meanwhile', async () => {
+    const [first, second] = [await receiver(), await receiver()]
+    const file = path.join(temporaryFolder(), 'pipespan.yaml')
+    const write = (...lines: string[]): void =>
+      writeFileSync(file, ['observability: { export: [traces] }', 'settle: 0s', ...lines].join('\n'))
+    const to = (name: string, { url }: OtlpReceiver): string => `  - { name: ${name}, endpoint: '${url}' }`
+    write('destinations:', to('first', first))
+    const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
+    const daemon = await Daemon.start({ ...unset, ...store, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: undefined })
+    const before = await live(daemon)
+    let id = 0
+    const ended = new AbortController()
+    const posted: number[] = []
+    const posting = (async () => {
+      while (!ended.signal.aborted) {
+        id += 1
+        const { status } = await daemon.post(pipelineEvent({ id }), pipelineHook)
+        expect(status).toBe(202)
+        posted.push(id)
+      }
+    })()
+    await first.until(() => idsAt(first).length > 20)
+    write(
+      'destinations:',
+      to('first', first),
+      to('second', second),
+      'attributes: { rules: [{ set: { team: payments } }] }',
+    )
+    await reloaded(daemon, 1)
+    await second.until(() => idsAt(second).length > 20)
+    write('destinations:', to('second', second), 'refs: { exclude: [none] }')
+    await reloaded(daemon, 2)
+    const seen = idsAt(second).length
+    await second.until(() => idsAt(second).length > seen + 20)
+    ended.abort()
+    await posting
+    await second.until(() => idsAt(second).includes(id))
+    // Each destination has a gapless part of what was posted, once: the first from the beginning, the second to the end.
+    const [atFirst, atSecond] = [idsAt(first), idsAt(second)]
+    expect(atFirst).toEqual(posted.slice(0, atFirst.length))
+    expect(atSecond).toEqual(posted.slice(-atSecond.length))
+    expect(atFirst.length + atSecond.length).toBeGreaterThan(posted.length)
+    const teams = new Set(second.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => attributes.team))
+    expect(teams).toEqual(new Set(['payments', undefined]))
+    const after = await live(daemon)
+    expect(after.digest).not.toBe(before.digest)
+    expect(after.since).toBeGreaterThan(before.since)
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+  })
+})
+
+it('names what needs a restart, and applies the rest', async () => {
+  const backend = await receiver()
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  const destination = `destinations: [{ name: a, endpoint: '${backend.url}' }]`
+  writeFileSync(file, destination)
+  const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
+  writeFileSync(file, `${destination}\nstore: { max_size: 1GiB }\nprojects: { exclude: ['acme/**'] }`)
+  await reloaded(daemon, 1)
+  expect(await live(daemon)).toMatchObject({ restart: ['store.max_size'], reloads: { applied: 1, refused: 0 } })
+  expect(await (await fetch(daemon.adminUrl)).text()).toContain(
+    'Changed in the configuration, but not in use: store.max_size.',
+  )
+  writeFileSync(file, `${destination}\nprojects: { exclude: ['acme/**'] }`)
+  daemon.signal('SIGHUP')
+  await expect.poll(async () => (await live(daemon)).restart).toEqual([])
+})
+
+it('changes nothing if the file is wrong, or if the daemon cannot start with it, and says why', async () => {
+  const backend = await receiver()
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  const good = `destinations: [{ name: a, endpoint: '${backend.url}', token: hunter2-hunter2 }]`
+  writeFileSync(file, good)
+  const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: '0s' })
+  const before = await live(daemon)
+  writeFileSync(file, `${good}\nsettle: soon\nunknown: 1`)
+  daemon.signal('SIGHUP')
+  await expect.poll(async () => (await live(daemon)).reloads.refused).toBe(1)
+  const after = await live(daemon)
+  expect([after.digest, after.since]).toEqual([before.digest, before.since])
+  expect(after.refused?.faults.join(' ')).toMatch(/settle.*unknown/s)
+  expect(await (await fetch(daemon.adminUrl)).text()).toContain('The changed configuration was not applied')
+  // Its file is read when the exporter starts.
+  writeFileSync(file, `${good}\notlp: { certificate: ${file} }\nadmin: { listen: '${new URL(daemon.url).host}' }`)
+  daemon.signal('SIGHUP')
+  await expect.poll(async () => (await live(daemon)).reloads.refused, { timeout: 60_000 }).toBe(2)
+  expect((await daemon.post(pipelineEvent({ id: 7 }), pipelineHook)).status).toBe(202)
+  await backend.until(() => idsAt(backend).includes(7))
+  expect(await (await fetch(`${daemon.adminUrl}/metrics`)).text()).toMatch(
+    /^pipespan_config_reloads_total{outcome="refused"} 2$/m,
+  )
+  expect(daemon.output).not.toContain('hunter2')
+  writeFileSync(file, `${good}\nrefs: { exclude: [x] }`)
+  daemon.signal('SIGHUP')
+  daemon.signal('SIGHUP')
+  await expect.poll(async () => (await live(daemon)).reloads, { timeout: 60_000 }).toEqual({ applied: 1, refused: 2 })
+  expect((await live(daemon)).refused).toBeUndefined()
+})
+
+it('notices a changed file by itself if it is asked to, also behind a link that is exchanged', async () => {
+  const backend = await receiver()
+  const folder = temporaryFolder()
+  const write = (version: string, more: string): void => {
+    mkdirSync(path.join(folder, version))
+    writeFileSync(
+      path.join(folder, version, 'pipespan.yaml'),
+      `destinations: [{ name: a, endpoint: '${backend.url}' }]\n${more}`,
+    )
+    // As Kubernetes updates a ConfigMap: a new link takes the place of the old one.
+    symlinkSync(version, path.join(folder, 'next'))
+    renameSync(path.join(folder, 'next'), path.join(folder, '..data'))
+  }
+  write('one', '')
+  symlinkSync('..data/pipespan.yaml', path.join(folder, 'pipespan.yaml'))
+  const daemon = await Daemon.start({
+    ...unset,
+    PIPESPAN_CONFIG: path.join(folder, 'pipespan.yaml'),
+    PIPESPAN_CONFIG_WATCH: 'true',
+  })
+  write('two', 'projects: { exclude: [none] }')
+  await expect.poll(async () => (await live(daemon)).reloads.applied, { timeout: 60_000 }).toBe(1)
+})
