@@ -76,9 +76,9 @@ describe('the architecture', () => {
     expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
   })
 
-  it('lets only repositories use the key-value table', () => {
+  it('lets only repositories use the key-value table, and conditions, which change in the transaction of what reports them', () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('store', 'sql', 'key-value')))
-    const files = ['postgres/key-value.ts', 'sql/repositories.ts', 'sqlite/key-value.ts']
+    const files = ['postgres/key-value.ts', 'sql/conditions.ts', 'sql/repositories.ts', 'sqlite/key-value.ts']
     expect(seeing.map(({ from }) => from).sort()).toEqual(files.map(file => path.join('store', file)))
   })
 

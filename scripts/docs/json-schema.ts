@@ -25,7 +25,8 @@ function schemaOf(group: Group): JsonSchema {
     return [own, [`${key}_file`, { description: `A file with the value of ${key}.`, type: 'string' }]]
   })
   const required = Object.entries(group).flatMap(([name, entry]) =>
-    entry instanceof Option && entry.spec.required === true ? [yamlKey(name)] : [],
+    // A secret may be given as a file instead.
+    entry instanceof Option && entry.spec.required === true && !entry.kind.secret ? [yamlKey(name)] : [],
   )
   return {
     type: 'object',

@@ -12,9 +12,11 @@ import { productionBy } from '../enrichment/production.ts'
 import { createDeploymentCounter, type DeploymentCounter } from '../enrichment/deployment-counter.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import type { ChangeMeasure } from '../model/change-figures.ts'
+import { ofDeployment } from '../notifications/conditions.ts'
 import { profileBy, type Connection } from './connections.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
+import type { Notifier } from '../notifications/notifier.ts'
 import type { FigureOutlets } from '../enrichment/counter.ts'
 import { startLoop, type Started } from './steps.ts'
 
@@ -26,6 +28,7 @@ export function startDeploymentCounter(
   context: Context,
   connections: readonly Connection[],
   outlets: Outlets,
+  notifier: Notifier,
 ): Started<DeploymentCounter> {
   const { config, store, log } = context
   const tokens = connections.map(({ name, client, scope, territory }) => {
@@ -33,10 +36,12 @@ export function startDeploymentCounter(
     const commits = createCommitsReading(client, capabilities, config.leadTime)
     return { territory, commits, errors: createErrorThrottle(log, name) }
   })
+  const isProduction = productionBy(config.production)
   const counter = createDeploymentCounter({
     ...countingOf(context, outlets),
     ...{ deployments: store.deployments, tokens },
-    isProduction: productionBy(config.production),
+    isProduction,
+    conditions: (id, deployment, figures) => notifier.route(ofDeployment(id, deployment, figures, isProduction)),
   })
   return startLoop(counter, why('deployments'))
 }

@@ -29,7 +29,7 @@ import type { ExportMeters } from '../export/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
 import { startLoop, type Started } from './steps.ts'
 import type { Route } from '../model/route.ts'
-import type { Signal } from '../store/ports/runs.ts'
+import type { OtlpSignal, Signal } from '../store/ports/runs.ts'
 
 export interface ExportParts {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
@@ -40,7 +40,7 @@ export interface ExportParts {
   readonly queues: readonly Route<Signal>[]
   /** Whether a destination takes the totals of a project, which are sent without a queue. */
   readonly takesTotals: NonNullable<Route['takes']>
-  readonly encode: Readonly<Record<Signal, Encode>>
+  readonly encode: Readonly<Record<OtlpSignal, Encode>>
   /** What a chunk adds to the totals; undefined when metrics are off. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   readonly settings: TelemetrySettings

@@ -17,11 +17,13 @@ import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
 import { summed } from './summed.ts'
 import { chooser } from '../lib/chooser.ts'
+import { ofFlakyTests } from '../notifications/conditions.ts'
 import { jobReadRulesOf } from './processing.ts'
 import { isChosen, jobReadsBy } from '../processing/job-reads.ts'
 import type { Connection } from './connections.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
+import type { Notifier } from '../notifications/notifier.ts'
 import type { Started } from './steps.ts'
 
 export interface JobReaderParts {
@@ -37,6 +39,7 @@ export function startJobReader(
   context: Context,
   connections: readonly Connection[],
   { queues: to, measure }: Pick<ExportParts, 'queues' | 'measure'>,
+  notifier: Notifier,
 ): Started<JobReaderParts> {
   const { config, store, events, clock, log } = context
   const { jobReads: queue, runs, repositories } = store
@@ -48,6 +51,10 @@ export function startJobReader(
   }))
   const jobReader = createJobReader({
     ...{ queue, runs, refusedEndpoints, to, measure, clock, log, tokens },
+    conditions: chunk => {
+      const { job, tests: { flaky = [] } = {} } = chunk.inside ?? {}
+      return job === undefined ? [] : notifier.route(...ofFlakyTests(chunk, job, flaky))
+    },
     onRead: () => events.pending.emit(),
   })
   if (jobReadsBy(jobReadRulesOf(config)) !== undefined) events.pending.on(() => jobReader.wake())

@@ -5,6 +5,12 @@ import { summedIfAny } from './summed.ts'
 import { startChangeCounter, startDeploymentCounter, startIncidentCounter } from './counters.ts'
 import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
 import { startIncidentPoller } from './incidents.ts'
+import {
+  createNotifications,
+  notificationDestinations,
+  notificationQueues,
+  startStandingWatch,
+} from './notifications.ts'
 import { observeParts } from '../self-telemetry/observe-parts.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
@@ -68,20 +74,23 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
 
     const outlets = exportDestinations(config)
     steps.add(startTokenReport(context, outlets))
-    const exporter = steps.add(startExporter(context, outlets, own.watch.exports))
+    const messages = notificationDestinations(config)
+    const sending = { ...outlets, destinations: [...outlets.destinations, ...messages] }
+    const exporter = steps.add(startExporter(context, sending, own.watch.exports))
+    const notifier = await createNotifications(context)
     const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
 
     const connections = connectPlatforms(config, store, clock, log, own.watch)
     const enriches = connections.length > 0
     const selection = selectionOf(config)
     const rules = mergeRulesOf(config, enriches)
-    const snapshotter = snapshotterOf(context, outlets, selection, connections)
+    const snapshotter = snapshotterOf(context, outlets, selection, connections, notifier)
     const settleLoop = steps.add(startSettling(context, snapshotter))
-    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues))
+    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues, notifier))
     const parts = enriches ? steps.add(startPlatformParts(context, connections, selection, rules)) : undefined
     const audits = connections.map(one => steps.add(startAudit(context, one, selection, outlets.queues)))
-    const inside = enriches ? steps.add(startJobReader(context, connections, outlets)) : undefined
-    const deployments = steps.add(startDeploymentCounter(context, connections, outlets))
+    const inside = enriches ? steps.add(startJobReader(context, connections, outlets, notifier)) : undefined
+    const deployments = steps.add(startDeploymentCounter(context, connections, outlets, notifier))
     const changes = steps.add(startChangeCounter(context, outlets))
     const incidents = steps.add(startIncidentCounter(context, outlets))
     const incidentPollers = connections.map(one =>
@@ -91,11 +100,12 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     const [first, ...others] = connections
     steps.add(startInventory(context, first, true, selection, outlets.queues))
     for (const one of others) steps.add(startInventory(context, one, false, selection, outlets.queues))
-    steps.add(startMaintenance(context, outlets.queues))
+    steps.add(startStandingWatch(context, notifier, sending.destinations))
+    steps.add(startMaintenance(context, [...outlets.queues, ...notificationQueues(messages)]))
     steps.add(startClockWatch(context))
     // Beside the pages, usual durations are read by the search for regressions, and by what asks the platform.
     steps.add(startTrends(context, config.pages.enabled || enriches || judgesRegressions(config)))
-    steps.add(startRegressions(context, selection, outlets.queues))
+    steps.add(startRegressions(context, selection, outlets.queues, notifier))
 
     const counted = {
       ingress,

@@ -7,6 +7,7 @@ import { chooser } from '../lib/chooser.ts'
 import { createSelection, type Selection } from '../processing/selection.ts'
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
+import { ofAnnouncedToken, ofDefaultBranch } from '../notifications/conditions.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { ofInstance } from '../model/by-instance.ts'
 import { platformViews, type PlatformView } from '../config/platforms.ts'
@@ -25,6 +26,7 @@ import type { Context } from './context.ts'
 import type { Log } from '../lib/log.ts'
 import type { EventRules } from '../processing/process-deliveries.ts'
 import type { ExportParts } from './export.ts'
+import type { Notifier } from '../notifications/notifier.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import type { Started } from './steps.ts'
 
@@ -98,6 +100,7 @@ export function snapshotterOf(
   { queues, takesTotals, measure }: Pick<ExportParts, 'queues' | 'takesTotals' | 'measure'>,
   selection: Selection,
   connections: readonly Pick<Connection, 'client'>[],
+  notifier?: Notifier,
 ): Snapshotter {
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
   const enriched = new Set(connections.map(({ client }) => client.instance))
@@ -113,6 +116,8 @@ export function snapshotterOf(
     selection,
     ...{ to: queues, takesTotals },
     onUnrouted: unroutedIn(log),
+    conditions:
+      notifier?.isAbout('default-branch') === true ? chunk => notifier.route(ofDefaultBranch(chunk)) : undefined,
     measure,
     reads: enriched.size > 0 ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),
@@ -142,6 +147,7 @@ export function startIntake(
   selection: Selection,
   rules: MergeRules,
   queues: ExportParts['queues'],
+  notifier: Notifier,
 ): Started<Intake> {
   const { inbox, runs, runsPerTransaction } = store
   const shared = {
@@ -155,6 +161,7 @@ export function startIntake(
     parse: parserOf(config, shared),
     redact: withoutVariables,
     events: eventRulesOf({ config, events }, queues),
+    conditions: (event, receivedAt) => notifier.route(ofAnnouncedToken(event, receivedAt)),
     onChange: () => events.processed.emit(),
   })
   events.accepted.on(() => intake.wake())

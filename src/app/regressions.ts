@@ -4,10 +4,12 @@ import { createSingleton } from '../discovery/singleton.ts'
 import { startLoop, type Started } from './steps.ts'
 import { eventRulesOf } from './processing.ts'
 import { regressionWord } from '../platform/webhook/event-selection.ts'
+import { ofRegression } from '../notifications/conditions.ts'
 import { takeEvents } from '../processing/take-events.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
+import type { Notifier } from '../notifications/notifier.ts'
 import type { Rule } from '../regressions/rule.ts'
 import type { Selection } from '../processing/selection.ts'
 
@@ -21,13 +23,15 @@ export function judgesSections({ job }: Pick<Config, 'job'>): boolean {
   return job.sections.includes('all')
 }
 
-/** Without pages, only if they are exported. */
+/** Without pages, only if they are exported or somebody is notified. */
 export function judgesRegressions({
   regressions,
   pages,
   events,
-}: Pick<Config, 'regressions' | 'pages' | 'events'>): boolean {
-  return regressions.enabled && (pages.enabled || events.includes(regressionWord))
+  notifications,
+}: Pick<Config, 'regressions' | 'pages' | 'events' | 'notifications'>): boolean {
+  const isNotified = notifications.some(({ of }) => of?.includes('regressions') ?? true)
+  return regressions.enabled && (pages.enabled || events.includes(regressionWord) || isNotified)
 }
 
 /** The part is undefined if nothing is judged. */
@@ -35,6 +39,7 @@ export function startRegressions(
   context: Context,
   selection: Selection,
   queues: ExportParts['queues'],
+  notifier: Notifier,
 ): Started<Judge | undefined> {
   const { config, store, clock, log } = context
   const why = 'what is new is judged after the next start'
@@ -44,7 +49,13 @@ export function startRegressions(
     ...{ views: store.views, regressions: store.repositories.regressions, rule: ruleOf(config), clock, log },
     lease: createSingleton('regressions', store.leases, clock),
     readsSections: judgesSections(config) ? 'all' : config.job.sections.length > 0 ? 'some' : 'none',
-    ...(config.events.includes(regressionWord) && { take: async events => takeEvents(events, taking) }),
+    take: async found => {
+      const events = config.events.includes(regressionWord) ? found.map(({ event }) => event) : []
+      const conditions = found
+        .filter(({ regression: { project } }) => selection.project(project))
+        .map(({ regression, which, event }) => ofRegression(regression, which, event.body))
+      await takeEvents(events, taking, notifier.route(...conditions))
+    },
   })
   return startLoop(part, why)
 }

@@ -5,6 +5,7 @@ import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
 import { addDeadLetterCommands } from './commands-dead-letters.ts'
 import { addInboxCommands } from './commands-inbox.ts'
+import { addNotifyCommand } from './commands-notify.ts'
 import { addRegressionCommands } from './commands-regressions.ts'
 import { addStoreCommands } from './commands-store.ts'
 import { addTokenCommands } from './commands-tokens.ts'
@@ -168,6 +169,7 @@ See what a webhook becomes:
   addBackfillCommand(line)
   addInboxCommands(line)
   addRegressionCommands(line)
+  addNotifyCommand(line)
   addDeadLetterCommands(line)
   addStoreCommands(line)
   addTokenCommands(line)

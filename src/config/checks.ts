@@ -7,6 +7,7 @@ import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { wrongPair } from './file-kinds.ts'
 import { platformViews } from './platforms.ts'
+import { silentNotifications, wrongNotifications } from './notification-checks.ts'
 import { wrongPlatforms } from './platform-checks.ts'
 import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
@@ -194,12 +195,14 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     ...noSecret(checked),
     ...unusedToken(config, sources),
     ...(faulty.has('observability.export') ? [] : nothingExported(config, sources)),
+    ...(faulty.has('events') ? [] : silentNotifications(config)),
     ...exceeding(config.self.sdk),
     ...idleAttributeRules(config, sources),
     ...unknownGrouping(config, sources),
   ]
   const ofLists = [
     ...repeatedNames(config, sources),
+    ...wrongNotifications(config, sources),
     ...unreachableRules(config, sources, faulty),
     ...wrongAttributeRules(config, sources, checked.profile),
     ...wrongHeaderTemplates(config, sources),
@@ -216,12 +219,14 @@ function placeOf(paths: readonly string[], sources: ReadonlyMap<string, Source>)
   return { setting, source: sources.get(setting) ?? { from: 'default' } }
 }
 
-function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
+/** Pending exports and messages are stored under these names. */
+function repeatedNames({ destinations, notifications }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
+  const placesIn = (list: string, items: readonly { readonly name: string | undefined }[]) =>
+    items.map(({ name }, index) => ({ name, setting: `${list}[${index}].name` }))
   // Despite its type, a name that could not be read is undefined here. It has its own fault.
-  const names: (string | undefined)[] = destinations.map(({ name }) => name)
-  return names.flatMap((name, index) => {
-    if (name === undefined || names.indexOf(name) === index) return []
-    const setting = `destinations[${index}].name`
+  const all = [...placesIn('destinations', destinations), ...placesIn('notifications', notifications)]
+  return all.flatMap(({ name, setting }, index) => {
+    if (name === undefined || all.findIndex(other => other.name === name) === index) return []
     const source = sources.get(setting) ?? { from: 'default' }
     return [{ setting, source, what: `The name ${name} is already used.`, remedy: 'Use another name.' }]
   })

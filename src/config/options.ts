@@ -10,6 +10,7 @@ import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list, patterns } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { jobMetricsOption, metricOptions } from './metric-options.ts'
+import { notifications } from './notification-options.ts'
 import { otlpOptions } from './otlp-options.ts'
 import { mcp, pageOptions, traceLink } from './page-options.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
@@ -243,6 +244,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       otlp: otlpOptions,
       destinations,
     },
+    Notifications: { notifications },
     Proxies: {
       httpsProxy: setting(proxyUrl, {
         variable: 'HTTPS_PROXY',

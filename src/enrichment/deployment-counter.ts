@@ -19,6 +19,7 @@ import type { Decision } from '../store/ports/counted.ts'
 import type { Deployments, DueDeployment } from '../store/ports/deployments.ts'
 import type { ErrorThrottle } from '../platform/port.ts'
 import type { Log } from '../lib/log.ts'
+import type { RoutedCondition } from '../model/condition.ts'
 import type { Territory } from '../model/territory.ts'
 
 /** A token of a platform: it reads commits of the projects there. */
@@ -33,6 +34,9 @@ export interface DeploymentCounterOptions extends FigureOutlets {
   /** Empty: the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
+  /** What people may be notified about, by a deployment with the id of its row; undefined: nothing. */
+  readonly conditions?:
+    ((id: number, deployment: Deployment, figures: DeploymentFigures) => readonly RoutedCondition[]) | undefined
   /** Called after something was put into the outbox. */
   readonly onCounted: () => void
   readonly clock: Clock
@@ -131,7 +135,9 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     const figures = figuresOf(view, deployment.job?.span, around, commits, isProduction)
     const event = { kind: 'deployment_figures', name: 'platform.deployment' }
     const named = { deployment: figures, at: figures.finishedAt, key: `figures of deployment ${id}` }
-    return { counted: figures, written: [countedFigures(deployment, event, named, options)], measures: ['counted'] }
+    const conditions = options.conditions?.(id, deployment, figures) ?? []
+    const written = [{ ...countedFigures(deployment, event, named, options), conditions }]
+    return { counted: figures, written, measures: ['counted'] }
   }
 
   const apart = createLeasedWork({

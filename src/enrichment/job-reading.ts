@@ -6,6 +6,7 @@ import type { CallOptions } from '../platform/port.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
 import type { JobTests } from '../model/job-tests.ts'
 import type { JobRead } from '../store/ports/job-reads.ts'
+import type { RoutedCondition } from '../model/condition.ts'
 import type { RunWork, Signal } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 
@@ -25,10 +26,16 @@ export interface InsideOutlets {
   readonly to: readonly Route<Signal>[]
   /** What a chunk adds to its project's totals; undefined: no totals are kept. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
+  /** What people may be notified about, by a chunk; undefined: nothing. */
+  readonly conditions?: ((chunk: Chunk) => readonly RoutedCondition[]) | undefined
 }
 
 /** Stores what was read and removes the row of the queue, in one transaction. */
-export function applyReading(read: JobRead, insides: readonly JobInside[], { to, measure }: InsideOutlets): RunWork {
+export function applyReading(
+  read: JobRead,
+  insides: readonly JobInside[],
+  { to, measure, conditions }: InsideOutlets,
+): RunWork {
   const { chunk } = read
   return {
     ...{ key: chunk.key, jobs: [], read },
@@ -43,6 +50,7 @@ export function applyReading(read: JobRead, insides: readonly JobInside[], { to,
           const queues = routed(to, subjectOf(one)).filter(({ signal }) => signals.includes(signal))
           return queues.length === 0 ? [] : [{ chunk: one, to: queues }]
         }),
+        conditions: conditions === undefined ? [] : chunks.flatMap(conditions),
         totals: measure === undefined ? [] : chunks.flatMap(one => measure(one) ?? []),
       }
     },

@@ -113,7 +113,7 @@ export class BatchSender {
     for (const found of await encodeNoted(entries, encode)) {
       if ('reason' in found) await this.#reject(found.entry, 0, found.reason)
       else if (headerValues !== undefined && found.bytes.length > 0) {
-        const values = headerValues(subjectOf(found.entry.chunk))
+        const values = headerValues(subjectOf(found.entry.chunk), found.entry.chunk)
         if (values === undefined) await this.#reject(found.entry, 0, valueless)
         else items.push({ ...found, values })
       } else if (found.bytes.length > 0) items.push(found)

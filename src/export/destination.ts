@@ -1,4 +1,5 @@
 // A destination as the export room needs it: where each signal goes, and with which credentials.
+import type { AnyChunk } from '../model/event.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Route, Subject } from '../model/route.ts'
 import type { Signal } from '../store/ports/runs.ts'
@@ -11,7 +12,9 @@ export interface Destination {
   /** Undefined: it takes everything. */
   readonly takes?: Route['takes']
   /** What its headers' templates stand for; undefined: they have none. Undefined for a subject: it has no value for one of them, and is not taken. */
-  readonly headerValues?: ((subject: Subject) => HeaderValues | undefined) | undefined
+  readonly headerValues?: ((subject: Subject, chunk?: AnyChunk) => HeaderValues | undefined) | undefined
+  /** For messages; telemetry is encoded as OTLP. */
+  readonly encode?: ((chunks: readonly AnyChunk[]) => Uint8Array) | undefined
   readonly bearer?: Bearer | undefined
   readonly proxy?: Proxies | undefined
 }
@@ -21,13 +24,15 @@ export type HeaderValues = Readonly<Record<string, string>>
 
 /** The OTLP settings of one signal. */
 export interface Endpoint {
-  /** The whole address, e.g. `https://otel.example.com:4318/v1/traces`. */
+  /** The whole address, e.g. `https://otel.example.com:4318/v1/traces`. Read for every request. */
   readonly url: string
   /** Read for every request: they may follow a file. May contain templates such as `{group}`. */
   readonly headers: Readonly<Record<string, Secret>>
   /** From the first byte of a request to the last byte of its answer. */
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'
+  /** Of the body; undefined: OTLP in protobuf. */
+  readonly contentType?: string | undefined
   readonly tls?: TlsFiles | undefined
 }
 

@@ -133,7 +133,7 @@ function queuesOf(destination: Destination, options: ExporterOptions, encodeNote
   const breakerOf = createCircuitBreaker({ destination: name, bearer, pauses, probes, clock, log, onClosed })
   for (const [key, endpoint] of Object.entries(destination.signals)) {
     const signal = key as Signal
-    const encoder = encode[signal]
+    const encoder = destination.encode ?? encode[signal]
     if (encoder === undefined) {
       throw new ConfigError(`This version exports no ${signal}.`, `Remove ${signal} from the signals of "${name}".`)
     }

@@ -1,4 +1,4 @@
-// One OTLP/HTTP POST: connections, TLS, proxies, headers, the deadline. Does not judge the answer.
+// One POST of OTLP/HTTP, or of a message: connections, TLS, proxies, headers, the deadline. Does not judge the answer.
 import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 import { filled } from '../lib/template.ts'
@@ -22,11 +22,11 @@ export interface OtlpHttp {
 
 /** `body` of `post` must be encoded as the endpoint's compression says. Throws ConfigError when a TLS file cannot be read. */
 export function createOtlpHttp(endpoint: Endpoint, proxies: Proxies | undefined, connections: number): OtlpHttp {
-  const url = new URL(endpoint.url)
-  const dispatcher = dispatcherFor(url, endpoint, proxies, connections)
-  const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' as const }
+  const dispatcher = dispatcherFor(new URL(endpoint.url), endpoint, proxies, connections)
   return {
     post: (body, token, stop, values) => {
+      const url = new URL(endpoint.url)
+      const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' as const }
       const headers = headersFor(endpoint, body, token, values)
       return exchange(dispatcher, { ...target, headers, body }, endpoint.timeoutMs, stop)
     },
@@ -48,7 +48,7 @@ function headersFor(
     'user-agent': `pipespan/${version}`,
     ...(Object.fromEntries(configured) as Record<string, string>),
     ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
-    'content-type': 'application/x-protobuf',
+    'content-type': endpoint.contentType ?? 'application/x-protobuf',
     'content-length': String(body.length),
     'accept-encoding': 'identity',
     ...(endpoint.compression === 'gzip' ? { 'content-encoding': 'gzip' } : {}),

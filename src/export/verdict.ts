@@ -104,7 +104,7 @@ function deliveredBy(
   answer: Extract<Answer, { kind: 'answered' }>,
   signal: Signal,
 ): Extract<Verdict, { as: 'delivered' }> {
-  if (isWebPage(answer.contentType)) {
+  if (signal !== 'notifications' && isWebPage(answer.contentType)) {
     const message = `HTTP ${answer.status} came with a web page: the endpoint may not be an OTLP receiver`
     return { as: 'delivered', rejected: 0, message }
   }
@@ -145,6 +145,8 @@ const readPartialSuccess: Readonly<Record<Signal, (body: Uint8Array, json: boole
     )
     return partial && { rejected: partial.rejectedDataPoints, message: partial.errorMessage }
   },
+  // Receivers of messages answer in their own words, and take a message whole or not at all.
+  notifications: () => undefined,
   logs: (body, json) => {
     const { partialSuccess: partial } = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body)
     return partial && { rejected: partial.rejectedLogRecords, message: partial.errorMessage }

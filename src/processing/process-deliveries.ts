@@ -14,6 +14,7 @@ import type { Snapshotter, SnapshotStep } from './take-snapshots.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observation } from '../model/observation.ts'
+import type { RoutedCondition } from '../model/condition.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { Postponed } from './postponed.ts'
@@ -31,6 +32,8 @@ export interface ProcessOptions {
   readonly version: string
   /** How events that are about no run are stored; undefined: not at all. */
   readonly events?: EventRules | undefined
+  /** What people may be notified about, by an event; undefined: nothing. */
+  readonly conditions?: ((event: PlatformEvent, receivedAt: Millis) => readonly RoutedCondition[]) | undefined
   /** Called after runs changed: the settle loop may have something to do. */
   readonly onChange: () => void
   readonly log: Log
@@ -162,6 +165,7 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
     deployments: reportedBy(deploymentOfEvent),
     changes: reportedBy(changeOfEvent),
     incidents: reportedBy(incidentOfEvent),
+    conditions: withEvents.flatMap(({ item, event }) => batch.conditions?.(event, item.receivedAt) ?? []),
   }
   if (!(await batch.runs.transact(all, { token: lease.token, ids, events, ...reported }))) {
     counters.lost += ids.length
@@ -180,7 +184,7 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
     if (observation !== undefined) counters.unknownStatuses += unknownStatuses(observation)
   }
   snapshotter.committed(did.flat())
-  if (events.length > 0) batch.events?.onTaken()
+  if (events.length + reported.conditions.length > 0) batch.events?.onTaken()
   batch.onChange()
 }
 

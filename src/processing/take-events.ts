@@ -4,6 +4,7 @@ import { routed, subjectOf } from '../model/route.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import type { EventRules } from './process-deliveries.ts'
 import type { Millis } from '../model/instant.ts'
+import type { RoutedCondition } from '../model/condition.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Selection } from './selection.ts'
 
@@ -15,8 +16,12 @@ export interface EventTaking {
   readonly now: () => Millis
 }
 
-/** In one transaction; nothing is stored if no destination takes events. Each needs a `key`, because these events have no order of arrival. */
-export async function takeEvents(events: readonly PlatformEvent[], taking: EventTaking): Promise<void> {
+/** `conditions`: what people are notified about with them. In one transaction; nothing is stored if no destination takes events. Each needs a `key`, because these events have no order of arrival. */
+export async function takeEvents(
+  events: readonly PlatformEvent[],
+  taking: EventTaking,
+  conditions: readonly RoutedCondition[] = [],
+): Promise<void> {
   const { to, profile, onTaken } = taking.rules
   const receivedAt = taking.now()
   const received = events
@@ -28,7 +33,7 @@ export async function takeEvents(events: readonly PlatformEvent[], taking: Event
       to: routed(to, subjectOf(event)),
     }))
     .filter(one => one.to.length > 0)
-  if (received.length === 0) return
-  await taking.runs.transact([], { token: '', ids: [], events: received })
+  if (received.length + conditions.length === 0) return
+  await taking.runs.transact([], { token: '', ids: [], events: received, conditions })
   onTaken()
 }

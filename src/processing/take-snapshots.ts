@@ -13,6 +13,7 @@ import type { Millis } from '../model/instant.ts'
 import type { PendingChunk, RunChange, RunTiming, RunWork, Signal, StoredRun } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { Reported } from '../store/ports/counted.ts'
+import type { RoutedCondition } from '../model/condition.ts'
 import type { Run, RunHead, TraceContext } from '../model/run.ts'
 import type { Selection } from './selection.ts'
 
@@ -28,6 +29,8 @@ export interface SnapshotterOptions {
   readonly onUnrouted?: ((project: string) => void) | undefined
   /** What a chunk adds to its project's totals; without it no totals are kept. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
+  /** What people may be notified about, by a chunk; undefined: nothing. */
+  readonly conditions?: ((chunk: Chunk) => readonly RoutedCondition[]) | undefined
   /** Which logs and reports to read of a chunk's jobs; undefined: none. */
   readonly reads?: ((chunk: Chunk) => readonly JobReadWish[]) | undefined
   /** Called after a snapshot was committed: the exporter has something to send. */
@@ -132,9 +135,10 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
   const pending: PendingChunk[] = []
   const totals: ProjectIncrements[] = []
   const deployments: Reported<Deployment>[] = []
+  const conditions: RoutedCondition[] = []
   const did: SnapshotStep[] = []
   const changed = (next: RunTiming): Decision => ({
-    change: { run, jobs: [...jobs.values()], pending, totals, deployments, timing: next },
+    change: { run, jobs: [...jobs.values()], pending, totals, deployments, conditions, timing: next },
     did,
   })
   for (;;) {
@@ -161,6 +165,7 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
       options.onUnrouted?.(subject.path ?? '')
     }
     for (const report of chunks.flatMap(deploymentsOfChunk)) deployments.push({ report, countIn: rules.deadline })
+    if (options.conditions !== undefined) conditions.push(...chunks.flatMap(options.conditions))
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }

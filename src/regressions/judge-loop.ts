@@ -27,10 +27,17 @@ export interface JudgeOptions {
   readonly rule: Rule
   /** For which jobs sections are read. `all`: sections are judged. `some`: they only explain regressions of their jobs. */
   readonly readsSections: 'none' | 'some' | 'all'
-  /** Exports events, each once; undefined if they are not selected. */
-  readonly take?: ((events: readonly PlatformEvent[]) => Promise<void>) | undefined
+  /** Exports events, and notifies people, each once; undefined if neither is wanted. */
+  readonly take?: ((found: readonly Announcement[]) => Promise<void>) | undefined
   readonly clock: Clock
   readonly log: Log
+}
+
+/** A regression that was found, or is over. */
+export interface Announcement {
+  readonly which: 'detected' | 'resolved'
+  readonly regression: Regression
+  readonly event: PlatformEvent
 }
 
 /** ms: between two looks for new runs; and after a project `factor` times as long as judging it took, at most `max`. */
@@ -104,10 +111,11 @@ export function createJudge(options: JudgeOptions): Judge {
     const due = { detected: !announced.detected, resolved: resolved !== undefined && !announced.resolved }
     if (!due.detected && !due.resolved) return
     await regressions.put(document)
-    const events = (['detected', 'resolved'] as const).flatMap(which =>
-      due[which] ? (regressionEvent(document, which) ?? []) : [],
-    )
-    await options.take?.(events)
+    const found = (['detected', 'resolved'] as const).flatMap((which): Announcement[] => {
+      const event = due[which] ? regressionEvent(document, which) : undefined
+      return event === undefined ? [] : [{ which, regression: document, event }]
+    })
+    await options.take?.(found)
     const done = { detected: true, resolved: announced.resolved || due.resolved }
     await regressions.put({ ...document, announced: done })
   }

@@ -10,6 +10,8 @@ export interface ListedToken {
   readonly createdAt?: number
   /** Unix ms. */
   readonly lastUsedAt?: number
+  /** Unix ms. */
+  readonly expiresAt?: number
   /** False if the list says that the token is revoked or has expired. */
   readonly valid: boolean
 }
@@ -67,6 +69,7 @@ export function readList(json: unknown, now: number): readonly ListedToken[] | u
       ...(entry.name == null ? {} : { name: entry.name }),
       ...(createdAt === undefined ? {} : { createdAt }),
       ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+      ...(expires === undefined ? {} : { expiresAt: expires }),
     }
   })
 }

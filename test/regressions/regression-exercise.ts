@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, event, everything, instance, job, rules } from '../flow/world.ts'
 import { contents } from '../store/filled.ts'
-import { createJudge, type Judge } from '../../src/regressions/judge-loop.ts'
+import { createJudge, type Announcement, type Judge } from '../../src/regressions/judge-loop.ts'
 import { day, defaultRule } from '../../src/regressions/rule.ts'
 import { isEvent, type AnyChunk, type EventChunk } from '../../src/model/event.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
@@ -11,7 +11,6 @@ import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { takeEvents } from '../../src/processing/take-events.ts'
 import type { Bench } from '../store/benches.ts'
-import type { PlatformEvent } from '../../src/model/event.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -88,10 +87,14 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       })
     }
 
-    function takes(of: Store): (events: readonly PlatformEvent[]) => Promise<void> {
+    function takes(of: Store): (found: readonly Announcement[]) => Promise<void> {
       const taking = { runs: of.runs, selection: everything, now: () => here.now() }
-      return async events =>
-        takeEvents(events, { ...taking, rules: { to, profile: 'generic', wait: 0, onTaken: () => undefined } })
+      const eventRules = { to, profile: 'generic', wait: 0, onTaken: () => undefined }
+      return async found =>
+        takeEvents(
+          found.map(({ event }) => event),
+          { ...taking, rules: eventRules },
+        )
     }
 
     async function events(): Promise<EventChunk[]> {
@@ -139,7 +142,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       const dies = async (): Promise<never> => Promise.reject(new Error('killed'))
       await expect(judge(store, dies).judgeAll()).rejects.toThrow('killed')
       await judge().judgeAll()
-      const late = async (some: readonly PlatformEvent[]): Promise<never> => {
+      const late = async (some: readonly Announcement[]): Promise<never> => {
         await takes(store)(some)
         throw new Error('killed later')
       }

@@ -64,7 +64,8 @@ export function sectionExercise(name: string, bench: () => Promise<Bench>): void
       const judge = createJudge({
         ...{ views: of.views, regressions: of.repositories.regressions, rule: defaultRule, readsSections },
         lease: { isMine: async () => true, release: async () => undefined },
-        take: async some => {
+        take: async found => {
+          const some = found.map(({ event: one }) => one)
           sent.push(...some)
           await takeEvents(some, { ...taking, rules: out })
         },

@@ -9,6 +9,6 @@ export interface ReceivedEvent {
   readonly arrival: number
   /** Waits up to `ms` for the store to know this job, and is then sent without the job's span. */
   readonly waits?: { readonly jobId: number; readonly ms: number } | undefined
-  /** As log records, or as points of metrics. */
-  readonly to: readonly { readonly destination: string; readonly signal: 'logs' | 'metrics' }[]
+  /** As log records, as points of metrics, or as messages to people. */
+  readonly to: readonly { readonly destination: string; readonly signal: 'logs' | 'metrics' | 'notifications' }[]
 }

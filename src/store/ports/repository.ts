@@ -12,6 +12,7 @@ import type { ReportedNames } from './report-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from './recent-runs.ts'
 import type { CountedRows } from './scrape-documents.ts'
+import type { NotificationRule, StoredCondition } from './condition-documents.ts'
 import type { StoreCopy } from './tables.ts'
 import type { StoredSession } from './session.ts'
 import type { TryRequest } from './try-documents.ts'
@@ -82,6 +83,10 @@ export interface Repositories {
   readonly recentRuns: Repository<RecentRuns, never>
   /** Written by scrapes with the metrics of gcpe. */
   readonly countedRows: Repository<CountedRows, 'kind' | 'instance' | 'projectId'>
+  /** Written with what reports a condition (`Processed`, `RunChange`). */
+  readonly conditions: Repository<StoredCondition, 'subject'>
+  /** Written when a daemon starts. */
+  readonly notificationRules: Repository<NotificationRule, 'name'>
   /** Written by `pipespan store copy`; a single document. */
   readonly copy: Repository<StoreCopy, never>
 }

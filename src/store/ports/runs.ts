@@ -11,6 +11,7 @@ import type { Job } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
+import type { RoutedCondition } from '../../model/condition.ts'
 import type { Run, RunHead } from '../../model/run.ts'
 
 export type SourceName = 'webhook' | 'redelivery' | 'poller' | 'backfill'
@@ -42,7 +43,10 @@ export interface PendingChunk {
   readonly reads?: readonly JobReadWish[] | undefined
 }
 
-export const signals = ['traces', 'metrics', 'logs'] as const
+export const otlpSignals = ['traces', 'metrics', 'logs'] as const
+export type OtlpSignal = (typeof otlpSignals)[number]
+/** What is queued for a destination: telemetry, or messages to people. */
+export const signals = [...otlpSignals, 'notifications'] as const
 export type Signal = (typeof signals)[number]
 
 /** What a decision writes. */
@@ -60,6 +64,8 @@ export interface RunChange {
   readonly deployments?: readonly Reported<Deployment>[] | undefined
   /** What its pipeline reports of its merge request. */
   readonly changes?: readonly Reported<Change>[] | undefined
+  /** What people may be notified about. */
+  readonly conditions?: readonly RoutedCondition[] | undefined
   /** Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
 }
@@ -85,6 +91,7 @@ export interface Processed {
   readonly deployments?: readonly Reported<Deployment>[] | undefined
   readonly changes?: readonly Reported<Change>[] | undefined
   readonly incidents?: readonly Reported<Incident>[] | undefined
+  readonly conditions?: readonly RoutedCondition[] | undefined
 }
 
 export interface Runs {

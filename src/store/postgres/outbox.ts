@@ -1,9 +1,10 @@
 // The outbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
+import { headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { chunkOf, deadLetters, entryOf, selectQueues, settledValues } from '../sql/outbox.ts'
 import { postgresStatements } from './statements.ts'
-import { columnsOf, unnest } from './arrays.ts'
+import { columnsOf, placed, unnest } from './arrays.ts'
 import { number, type Row } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
 import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
@@ -27,11 +28,18 @@ export function postgresOutbox(db: Database): Outbox {
         return { lost: settlements.length - settled, at: now }
       })
     },
-    dueIn: async queue =>
-      db.dueIn(`SELECT min(due_at) AS due FROM outbox WHERE state = 'pending' AND destination = $1 AND signal = $2`, [
-        queue.destination,
-        queue.signal,
-      ]),
+    dueIn: async queue => {
+      const { destination, signal } = queue
+      if (isInOrder(queue)) {
+        const heads = headsOf(await db.query(placed(selectInOrder), [destination, signal]))
+        const now = await db.now()
+        return heads.length === 0 ? undefined : Math.max(0, Math.min(...heads.map(({ dueAt }) => dueAt)) - now)
+      }
+      return db.dueIn(
+        `SELECT min(due_at) AS due FROM outbox WHERE state = 'pending' AND destination = $1 AND signal = $2`,
+        [destination, signal],
+      )
+    },
     ...deadLetters(sql, async () => sql.all(selectQueues)),
   }
 }
@@ -53,8 +61,8 @@ async function lease(
        ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
       [queue.destination, queue.signal, now, limit],
     )
-  const oldest = await due('ASC')
-  const newest = oldest.length < limit ? oldest.toReversed() : await due('DESC')
+  const oldest = isInOrder(queue) ? await dueHeads(session, now, queue, limit) : await due('ASC')
+  const newest = isInOrder(queue) || oldest.length < limit ? oldest.toReversed() : await due('DESC')
   const sizes = new Map([...oldest, ...newest].map(row => [idOf(row), sizeOf(row)]))
   // An expired lease: settling an entry ends its lease.
   const again = new Set([...oldest, ...newest].filter(({ is_again: isAgain }) => isAgain === true).map(idOf))
@@ -81,6 +89,15 @@ async function lease(
     else items.push({ id, chunk, ...entryOf(row) })
   }
   return { items, damaged, repeated: items.filter(({ id }) => again.has(id)).length }
+}
+
+/** Waits for a replica that leases at the same time: if its rows were skipped, what comes after them would seem to be first. */
+async function dueHeads(session: Session, now: number, queue: ExportQueue, limit: number): Promise<Row[]> {
+  const rows = await session.query(placed(`${selectInOrder} FOR UPDATE OF o`), [queue.destination, queue.signal])
+  return headsOf(rows)
+    .filter(({ dueAt }) => dueAt <= now)
+    .slice(0, limit)
+    .map(({ row }) => row)
 }
 
 /** Returns how many were settled; the leases of the others were lost. */

@@ -2,6 +2,7 @@
 import { changeTable } from './changes.ts'
 import { incidentTable } from './incidents.ts'
 import { lockNames, type Steps, type Within } from './steps.ts'
+import { writeConditions } from './conditions.ts'
 import { moveTotals } from './totals.ts'
 import { nameOf, writeReported } from './counted.ts'
 import { namesOfDeployment, nameOfJob, writeDeployments } from './deployments.ts'
@@ -10,13 +11,13 @@ import type { Processed, RunChange } from '../ports/runs.ts'
 import type { WrittenEvent } from './waiting-events.ts'
 
 export type BesideRuns = Required<
-  Pick<{ [Key in keyof RunChange]-?: NonNullable<RunChange[Key]> }, 'deployments' | 'changes' | 'totals'>
+  Pick<{ [Key in keyof RunChange]-?: NonNullable<RunChange[Key]> }, 'deployments' | 'changes' | 'totals' | 'conditions'>
 >
 
 /** After everything that locks rows of runs. Returns the events that were written. */
 export function* writeBeside(
   processed: Processed | undefined,
-  { deployments, changes, totals }: BesideRuns,
+  { deployments, changes, totals, conditions }: BesideRuns,
   within: Within,
 ): Steps<WrittenEvent[]> {
   const { events = [], incidents = [] } = processed ?? {}
@@ -37,5 +38,6 @@ export function* writeBeside(
   yield* writeReported(incidentTable, incidents, within)
   // After the rows of counted things, in the order in which counters lock them.
   yield* moveTotals(totals, within)
+  written.push(...(yield* writeConditions(conditions, within)))
   return written
 }

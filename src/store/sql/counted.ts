@@ -4,6 +4,7 @@ import { concurrently, forUpdate, lockNames, type StepOf, type Steps, type StepV
 import { moveTotals } from './totals.ts'
 import { number, optional, type Column, type Row } from './columns.ts'
 import { inScope } from './project-scope.ts'
+import { writeConditions } from './conditions.ts'
 import { writeEvent } from './events.ts'
 import type { Countable, Decide, Decided, Reported } from '../ports/counted.ts'
 import type { DamagedRows } from './stored-json.ts'
@@ -188,6 +189,10 @@ function* countRows<Of, State, Around>(
   const counted = all.flatMap(({ decided }) => (typeof decided === 'object' ? decided.written : []))
   yield* moveTotals(
     counted.flatMap(({ totals }) => totals ?? []),
+    within,
+  )
+  yield* writeConditions(
+    counted.flatMap(({ conditions }) => conditions ?? []),
     within,
   )
   return all.map(({ decided }) => decided)

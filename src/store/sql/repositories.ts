@@ -10,7 +10,9 @@ import { refusedEndpoint } from '../ports/capability-documents.ts'
 import { regression } from '../ports/regression-documents.ts'
 import { reportedNames } from '../ports/report-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
+import { conditionDocument } from './conditions.ts'
 import { countedRows } from '../ports/scrape-documents.ts'
+import { knownCondition, notificationRule } from '../ports/condition-documents.ts'
 import { storeCopy } from '../ports/tables.ts'
 import { storedSession } from '../ports/session.ts'
 import { tryRequest } from '../ports/try-documents.ts'
@@ -86,6 +88,8 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     tryRequests: repository('try-now', tryRequest, ['destination']),
     recentRuns: repository('metrics/recent-runs', recentRuns, []),
     countedRows: repository('scrape/counts', countedRows, ['kind', 'instance', 'projectId']),
+    conditions: repository(conditionDocument, knownCondition, ['subject']),
+    notificationRules: repository('notification-rule', notificationRule, ['name']),
     copy: repository('store-copy', storeCopy, []),
   }
 }

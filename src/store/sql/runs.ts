@@ -36,8 +36,11 @@ export function* changeRuns(
   memory: RunMemory | undefined,
   within: Within,
 ): Steps<void> {
-  const { deployments = [], changes = [] } = processed ?? {}
-  const beside: Writable = { deployments: [...deployments], changes: [...changes], totals: [] }
+  const { deployments = [], changes = [], conditions = [] } = processed ?? {}
+  const beside: Writable = {
+    ...{ deployments: [...deployments], changes: [...changes], totals: [] },
+    conditions: [...conditions],
+  }
   // What is in memory is a run at a time where nobody waits for round trips.
   for (const wave of within.isShared ? waves(work) : work.map(one => [one]))
     yield* changeWave(wave, beside, memory, within)
@@ -159,6 +162,7 @@ function* changeSlice(
     beside.deployments.push(...(change.deployments ?? []))
     beside.changes.push(...(change.changes ?? []))
     beside.totals.push(...(change.totals ?? []))
+    beside.conditions.push(...(change.conditions ?? []))
   }
 }
 

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { bothEnds } from '../sql/both-ends.ts'
 import { countBacklog } from './backlog.ts'
+import { headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
 import { createLeases, type Leases } from './leases.ts'
 import { number, record, text } from '../sql/columns.ts'
@@ -45,15 +46,18 @@ export function sqliteOutbox(db: Database, recent: RecentChunks, noteFile: strin
       return { lost: settlements.length - settled, at: now }
     },
     dueIn: async queue => {
-      const rows = db
-        .prepare(
-          `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
+      const rows = isInOrder(queue)
+        ? headsIn(db, queue)
+        : db
+            .prepare(
+              `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
-        )
-        // Leased entries were due earlier and come first; one more than there are leases includes the first free one.
-        .all(queue.destination, queue.signal, leases.size + 1)
+            )
+            // Leased entries were due earlier and come first; one more than there are leases includes the first free one.
+            .all(queue.destination, queue.signal, leases.size + 1)
+            .map(due)
       const [now, at] = [db.now(), db.elapsed()]
-      const pauses = rows.map(due).map(entry => Math.max(entry.at - now, leases.until(entry.id) - at))
+      const pauses = rows.map(entry => Math.max(entry.at - now, leases.until(entry.id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
     ...deadLetters(sql, async () => countBacklog(async (statement, values) => sql.all(statement, values))),
@@ -74,6 +78,10 @@ const chunkId = number('chunk_id')
 const contentOf = text('content')
 const due = record({ id: idOf, at: number('due_at') })
 
+function headsIn(db: Database, { destination, signal }: ExportQueue): { readonly id: number; readonly at: number }[] {
+  return headsOf(db.prepare(selectInOrder).all(destination, signal)).map(({ id, dueAt }) => ({ id, at: dueAt }))
+}
+
 function freeItems(
   db: Database,
   recent: RecentChunks,
@@ -93,8 +101,13 @@ function freeItems(
       .map(idOf)
       .filter(id => leases.until(id) <= at)
       .slice(0, limit)
-  const oldest = ids('ASC')
-  const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC')
+  const oldest = isInOrder(queue)
+    ? headsIn(db, queue)
+        .filter(({ id, at: dueAt }) => dueAt <= now && leases.until(id) <= at)
+        .slice(0, limit)
+        .map(({ id }) => id)
+    : ids('ASC')
+  const newest = oldest.length < limit || isInOrder(queue) ? oldest.toReversed() : ids('DESC')
   const rowOf = db.prepare('SELECT chunk_id, tries, pending_since FROM outbox WHERE id = ?')
   const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
   const items: OutboxEntry[] = []

@@ -1,0 +1,51 @@
+// `pipespan notify NAME`: sends a test message to one receiver of notifications, and says what it answers. Nothing is stored.
+import { randomUUID } from 'node:crypto'
+import { createOtlpHttp } from '../export/otlp-http.ts'
+import { exitCode } from './terminal.ts'
+import { eventVersion, type EventChunk } from '../model/event.ts'
+import { messageAttributes, messageKind } from '../model/condition.ts'
+import { misuse } from './command-line.ts'
+import { notificationDestinations } from '../app/notifications.ts'
+import { ownInstance } from '../notifications/conditions.ts'
+import { sentenceOf, verdictOf } from '../export/verdict.ts'
+import type { Config } from '../config/options.ts'
+import type { Terminal } from './terminal.ts'
+
+const signal = 'notifications'
+
+export async function notify(name: string, config: Config, { stdout, stderr }: Terminal): Promise<number> {
+  const destination = notificationDestinations(config).find(one => one.name === name)
+  const endpoint = destination?.signals.notifications
+  if (destination?.encode === undefined || endpoint === undefined) {
+    const names = config.notifications.map(one => one.name).join(', ')
+    throw misuse(names === '' ? 'No notifications are configured.' : `There is no ${name}. Use one of: ${names}.`)
+  }
+  const chunk = testMessage(Date.now())
+  const http = createOtlpHttp(endpoint, destination.proxy, 1)
+  try {
+    const values = destination.headerValues?.({}, chunk)
+    const answer = await http.post(destination.encode([chunk]), undefined, new AbortController().signal, values)
+    const verdict = verdictOf(answer, signal, Date.now())
+    if (verdict.as === 'delivered') {
+      stdout.write(`${name} has accepted a test message.\n`)
+      return exitCode.done
+    }
+    stderr.write(`${name} did not accept a test message: ${sentenceOf(verdict)}.\nCheck its url, format and headers.\n`)
+    return exitCode.failed
+  } finally {
+    await http.close()
+  }
+}
+
+function testMessage(at: number): EventChunk {
+  const id = randomUUID()
+  const { id: ofMessage, incident, text } = messageAttributes
+  return {
+    ...{ version: eventVersion, kind: 'event', key: { instance: ownInstance }, trace: { profile: 'generic' } },
+    event: {
+      ...{ kind: messageKind, name: 'test', severity: 'info', body: 'Test message of Pipespan' },
+      attributes: { [ofMessage]: id, [incident]: id, [text]: 'Notifications arrive here.' },
+    },
+    ...{ at, observedAt: at },
+  }
+}

@@ -1,0 +1,32 @@
+// Checks of notifications: e-mails need recipients, and what a message is about must be observed.
+import type { Config } from './options.ts'
+import type { ConfigFault, Source } from './config-fault.ts'
+
+export function wrongNotifications({ notifications }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
+  return notifications.flatMap(({ format, to = [] }, index) => {
+    if (format !== 'email' || to.length > 0) return []
+    const setting = `notifications[${index}].to`
+    const source = sources.get(`notifications[${index}].format`) ?? { from: 'default' as const }
+    return [{ setting, source, what: 'E-mails have no recipient.', remedy: 'List their addresses in `to`.' }]
+  })
+}
+
+/** What is named and cannot happen under this configuration. Without `of` nothing was named. */
+export function silentNotifications({ notifications, events, regressions, tests }: Config): string[] {
+  const needs = [
+    [
+      'deployments',
+      events.includes('deployment'),
+      'Add deployment to PIPESPAN_EVENTS: only webhooks report that a deployment failed.',
+    ],
+    ['regressions', regressions.enabled, 'Turn on regressions.enabled (PIPESPAN_REGRESSIONS_ENABLED).'],
+    ['flaky-tests', tests, 'Turn on tests (PIPESPAN_TESTS): test reports show which tests are flaky.'],
+  ] as const
+  return notifications.flatMap(({ of = [] }, index) =>
+    needs.flatMap(([subject, isObserved, remedy]) =>
+      of.includes(subject) && !isObserved
+        ? [`notifications[${index}].of: Nothing is known about ${subject} under this configuration. ${remedy}`]
+        : [],
+    ),
+  )
+}

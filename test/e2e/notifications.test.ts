@@ -1,0 +1,159 @@
+// Notifications on the shipped daemon, killed between any two steps: one message per incident and one for its end, none lost, none repeated.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { MessageReceiver } from '../support/message-receiver.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+
+const secretPath = '/services/T0PSECRET/B0PSECRET/hook-token-nobody-sees'
+const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
+
+/** A pipeline of the default branch that has just ended. */
+function ended(id: number, status: 'success' | 'failed', project = { id: 3, path: 'acme/shop' }): string {
+  const event = JSON.parse(pipelineEvent({ id, status, jobs: 1 })) as {
+    object_attributes: object
+    project: object
+    builds: object[]
+  }
+  const finishedAt = new Date().toISOString()
+  return JSON.stringify({
+    ...event,
+    object_attributes: { ...event.object_attributes, finished_at: finishedAt },
+    project: {
+      ...event.project,
+      ...{ id: project.id, path_with_namespace: project.path, default_branch: 'main' },
+      web_url: `https://git.example.com/${project.path}`,
+    },
+    builds: event.builds.map(job => ({ ...job, status, finished_at: finishedAt, name: 'unit <!channel>' })),
+  })
+}
+
+function fixture(name: string, more: object): string {
+  const file = path.join(import.meta.dirname, '..', 'fixtures', 'events', `${name}.json`)
+  return JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...more })
+}
+
+async function receiver(): Promise<MessageReceiver> {
+  const one = await MessageReceiver.start()
+  onTestFinished(async () => one.close())
+  return one
+}
+
+const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
+
+function configured(notifications: string): NodeJS.ProcessEnv {
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(file, `observability: { export: none }\nnotifications:\n${notifications}`)
+  return { ...unset, PIPESPAN_CONFIG: file, PIPESPAN_ENRICH_DEADLINE: '1s' }
+}
+
+const stores = { SQLite: async () => ({}), PostgreSQL: async () => ({ PIPESPAN_STORE_URL: await newDatabase() }) }
+
+describe.each(Object.entries(stores))('on %s', (_, storeOf) => {
+  it('tells once that the default branch is broken, and once that it works again, although it is killed in between', async () => {
+    const chat = await receiver()
+    const url = `${chat.url}${secretPath}`
+    const env = configured(`  - { name: chat, url: '${url}' }\n`)
+    const daemon = await Daemon.start({ ...env, ...(await storeOf()) })
+    const post = async (body: string): Promise<void> => expect((await daemon.post(body, pipelineHook)).status).toBe(202)
+    const revived = async (): Promise<void> => {
+      await daemon.kill()
+      await daemon.restart()
+    }
+    chat.status = 503
+    await post(ended(1, 'success'))
+    await post(ended(2, 'failed'))
+    await revived()
+    await post(ended(3, 'failed'))
+    await expect.poll(() => chat.refused, { timeout: 60_000 }).toBeGreaterThan(0)
+    await revived()
+    await post(ended(4, 'success'))
+    await revived()
+    await post(ended(2, 'failed'))
+    chat.status = 200
+    await expect.poll(() => chat.accepted.length, { timeout: 60_000 }).toBe(2)
+    await post(ended(5, 'failed', { id: 4, path: 'acme/till' }))
+    await revived()
+    await expect.poll(() => chat.accepted.length, { timeout: 60_000 }).toBe(3)
+    expect(chat.accepted.map(({ body: { type, subject } }) => [type, subject])).toEqual([
+      ['com.pipespan.default_branch.broken', 'acme/shop'],
+      ['com.pipespan.default_branch.fixed', 'acme/shop'],
+      ['com.pipespan.default_branch.broken', 'acme/till'],
+    ])
+    const [first] = chat.accepted
+    expect(first?.headers).toMatchObject({
+      'content-type': 'application/cloudevents+json; charset=utf-8',
+      'idempotency-key': first?.body.id,
+    })
+    expect(new Set(chat.accepted.map(({ path: at }) => at))).toEqual(new Set([secretPath]))
+    expect(first?.body.data).toMatchObject({
+      text: expect.stringMatching(/^Pipeline 2 failed in unit <!channel> after /) as string,
+    })
+    const page = await (await fetch(`${daemon.adminUrl}/exports`)).text()
+    expect(page).toContain('chat')
+    const shown = await daemon.command('config', 'check', '--show')
+    expect(shown.stdout).toContain('notifications[0].url')
+    expect([page, shown.stdout, shown.stderr, daemon.output].join()).not.toContain('T0PSECRET')
+  })
+})
+
+it('sends each rule what it is about, of its projects, in its format', async () => {
+  const [slack, mail, ops] = [await receiver(), await receiver(), await receiver()]
+  const env = configured(`
+  - { name: slack, url: '${slack.url}/hook', format: slack, of: default-branch, projects: { include: 'acme/**' } }
+  - { name: mail, url: '${mail.url}/emails', format: email, of: [default-branch], to: team@example.com, projects: { exclude: 'acme/**' } }
+  - { name: ops, url: '${ops.url}/events', of: [deployments, tokens], headers: { Authorization: 'Bearer ops-token' } }
+`)
+  const daemon = await Daemon.start(env)
+  const tried = await daemon.command('notify', 'slack')
+  expect([tried.code, tried.stdout]).toEqual([0, 'slack has accepted a test message.\n'])
+  expect(slack.accepted.splice(0)).toMatchObject([
+    { path: '/hook', body: { text: expect.stringContaining('Test message') as string } },
+  ])
+  mail.status = 403
+  const refused = await daemon.command('notify', 'mail')
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('mail did not accept a test message: HTTP 403: no.'),
+  ])
+  mail.status = 200
+  expect((await daemon.command('notify', 'chat')).stderr).toContain('There is no chat. Use one of: slack, mail, ops.')
+  const post = async (body: string, hook: string): Promise<void> =>
+    expect(
+      (await daemon.post(body, { 'x-service-event': hook, 'x-service-instance': 'https://git.example.com' })).status,
+    ).toBe(202)
+  await post(ended(1, 'failed'), 'Pipeline Hook')
+  await post(ended(2, 'failed', { id: 4, path: 'other/tool' }), 'Pipeline Hook')
+  await expect.poll(() => slack.accepted.length + mail.accepted.length, { timeout: 60_000 }).toBe(2)
+  expect(slack.accepted[0]?.body.text).toMatch(
+    /^:x: \*acme\/shop: main is broken\*\nPipeline 1 failed in unit &lt;!channel&gt;/,
+  )
+  expect(mail.accepted[0]?.body).toMatchObject({ to: ['team@example.com'], subject: 'other/tool: main is broken' })
+
+  const soon = new Date(Date.now() + 6 * 86_400_000).toISOString().slice(0, 10)
+  const token = { object_attributes: { user_id: 91, id: 26, name: 'group bot', expires_at: soon } }
+  await post(fixture('access_token-group', token), 'Resource Access Token Hook')
+  const later = { object_attributes: { ...token.object_attributes, id: 27, expires_at: '2099-01-01' } }
+  await post(fixture('access_token-group', later), 'Resource Access Token Hook')
+  const deployment = (id: number, status: string, environment: object = {}): string =>
+    fixture('deployment', {
+      ...{ status, deployment_id: id, deployable_id: id * 10, status_changed_at: new Date().toISOString() },
+      ...environment,
+    })
+  const review = { environment: 'review/1', environment_tier: 'development' }
+  await post(deployment(14, 'failed', review), 'Deployment Hook')
+  await post(deployment(15, 'failed'), 'Deployment Hook')
+  await expect.poll(() => ops.accepted.length, { timeout: 60_000 }).toBe(2)
+  await post(deployment(16, 'failed'), 'Deployment Hook')
+  await post(deployment(17, 'success'), 'Deployment Hook')
+  await expect.poll(() => ops.accepted.length, { timeout: 60_000 }).toBe(3)
+  const told = ops.accepted.map(({ body: { type, data } }) => [type, (data as { title: string }).title])
+  expect(told.toSorted()).toEqual([
+    ['com.pipespan.deployment.failed', 'team/shop: a deployment to production failed'],
+    ['com.pipespan.deployment.recovered', 'team/shop: production is deployed again'],
+    ['com.pipespan.token.expiring', `team: access token group bot expires on ${soon}`],
+  ])
+  expect(ops.accepted[0]?.headers.authorization).toBe('Bearer ops-token')
+})

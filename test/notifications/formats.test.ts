@@ -1,0 +1,90 @@
+// The bodies of notifications: what each format has, and that texts of projects mention nobody and link to nothing.
+import { describe, expect, it } from 'vitest'
+import { afterCondition, type Condition } from '../../src/model/condition.ts'
+import { encodeNotification, messageId, type NotificationFormat } from '../../src/notifications/formats.ts'
+import type { EventChunk } from '../../src/model/event.ts'
+
+const at = Date.UTC(2026, 5, 1, 12)
+
+const condition: Condition = {
+  ...{ kind: 'default-branch', instance: 'https://git.example.com', state: 'broken', version: [8, 1], at },
+  ...{ project: { id: 3, path: 'acme/shop' }, subject: 'main', title: 'acme/shop: main is broken' },
+  ...{ text: 'Pipeline 8 failed in unit.', url: 'https://git.example.com/acme/shop/-/pipelines/8' },
+  details: { 'cicd.pipeline.run.id': '8', 'user.name': undefined },
+}
+
+/** The messages of an incident that begins so, and ends two hours later. */
+function messages(more: Partial<Condition> = {}): EventChunk[] {
+  const begin = { condition: { ...condition, ...more }, to: ['chat'], profile: 'generic' }
+  const first = afterCondition(undefined, begin, at)!
+  const fixed = { ...begin.condition, state: 'fixed' as const, version: [9, 1], at: at + 7_200_000 }
+  const second = afterCondition(first.known, { ...begin, condition: { ...fixed, text: 'Pipeline 9 succeeded.' } }, at)!
+  return [first.message!.chunk, second.message!.chunk]
+}
+
+function body(format: NotificationFormat, chunk: EventChunk): Record<string, unknown> {
+  const bytes = encodeNotification(format, { from: 'ci@example.com', to: ['team@example.com'] })([chunk])
+  return JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>
+}
+
+describe('a notification', () => {
+  it('is a CloudEvent 1.0 with all required attributes, and its details as data', () => {
+    const [begin, end] = messages().map(chunk => body('cloudevents', chunk))
+    expect(begin).toEqual({
+      ...{ specversion: '1.0', id: expect.stringMatching(/^[0-9a-f]{32}\.broken$/) as string },
+      ...{ source: 'https://git.example.com', type: 'com.pipespan.default_branch.broken', subject: 'acme/shop' },
+      ...{ time: '2026-06-01T12:00:00.000Z', datacontenttype: 'application/json' },
+      data: {
+        ...{ incident: String(begin?.id).slice(0, 32), severity: 'error', title: 'acme/shop: main is broken' },
+        ...{ text: 'Pipeline 8 failed in unit.', url: 'https://git.example.com/acme/shop/-/pipelines/8' },
+        ...{ project: { id: 3, path: 'acme/shop' }, details: { 'cicd.pipeline.run.id': '8' } },
+      },
+    })
+    expect(end).toMatchObject({
+      ...{ type: 'com.pipespan.default_branch.fixed', time: '2026-06-01T14:00:00.000Z' },
+      data: { incident: String(begin?.id).slice(0, 32), text: 'Pipeline 9 succeeded. It lasted 2 h 00 m.' },
+    })
+  })
+
+  it('is a message for Slack, with a link to the platform', () => {
+    const [begin, end] = messages().map(chunk => body('slack', chunk))
+    expect(begin?.text).toBe(
+      ':x: *acme/shop: main is broken*\nPipeline 8 failed in unit.\n<https://git.example.com/acme/shop/-/pipelines/8|Show it>',
+    )
+    expect(end?.text).toContain(':white_check_mark:')
+  })
+
+  it('is an e-mail in the thread of its incident', () => {
+    const [begin, end] = messages().map(chunk => body('email', chunk))
+    expect(begin).toMatchObject({
+      ...{ from: 'ci@example.com', to: ['team@example.com'], subject: 'acme/shop: main is broken' },
+      text: 'acme/shop: main is broken\n\nPipeline 8 failed in unit.\n\nhttps://git.example.com/acme/shop/-/pipelines/8',
+    })
+    const headersOf = (one: typeof end) => one?.headers as Record<string, string>
+    expect(headersOf(begin).References).toBe(headersOf(end).References)
+    expect(headersOf(begin)['Message-ID']).not.toBe(headersOf(end)['Message-ID'])
+  })
+
+  it('mentions nobody and links to nothing, whatever a project is named', () => {
+    const title =
+      '<!channel> @here <https://evil.example|x> [y](https://evil.example) www.evil.example & </a>\r\nBcc: all'
+    const [chunk] = messages({ title, text: title, url: 'javascript:alert(1)' })
+    const text = String(body('slack', chunk!).text)
+    expect(text).not.toMatch(/<|>|@here|\]\(|:\/\/|www\./)
+    expect(text).toContain('&lt;!channel&gt;')
+    expect(text).toContain('&amp;')
+    const mail = body('email', chunk!)
+    expect(mail.subject).not.toMatch(/[\r\n]/)
+    expect(JSON.stringify(mail)).not.toContain('javascript')
+    const [elsewhere] = messages({ url: 'https://evil.example/a|b>' })
+    expect(String(body('slack', elsewhere!).text)).not.toContain('evil')
+    const [odd] = messages({ url: 'https://git.example.com/a|b>c' })
+    expect(String(body('slack', odd!).text)).toContain('<https://git.example.com/a%7Cb%3Ec|Show it>')
+  })
+
+  it('has the same id in every try, by which receivers know it again', () => {
+    const ids = [messages(), messages()].map(both => both.map(messageId))
+    expect(ids[0]).toEqual(ids[1])
+    expect(new Set(ids[0]).size).toBe(2)
+  })
+})

@@ -1,0 +1,48 @@
+// A receiver of notifications: keeps every message it has accepted, and refuses on demand.
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+
+export interface ReceivedMessage {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Record<string, unknown>
+}
+
+export class MessageReceiver {
+  /** Those that were answered with 2xx. */
+  readonly accepted: ReceivedMessage[] = []
+  /** Requests that were answered with another status. */
+  refused = 0
+  /** The answer to all requests from now on. */
+  status = 200
+  #url = ''
+  readonly #server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const { url: path = '', headers } = request
+      const body = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>
+      if (this.status === 200) this.accepted.push({ path, headers, body })
+      else this.refused += 1
+      response.writeHead(this.status, { 'content-type': 'text/plain' }).end(this.status === 200 ? 'ok' : 'no')
+    })
+  })
+
+  static async start(): Promise<MessageReceiver> {
+    const receiver = new MessageReceiver()
+    receiver.#server.listen(0, '127.0.0.1')
+    await once(receiver.#server, 'listening')
+    receiver.#url = `http://127.0.0.1:${(receiver.#server.address() as AddressInfo).port}`
+    return receiver
+  }
+
+  get url(): string {
+    return this.#url
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+}
