@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/pages/api/api.ts'
 import { attributesReference } from '../scripts/docs/attributes.ts'
 import { collectors } from '../src/platform/inventory/collectors.ts'
+import { operatorReference } from '../src/pages/access/operator-event.ts'
 import { regressionReference } from '../src/regressions/regression-event.ts'
 import { eventsReference } from '../scripts/docs/events.ts'
 import { hookMetrics } from '../src/discovery/hook-gauges.ts'
@@ -34,7 +35,7 @@ const generated: readonly [file: string, content: () => string][] = [
     'docs/openapi.json',
     () => `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }), version), null, 2)}\n`,
   ],
-  ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n`],
+  ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n\n${operatorReference()}\n`],
   ['docs/INVENTORY.md', () => inventoryReference()],
   ['docs/METRICS.md', () => metricsReference(ownMetrics, gauges)],
 ]

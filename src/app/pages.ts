@@ -12,6 +12,12 @@ import { plainAttributes } from '../telemetry/otlp/attribute.ts'
 import { literalOf } from '../telemetry/custom-attributes.ts'
 import { signalResourceOf } from '../telemetry/resource.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
+import { eventRulesOf } from './processing.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { operatorEvent } from '../pages/access/operator-event.ts'
+import { operatorWord } from '../platform/webhook/event-selection.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { takeEvents } from '../processing/take-events.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/overview/flow.ts'
 import { productionBy } from '../enrichment/production.ts'
@@ -27,15 +33,17 @@ import type { PlatformParts } from './platform-parts.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { ConfigStatus, PagesSettings, PreviewRule } from '../pages/ports.ts'
+import type { ConfigStatus, OperatorAction, PagesSettings, PreviewRule } from '../pages/ports.ts'
 import type { ExportedSpan } from '../pages/pipelines/exported-span.ts'
 import type { ExportQueueStatus } from '../pages/exports/queue-shape.ts'
 import type { Setup } from '../pages/sources/setup-shape.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Intake } from '../processing/intake.ts'
 import type { MetricFlush } from '../export/metric-flush.ts'
+import type { Route } from '../model/route.ts'
 import type { Routes } from '../web/listener.ts'
 import type { Snapshotter } from '../processing/take-snapshots.ts'
+import type { Signal } from '../store/ports/runs.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Ingress } from './ingress-thread-handle.ts'
 
@@ -53,16 +61,19 @@ export interface Shown {
   /** What asks the platforms, one for each token. */
   readonly connections: readonly Connection[]
   readonly destinations: readonly Destination[]
+  /** Where events go. */
+  readonly queues: readonly Route<Signal>[]
   readonly settings: TelemetrySettings
   readonly configStatus: (() => ConfigStatus) | undefined
 }
 
 /** `guarded`: more routes to protect as the pages are. */
 export function pagesOf(
-  { config, store, clock, log }: Context,
+  context: Context,
   shown: Shown,
   { guarded, isHidden }: Pick<PagesOptions, 'guarded'> & Pick<PagesSettings, 'isHidden'>,
 ): Routes {
+  const { config, store, clock, log } = context
   const { ingress, intake, snapshotter, exporter, flush, platform, settings } = shown
   const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = store
   const startedAt = clock.now()
@@ -82,6 +93,7 @@ export function pagesOf(
       servesMcp: config.mcp,
       regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
       isHidden,
+      people: peopleOf(config),
     },
     parts: {
       ...{ views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters, log },
@@ -122,11 +134,39 @@ export function pagesOf(
         log.info({ destination, ...tried }, 'exports that wait are sent now, as somebody asked for on the pages')
         return tried
       },
+      onAction: recorderOf(context, shown.queues),
       onRetried: () => exporter.wake(),
       clockOffset: instance => shown.connections.find(({ client }) => client.instance === instance)?.clockOffset(),
       now: () => clock.now(),
     },
   })
+}
+
+function peopleOf({ admin }: Pick<Config, 'admin'>): PagesSettings['people'] {
+  const { trustedHeader: header, trustedProxies: proxies = [], people } = admin
+  if (header === undefined) return undefined
+  const entries = people.map(({ who, role, projects: { include = [], exclude = [] } }) => ({
+    ...{ who, role },
+    projects: include.length + exclude.length === 0 ? undefined : { include, exclude },
+  }))
+  return { header, proxies, people: entries }
+}
+
+/** Logs what operators do, and exports it as an event where these are selected. */
+function recorderOf(context: Context, queues: Shown['queues']): (action: OperatorAction) => Promise<void> {
+  const { config, store, clock, log } = context
+  const taking = {
+    ...{ runs: store.runs, selection: { project: () => true }, now: () => clock.now() },
+    rules: eventRulesOf(context, queues),
+  }
+  const instance = normalizeInstance(platformViews(config)[0]?.config.platform.url) ?? 'https://platform.invalid'
+  return async action => {
+    log.info(action, 'an operator has acted')
+    if (!config.events.includes(operatorWord)) return
+    await takeEvents([operatorEvent(action, instance, clock.now())], taking).catch((error: unknown) =>
+      log.error({ reason: reasonOf(error) }, 'the event of an operator’s action could not be stored'),
+    )
+  }
 }
 
 function groupingOf({ pages, attributes }: Pick<Config, 'pages' | 'attributes'>): PagesSettings['groupBy'] {

@@ -80,6 +80,24 @@ const checks: readonly Check[] = [
     ofListeners: true,
   },
   wrongIf(
+    ['admin.trusted_header', 'admin.trusted_proxies'],
+    ({ admin }) => (admin.trustedHeader === undefined) !== ((admin.trustedProxies ?? []).length === 0),
+    ({ admin }) =>
+      admin.trustedHeader === undefined
+        ? 'Proxies are trusted, but no header in which they say who has logged in.'
+        : 'A header says who has logged in, but no proxy is trusted to set it: anybody could.',
+    'Set both admin.trusted_header (PIPESPAN_ADMIN_TRUSTED_HEADER) and admin.trusted_proxies (PIPESPAN_ADMIN_TRUSTED_PROXIES).',
+  ),
+  wrongIf(
+    ['admin.trusted_header', 'admin.people'],
+    ({ admin }) => (admin.trustedHeader === undefined) !== (admin.people.length === 0),
+    ({ admin }) =>
+      admin.trustedHeader === undefined
+        ? 'admin.people has no effect without admin.trusted_header.'
+        : 'Nobody may open the pages: admin.people is empty.',
+    'Set both, or neither.',
+  ),
+  wrongIf(
     ['reports', 'dotenv_keys'],
     ({ reports, dotenvKeys = [] }) => reports.includes('dotenv') && dotenvKeys.length === 0,
     'Dotenv reports are enabled, but no key is allowed to be exported.',

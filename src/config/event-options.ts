@@ -28,7 +28,7 @@ export function eventOptions(profiles: Profiles) {
   return {
     events: setting(wordsOf(words, 'event'), {
       variable: 'PIPESPAN_EVENTS',
-      default: 'deployment,change,release,feature_flag,access_token',
+      default: 'deployment,change,release,feature_flag,access_token,operator',
       description: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
       example: 'deployment,change,push',
     }),

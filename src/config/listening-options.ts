@@ -1,6 +1,7 @@
 // The options of the two listeners: addresses, certificate, reverse proxy.
 import { certificateFile, keyFile } from './file-kinds.ts'
 import { adminToken } from './page-options.ts'
+import { peopleOptions } from './people-options.ts'
 import { basePath, listenAddress } from './address-kinds.ts'
 import { boolean } from './plain-kinds.ts'
 import { setting } from './option.ts'
@@ -30,6 +31,7 @@ export const listeningOptions = {
       description: 'Address for the pages, their JSON API, health checks and `/metrics`.',
     }),
     token: adminToken,
+    ...peopleOptions,
   },
   basePath: setting(basePath, {
     variable: 'PIPESPAN_BASE_PATH',

@@ -24,6 +24,7 @@ import type { Regression } from '../store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 import type { PlatformNow } from './pipelines/platform-clock.ts'
+import type { PeopleOptions } from './access/person.ts'
 import type { Usuals } from './pipelines/usual.ts'
 import type { Views } from '../store/ports/views.ts'
 
@@ -67,6 +68,8 @@ export interface PagesSources {
   readonly tryNow: (destination?: string) => Promise<TriedNow>
   /** What a rule would have flagged in a project, by its stored runs; undefined for a project without figures. */
   readonly preview: (projectId: number, rule: PreviewRule) => Promise<Preview | undefined>
+  /** Called after an operator has done something; undefined: it is only logged by what does it. */
+  readonly onAction?: ((action: OperatorAction) => Promise<void>) | undefined
   /** Called when dead letters are pending again. */
   readonly onRetried: () => void
   /** How far the clock of an instance is ahead of ours, ms, by the answers of its API; undefined if none is known. */
@@ -86,6 +89,18 @@ export interface ConfigStatus {
   readonly refused?: { readonly at: Millis; readonly faults: readonly string[] } | undefined
   /** Since the start of the process. */
   readonly reloads: { readonly applied: number; readonly refused: number }
+}
+
+/** Something that was done on the pages or through their API. */
+export interface OperatorAction {
+  /** Who; `admin token` or `this machine` if no proxy says it. */
+  readonly user: string
+  readonly role: 'viewer' | 'operator'
+  readonly action: 'retry' | 'drop' | 'try_now'
+  /** Ids of dead letters with commas, a destination, or `all`. */
+  readonly target: string
+  /** Exports that it changed. */
+  readonly count: number
 }
 
 /** The thresholds of a regression. */
@@ -199,6 +214,8 @@ export interface PagesSettings {
   /** Whether programs may ask by MCP. */
   readonly servesMcp?: boolean | undefined
   /** Whether a project is hidden; undefined: none is. */
+  /** Who may open the pages behind a proxy that has logged them in; undefined: no proxy is trusted. */
+  readonly people?: PeopleOptions | undefined
   readonly isHidden?: ((path: string) => boolean) | undefined
 }
 

@@ -1,26 +1,23 @@
 // The routes of the admin listener except health: pages, their actions, the JSON API, and other routes behind the same guard.
 import helmet from '@fastify/helmet'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { actionOf, perform } from './exports/exports.ts'
-import { addressed, siteOf } from './site.ts'
+import { actionOf, perform, tryNow } from './exports/exports.ts'
+import { addressed } from './site.ts'
 import { addressOf, formOf, show } from './layout/answers.ts'
 import { admissionOf, guard, type RouteReader } from './access/guard.ts'
-import { apiRoutes } from './api/api.ts'
-import { createAccess, isOurs, type Access } from './access/access.ts'
-import { createFixFirst } from './overview/fix-first-view.ts'
+import { createAccess, isOurs, mayChange, type Access } from './access/access.ts'
 import { createHourWatch } from './overview/last-hour.ts'
 import { createLive, type Live } from './live.ts'
 import { bareDocument, document, type Page, type RequestContext } from './layout/frame.ts'
-import { notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
+import { notAllowedPage, notFoundPage, ownAddress, refusedPage } from './access/entrance.ts'
 import { html } from './layout/html.ts'
 import { registerApi } from './api/api-routes.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { registerEntrance, registerExit } from './access/entrance-routes.ts'
-import { createRunnersView } from './runners/runners-view.ts'
-import { createPlatformClocks } from './pipelines/platform-clock.ts'
-import { createUsuals } from './pipelines/usual.ts'
-import { withoutHidden } from './access/hidden.ts'
-import type { PagesParts, PagesSettings, PagesSources } from './ports.ts'
+import { createViews, type View } from './access/views.ts'
+import { identifier } from './access/person.ts'
+import type { ApiRoute } from './api/api-route.ts'
+import type { PagesSettings, PagesSources } from './ports.ts'
 
 /** Bytes; forms only have a few short fields. */
 const maxFormBytes = 16 * 1024
@@ -35,25 +32,16 @@ export interface PagesOptions {
 const forPeople: RouteReader = { forPeople: true }
 
 export function createPages({ parts: all, settings, guarded = [] }: PagesOptions): FastifyPluginAsync {
-  const shown = settings.isHidden === undefined ? all : withoutHidden(all, settings.isHidden)
   const hour = createHourWatch(all)
-  const runners = createRunnersView(shown)
-  const parts: PagesParts = {
-    ...shown,
-    hour,
-    clocks: createPlatformClocks(shown.views, all.clockOffset, all.now),
-    usuals: createUsuals(() => shown.views.trends, all.now),
-    runners,
-    fixFirst: createFixFirst({ ...shown, runners }, settings),
-  }
+  const views = createViews(all, settings, hour)
   const access = createAccess({
     token: settings.adminToken,
+    identify: settings.people && identifier(settings.people),
     sessions: all.repositories.sessions,
     now: all.now,
     log: all.log,
   })
-  const live = createLive(parts.log)
-  const site = siteOf(parts, settings)
+  const live = createLive(all.log)
   return async app => {
     const base = app.prefix === '/' ? '' : app.prefix
     await app.register(helmet, securityHeaders)
@@ -86,13 +74,19 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
     await app.register(async inner => {
       inner.decorateRequest('admission')
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
-      registerSite(inner, { parts, access, live, site, base, readsAudit: settings.readsAudit === true })
+      registerSite(inner, { views, access, live, base, readsAudit: settings.readsAudit === true })
       registerExit(inner, access, base)
-      const routes = apiRoutes(parts, settings)
-      registerApi(inner, routes)
-      if (settings.servesMcp === true) (await import('./mcp/mcp-routes.ts')).registerMcp(inner, routes, all.log)
+      registerApi(inner, views.whole.routes, views.of)
+      const routesOf = (request: FastifyRequest): readonly ApiRoute[] => views.of(admissionOf(request)).routes
+      if (settings.servesMcp === true) (await import('./mcp/mcp-routes.ts')).registerMcp(inner, routesOf, all.log)
       else registerMcpOff(inner)
-      for (const routes of guarded) await inner.register(routes)
+      await inner.register(async rest => {
+        // They are about all projects.
+        rest.addHook('onRequest', async (request, reply) =>
+          views.of(admissionOf(request)).isWhole ? undefined : reply.code(403).send({ message: notBound }),
+        )
+        for (const routes of guarded) await rest.register(routes)
+      })
     })
   }
 }
@@ -144,32 +138,40 @@ function registerMcpOff(app: FastifyInstance): void {
   })
 }
 
+const notBound = 'This shows all projects, and your entry of admin.people names some. Use the admin token.'
+
 interface SiteParts {
-  readonly parts: PagesParts
+  readonly views: ReturnType<typeof createViews>
   readonly access: Access
   readonly live: Live
-  readonly site: ReturnType<typeof siteOf>
   readonly base: string
   readonly readsAudit: boolean
 }
 
-function registerSite(app: FastifyInstance, { parts, access, live, site, base, readsAudit }: SiteParts): void {
+function registerSite(app: FastifyInstance, { views, access, live, base, readsAudit }: SiteParts): void {
   const readerOf = (request: FastifyRequest, address: string): RequestContext => {
     const admission = admissionOf(request)
     const [, query = ''] = address.split(/\?(.*)/s)
     const session = admission.by === 'session'
     const audit = readsAudit && access.secured()
-    return { base, address, query: new URLSearchParams(query), now: parts.now(), form: admission.form, session, audit }
+    const { now } = views.whole.parts
+    return {
+      ...{ base, address, query: new URLSearchParams(query), now: now(), form: admission.form, session, audit },
+      may: mayChange(admission),
+      person: admission.by === 'proxy' ? admission.person : undefined,
+    }
   }
-  const pageAt = async (context: RequestContext): Promise<Page | undefined> => {
+  const pageAt = async (context: RequestContext, { site }: View): Promise<Page | undefined> => {
     const found = addressed(site, context.address.split('?', 1)[0] ?? '/')
     const instance = context.query.get('instance') ?? undefined
     return found?.address.page(context, { ...found.ids, instance } as never)
   }
-  for (const { path } of site) {
+  for (const { path } of views.whole.site) {
     app.get(path, { config: forPeople }, async (request, reply) => {
       const context = readerOf(request, addressOf(request, base))
-      const page = (await pageAt(context)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
+      const page =
+        (await pageAt(context, views.of(admissionOf(request)))) ??
+        notFoundPage('It was pruned, or no event about it has arrived.')
       return show(reply, document(page, context), page.status ?? 200)
     })
   }
@@ -179,8 +181,9 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
     const render = async (): Promise<string | undefined> => {
       // A page whose session has ended gets no more updates.
       if (!(await access.stays(request, admission))) return undefined
-      if (addressed(site, address.split('?', 1)[0] ?? '/')?.address.isOnDemand === true) return undefined
-      return (await pageAt(readerOf(request, address)))?.content.toString()
+      const view = views.of(admission)
+      if (addressed(view.site, address.split('?', 1)[0] ?? '/')?.address.isOnDemand === true) return undefined
+      return (await pageAt(readerOf(request, address), view))?.content.toString()
     }
     const key = JSON.stringify([address, readerOf(request, address).form])
     reply.hijack()
@@ -195,14 +198,19 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
     if (!isOurs(request, admissionOf(request), form.get('form') ?? undefined)) {
       return show(reply, document(refusedPage(), context), 403)
     }
+    const admission = admissionOf(request)
+    const { parts } = views.of(admission)
+    if (context.may === 'nothing' || (context.may === 'own' && form.get('do') === 'now')) {
+      return show(reply, document(notAllowedPage(), context), 403)
+    }
     if (form.get('do') === 'now') {
-      const { due, probes } = await parts.tryNow()
+      const { due, probes } = await tryNow(parts, admission)
       const done = new URLSearchParams({ done: 'now', count: String(due), probes: String(probes) })
       return reply.redirect(`${base}/exports?${done.toString()}`, 303)
     }
     const action = actionOf(form)
     if (action === undefined) return show(reply, document(notFoundPage('There is no such action.'), context), 404)
-    const count = await perform(parts, action)
+    const count = await perform(parts, action, admission)
     const done = new URLSearchParams({ done: action.verb, count: String(count) })
     return reply.redirect(`${base}/exports?${done.toString()}`, 303)
   })

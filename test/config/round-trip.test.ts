@@ -23,9 +23,17 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plain(entry)]))
 }
 
+/** A trusted header needs people, who are only in the file. */
+const people = { admin: { people: [{ who: '*', role: 'viewer' }] } }
+
 function nested(path: string, text: string): string {
-  const tree = path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), text)
-  return stringify(tree)
+  const keys = path.split('.')
+  if (isOfPeople(path)) return stringify({ admin: { ...people.admin, [keys.at(-1) ?? '']: text } })
+  return stringify(keys.reduceRight<unknown>((inner, key) => ({ [key]: inner }), text))
+}
+
+function isOfPeople(path: string): boolean {
+  return path.startsWith('admin.trusted_')
 }
 
 describe('a value has the same meaning in file and environment', () => {
@@ -46,6 +54,9 @@ describe('a value has the same meaning in file and environment', () => {
       ...(path.startsWith('tls.')
         ? { PIPESPAN_TLS_CERT_FILE: `${tls}/first.cert.pem`, PIPESPAN_TLS_KEY_FILE: `${tls}/first.key.pem` }
         : {}),
+      ...(isOfPeople(path)
+        ? { PIPESPAN_ADMIN_TRUSTED_HEADER: 'x-user', PIPESPAN_ADMIN_TRUSTED_PROXIES: '10.0.0.1' }
+        : {}),
       ...(path === 'reports' ? { PIPESPAN_DOTENV_KEYS: 'VERSION' } : {}),
       ...(path.includes('client_')
         ? {
@@ -55,14 +66,16 @@ describe('a value has the same meaning in file and environment', () => {
         : {}),
     }
     const env = Object.fromEntries(Object.entries(others).filter(([name]) => name !== variable))
+    const file = isOfPeople(path) ? stringify(people) : undefined
     fc.assert(
       fc.property(writing, text => {
-        const fromVariable = good({ ...env, [variable]: text })
+        const fromVariable = good({ ...env, [variable]: text }, file)
         const fromFile = good(env, nested(path, text))
         expect(plain(fromFile.config)).toEqual(plain(fromVariable.config))
         const { value } = fromVariable.settings.find(setting => setting.path === path)!
         if (secret || value instanceof Secret) return
-        expect(plain(good({ ...env, [variable]: option.kind.show(value) }).config)).toEqual(plain(fromVariable.config))
+        const shown = good({ ...env, [variable]: option.kind.show(value) }, file)
+        expect(plain(shown.config)).toEqual(plain(fromVariable.config))
       }),
       runs(15),
     )

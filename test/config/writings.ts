@@ -38,6 +38,20 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
     fc.tuple(fc.constantFrom('127.0.0.1', '127.1.2.3', 'localhost', '[::1]'), port).map(parts => parts.join(':')),
   'a path that starts with /': () => fc.array(word, { maxLength: 3 }).map(parts => `/${parts.join('/')}`),
   'a list': () => fc.array(word, { minLength: 1 }).map(items => items.join(',')),
+  'the name of a header': () => fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/).map(name => `x-${name}`),
+  'a list of addresses and networks': () =>
+    fc
+      .array(
+        fc.oneof(
+          fc.ipV4(),
+          fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 })).map(parts => parts.join('/')),
+        ),
+        {
+          minLength: 1,
+          maxLength: 3,
+        },
+      )
+      .map(items => items.join(',')),
   'a list of paths': () =>
     fc.array(word, { minLength: 1, maxLength: 3 }).map(names => names.map(name => `t/${name}.otlp.json`).join(',')),
   'a list of regular expressions': () =>

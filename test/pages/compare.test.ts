@@ -235,7 +235,15 @@ it('says which stored pipelines were counted for branches and runners, and if th
     ['other', 1],
   ])
   const shown = (retained: Partial<Costs['retained']>): string => {
-    const reader = { base: '', address: '/cost', query: new URLSearchParams(), now: begun, form: '', session: false }
+    const reader = {
+      base: '',
+      address: '/cost',
+      query: new URLSearchParams(),
+      now: begun,
+      form: '',
+      may: 'all',
+      session: false,
+    } as const
     return costPage({ ...costs, retained: { ...costs.retained, ...retained } }, reader).content.toString()
   }
   const { total } = costs.retained

@@ -47,7 +47,7 @@ describe('the elapsed time of a running pipeline', () => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     await runProgram(['top', '--url', house.url], { stdout, stderr, env: { PIPESPAN_WEBHOOK_TOKEN: 'x' } })
     stdout.end()
-    expect(await text(stdout)).toMatch(/acme\/shop #1 main {2}11m\s?\d\ds/)
+    expect(await text(stdout)).toMatch(/acme\/shop {2}main #1 {2}11 m \d\d s/)
   })
 
   it('is that of its jobs, too', async () => {

@@ -33,6 +33,6 @@ it('the page shows answered and refused items with a remedy, without hidden proj
   expect(shown).toContain('answered feature flags 320')
   const { views, runs, outbox, inbox, tests, deployments } = world.store
   const parts = { ...all, views, runs, outbox, inbox, tests, deployments } as unknown as PagesSources
-  const rest = await inventoryLines(withoutHidden(parts, path => path.startsWith('brightwater/platform')))
+  const rest = await inventoryLines(withoutHidden(parts, { isHidden: path => path.startsWith('brightwater/platform') }))
   expect(rest.map(({ of }) => of)).toEqual([shop, shop])
 })

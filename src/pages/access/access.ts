@@ -16,16 +16,20 @@ import {
   type SessionParts,
 } from './session.ts'
 import type { FastifyRequest } from 'fastify'
+import type { Identify, Person, Role } from './person.ts'
 
 interface AccessOptions extends SessionParts {
   /** The current admin token; undefined: the pages are open on loopback. */
   readonly token: () => Secret | undefined
+  /** Who has logged in at a proxy; undefined: no proxy is trusted. */
+  readonly identify?: Identify | undefined
 }
 
 export type Admission =
   | { readonly as: 'admitted'; readonly by: 'loopback' | 'bearer'; readonly form: string }
   | { readonly as: 'admitted'; readonly by: 'session'; readonly form: string; readonly session: Session }
-  | { readonly as: Refused }
+  | { readonly as: 'admitted'; readonly by: 'proxy'; readonly form: string; readonly person: Person }
+  | { readonly as: Refused | 'nobody' }
 
 export type Admitted = Extract<Admission, { readonly as: 'admitted' }>
 
@@ -51,10 +55,20 @@ export function createAccess(options: AccessOptions): Access {
     return sessions.find(token, cookieOf(request.headers.cookie, sessionCookie))
   }
 
+  const admitted = (person: Person): Admitted => ({
+    ...{ as: 'admitted', by: 'proxy', person },
+    form: formToken(ownKey, `${person.role} ${person.name}`),
+  })
+
   return {
-    secured: () => options.token() !== undefined,
+    secured: () => options.token() !== undefined || options.identify !== undefined,
     close: () => gate.close(),
     admit: async request => {
+      const person = options.identify?.(request) ?? 'absent'
+      if (typeof person === 'object') return admitted(person)
+      // Behind a proxy on this machine, everybody would come from here.
+      if (options.identify !== undefined && options.token() === undefined) return { as: 'nobody' }
+      if (person === 'nobody' && bearerOf(request) === undefined) return { as: person }
       const found = await gate.check(request)
       if (found === 'loopback') return { as: 'admitted', by: found, form: formToken(ownKey, found) }
       if (found === 'bearer') return { as: 'admitted', by: found, form: '' }
@@ -63,7 +77,12 @@ export function createAccess(options: AccessOptions): Access {
       if (session === undefined || token === undefined) return { as: found }
       return { as: 'admitted', by: 'session', form: formToken(token, session.id), session }
     },
-    stays: async (request, { by }) => {
+    stays: async (request, admission) => {
+      if (admission.by === 'proxy') {
+        const person = options.identify?.(request)
+        return typeof person === 'object' && person.entry === admission.person.entry
+      }
+      const { by } = admission
       const token = options.token()
       if (by === 'loopback') return token === undefined
       if (token === undefined) return false
@@ -88,6 +107,19 @@ export function isOurs(request: FastifyRequest, admission: Admitted, given: stri
   if (admission.by === 'bearer') return true
   if (!isSameSite(request)) return false
   return given !== undefined && sameText(given, admission.form)
+}
+
+/** What an admitted request may change: everything, only what is about its projects, or nothing. */
+export function mayChange(admission: Admitted): 'all' | 'own' | 'nothing' {
+  if (admission.by !== 'proxy') return 'all'
+  if (admission.person.role !== 'operator') return 'nothing'
+  return admission.person.entry.projects === undefined ? 'all' : 'own'
+}
+
+/** Who does something, for the record of it. */
+export function actorOf(admission: Admitted): { readonly user: string; readonly role: Role } {
+  if (admission.by === 'proxy') return { user: admission.person.name, role: admission.person.role }
+  return { user: admission.by === 'loopback' ? 'this machine' : 'admin token', role: 'operator' }
 }
 
 /** Whether the browser's headers name no other site as the request's origin. Scripts send no such headers. */

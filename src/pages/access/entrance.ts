@@ -53,6 +53,30 @@ export function notShownPage({ reason }: NotShown): Page {
   }
 }
 
+/** Why an action was refused. */
+export const notAllowed = 'Your role does not allow this: ask an operator (admin.people).'
+
+export function notAllowedPage(): Page {
+  return {
+    status: 403,
+    title: 'Not allowed',
+    content: html`<h1>Not allowed</h1>
+      <p>${notAllowed}</p>`,
+  }
+}
+
+export function nobodyPage(): Page {
+  return {
+    status: 403,
+    title: 'No access',
+    content: html`<h1>No access</h1>
+      <p>
+        You have logged in, but no entry of <code>admin.people</code> names you, or the request did not come through the
+        proxy that says who you are. Ask whoever operates Pipespan.
+      </p>`,
+  }
+}
+
 export function refusedPage(): Page {
   return {
     status: 403,

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf, show } from '../layout/answers.ts'
 import { bareDocument } from '../layout/frame.ts'
 import { refuse } from '../../web/gate.ts'
-import { strangeHostPage } from './entrance.ts'
+import { nobodyPage, strangeHostPage } from './entrance.ts'
 import type { Access, Admitted } from './access.ts'
 
 /** Set on the routes of pages, which people open in a browser. All other routes are for programs. */
@@ -29,6 +29,12 @@ export async function guard(
     return undefined
   }
   const forPeople = (request.routeOptions.config as RouteReader).forPeople === true
+  if (admission.as === 'nobody') {
+    if (forPeople) return show(reply, bareDocument(nobodyPage(), base), 403)
+    const message =
+      'No entry of admin.people names who sends this, or it did not come through a trusted proxy. Send it through the proxy, or use the admin token.'
+    return reply.code(403).send({ message })
+  }
   if (forPeople && admission.as === 'strange host') return show(reply, bareDocument(strangeHostPage(), base), 403)
   if (forPeople && (admission.as === 'no token' || admission.as === 'wrong token') && request.method === 'GET') {
     const next = addressOf(request, base)

@@ -20,15 +20,26 @@ const maxPages = 10
 /** Dead letters that are retried or dropped at a time. */
 const actedOn = 1_000
 
+interface Hidden {
+  readonly isHidden: (path: string) => boolean
+  /** Whether a path in a text is removed; undefined: that of any hidden project. */
+  readonly isNamed?: ((path: string) => boolean) | undefined
+  /** For people who may only see some projects: totals leave out all others, too. */
+  readonly isBound?: boolean
+}
+
 /**
- * The same sources without hidden projects and their names. Totals over all projects still include them, as they name none; sums over a group do
- * not, because a group may consist of one shown and one hidden project.
+ * The same sources without hidden projects and their names. Totals over all projects still include them, as they name none, except for people who
+ * are bound to projects; sums over a group do not, because a group may consist of one shown and one hidden project.
  */
-export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
+export function withoutHidden(
+  parts: PagesSources,
+  { isHidden, isNamed: isRemoved = isHidden, isBound = false }: Hidden,
+): PagesSources {
   const { views, runs, outbox: exports, inbox, tests, deployments, incidents, changes } = parts
   const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates, gaugeReadings, regressions } =
     parts.repositories
-  const words = createHiddenWords(isHidden)
+  const words = createHiddenWords(isRemoved)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
   // The key stays unchanged, because further reads need it.
@@ -115,7 +126,11 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     configStatus: configStatus && (() => words.without(configStatus())),
     flow: () => words.without(parts.flow()),
     exported: some => words.without(parts.exported(some)),
-    inbox: { ...inbox, listQuarantined: async limit => words.without(await inbox.listQuarantined(limit)) },
+    inbox: {
+      ...inbox,
+      // The project of a delivery that could not be read is unknown.
+      listQuarantined: async limit => (isBound ? [] : words.without(await inbox.listQuarantined(limit))),
+    },
     repositories: {
       ...parts.repositories,
       polledProjects: { all: async () => (await polledProjects.all()).filter(isUnnamed) },
@@ -137,7 +152,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     runs: { get: async key => one(await runs.get(key)) },
     tests: {
       figures: async (question, of) => filled(async limit => tests.figures(question, { ...of, limit }), of.limit, line),
-      flakyDays: async of => tests.flakyDays(of.project === undefined ? of : { ...of, isCounted }),
+      flakyDays: async of => tests.flakyDays(of.project === undefined && !isBound ? of : { ...of, isCounted }),
     },
     incidents: {
       opened: async of => filled(async limit => incidents.opened({ ...of, limit }), of.limit, ofShownIncident),
@@ -193,7 +208,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
           return found.runs
         }, limit)
         // A full list keeps the count of the store, which includes hidden projects: counting exactly would mean reading all of them.
-        return { runs, count: runs.length < limit ? runs.length : count }
+        return { runs, count: runs.length < limit || isBound ? runs.length : count }
       },
       countRuns: async query => views.countRuns(query, isCounted),
       lastFinished: async limit => runsOf(async more => views.lastFinished(more), limit),
@@ -216,7 +231,8 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       costs: {
         lines: async (by, query, limit) =>
           filled(
-            async more => views.costs.lines(by, query.group === undefined ? query : { ...query, isCounted }, more),
+            async more =>
+              views.costs.lines(by, query.group === undefined && !isBound ? query : { ...query, isCounted }, more),
             limit,
             line,
           ),
@@ -248,7 +264,11 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   function shownFigures(trends: TrendReads): TrendReads {
     return {
       series: async (subject, query) =>
-        words.without((await trends.series(subject, { ...query, isCounted })).filter(line)),
+        words.without(
+          (
+            await trends.series(subject, query.group === undefined && !isBound ? query : { ...query, isCounted })
+          ).filter(line),
+        ),
       projects: async (by, query, limit) => filled(async more => trends.projects(by, query, more), limit, line),
       jobs: async (by, query, limit) => filled(async more => trends.jobs(by, query, more), limit, line),
       ofJobs: async (...asked) => words.without((await trends.ofJobs(...asked)).filter(line)),

@@ -1,7 +1,7 @@
 // The routes of the JSON API about exports: what is pending, dead letters, and the actions on both.
 import { chosen, exportsQuery, tried } from './api-queries.ts'
 import { deadLetterDetail, deadLetterDetailShape } from '../exports/dead-letter-detail.ts'
-import { exportsShape, exportsView, perform } from '../exports/exports.ts'
+import { exportsShape, exportsView, perform, tryNow } from '../exports/exports.ts'
 import { z } from 'zod'
 import { get, post, type ApiRoute } from './api-route.ts'
 import type { PagesParts, TriedNow } from '../ports.ts'
@@ -30,20 +30,20 @@ export function exportRoutes(parts: PagesParts): readonly ApiRoute[] {
     post(
       '/exports/try',
       'Retries pending exports now, and lets open circuit breakers probe at once, for one destination or all.',
-      { body: tried, answer: triedNow },
-      async ({ destination }) => parts.tryNow(destination),
+      { body: tried, answer: triedNow, isOfAll: true },
+      async ({ destination }, by) => tryNow(parts, by, destination),
     ),
     post(
       '/dead-letters/retry',
       'Sends the named dead letters again, or all of them.',
       { body: chosen, answer: count },
-      async ({ ids }) => ({ count: await perform(parts, { verb: 'retry', which: ids }) }),
+      async ({ ids }, by) => ({ count: await perform(parts, { verb: 'retry', which: ids }, by) }),
     ),
     post(
       '/dead-letters/drop',
       'Drops the named dead letters for good, or all of them.',
       { body: chosen, answer: count },
-      async ({ ids }) => ({ count: await perform(parts, { verb: 'drop', which: ids }) }),
+      async ({ ids }, by) => ({ count: await perform(parts, { verb: 'drop', which: ids }, by) }),
     ),
   ]
 }

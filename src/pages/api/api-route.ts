@@ -1,5 +1,6 @@
 // A route of the JSON API: its inputs, its answer, and the shapes of both.
 import { z } from 'zod'
+import type { Admitted } from '../access/access.ts'
 import type { Ids } from '../layout/address.ts'
 import { wholeNumber } from './api-queries.ts'
 
@@ -13,7 +14,9 @@ export interface ApiRoute {
   readonly body?: z.ZodType | undefined
   readonly answer: z.ZodType
   /** Given the parameters and the query together, or the body, as their shapes read them. Undefined becomes 404, `NotShown` too, with its reason. */
-  readonly handle: (asked: never) => Promise<unknown>
+  readonly handle: (asked: never, by: Admitted) => Promise<unknown>
+  /** An action that is not about single projects. */
+  readonly isOfAll?: boolean
 }
 
 export function get<Path extends string, Query extends z.ZodObject | undefined = undefined>(
@@ -36,8 +39,8 @@ function idOf(name: string): z.ZodType {
 export function post<Body extends z.ZodType>(
   path: string,
   description: string,
-  { body, answer }: { readonly body: Body; readonly answer: z.ZodType },
-  handle: (body: z.output<Body>) => Promise<unknown>,
+  { body, answer, isOfAll }: { readonly body: Body; readonly answer: z.ZodType; readonly isOfAll?: boolean },
+  handle: (body: z.output<Body>, by: Admitted) => Promise<unknown>,
 ): ApiRoute {
-  return { method: 'POST', path, description, body, answer, handle }
+  return { method: 'POST', path, description, body, answer, handle, ...(isOfAll !== undefined && { isOfAll }) }
 }

@@ -1,20 +1,23 @@
 // Registers the routes of the JSON API, with their inputs checked against their shapes, and its OpenAPI description.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { admissionOf } from '../access/guard.ts'
-import { isOurs } from '../access/access.ts'
+import { isOurs, mayChange } from '../access/access.ts'
+import { notAllowed } from '../access/entrance.ts'
 import { NotShown } from '../layout/not-shown.ts'
 import { openApi } from './openapi.ts'
 import { version } from '../../lib/version.ts'
 import type { ApiRoute } from './api-route.ts'
+import type { ViewOf } from '../access/views.ts'
 
 /** A script without the bearer token sends the form token in this header. Browsers do not let other sites set it. */
 const formHeader = 'x-pipespan-form'
 
-export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): void {
+/** `routes`: those of a view of everything; `viewOf`: what a request may see. */
+export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], viewOf: ViewOf): void {
   // Made at the first request: it takes longer than the start of all other pages.
   let description: ReturnType<typeof openApi> | undefined
   app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
-  for (const route of routes) {
+  for (const [index, route] of routes.entries()) {
     app.route({
       method: route.method,
       url: `/api${route.path}`,
@@ -24,9 +27,16 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): 
             .code(403)
             .send({ message: 'Send the admin token as a bearer token, or the form token of a page.' })
         }
+        const may = mayChange(admissionOf(request))
+        if (route.method === 'POST' && (may === 'nothing' || (may === 'own' && route.isOfAll === true))) {
+          return reply.code(403).send({ message: notAllowed })
+        }
         const input = inputOf(request, route)
         if ('wrong' in input) return reply.code(400).send({ message: input.wrong })
-        const answer = await route.handle(input.asked)
+        const answer = await (viewOf(admissionOf(request)).routes[index] ?? route).handle(
+          input.asked,
+          admissionOf(request),
+        )
         if (answer instanceof NotShown) return reply.code(404).send({ message: answer.reason })
         if (answer === undefined) return reply.code(404).send({ message: 'Not found.' })
         return reply.send(answer)

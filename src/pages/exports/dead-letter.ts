@@ -13,7 +13,7 @@ const whole = 3
 export async function deadLetterPage(
   parts: PagesSources,
   id: number,
-  { base, now }: RequestContext,
+  { base, now, may }: RequestContext,
 ): Promise<Page | undefined> {
   const found = await deadLetterDetail(parts, id)
   if (found === undefined) return undefined
@@ -24,10 +24,13 @@ export async function deadLetterPage(
       ${crumbs(html`<a href="${base}/exports">Exports</a>`)}
       <div class="page-head">
         <h1>Dead letter ${id}</h1>
-        <span class="buttons">
-          <a class="button" href="${base}/exports/confirm?do=retry&amp;which=${id}">Send again</a>
-          <a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=${id}">Drop</a>
-        </span>
+        ${
+          may !== 'nothing' &&
+          html`<span class="buttons">
+            <a class="button" href="${base}/exports/confirm?do=retry&amp;which=${id}">Send again</a>
+            <a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=${id}">Drop</a>
+          </span>`
+        }
       </div>
       ${card(
         'Answer of the backend',

@@ -89,7 +89,7 @@ export function deadTable(letters: readonly DeadLetter[], context: RequestContex
         of: of.error,
         cell: ({ status, error }) => html`<span class="said">${status > 0 && `${status}: `}${error}</span>`,
       },
-      actions: { head: '', cell: letter => actions(letter, base) },
+      ...(context.may !== 'nothing' && { actions: { head: '', cell: letter => actions(letter, base) } }),
     },
     letters,
     context,

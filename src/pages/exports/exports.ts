@@ -9,7 +9,8 @@ import { deadLetterShape } from './dead-letter-detail.ts'
 import { queueShape, type ExportQueueStatus } from './queue-shape.ts'
 import { saysTried, tryNowForm } from './try-now.ts'
 import type { DeadLetter } from '../../store/ports/outbox.ts'
-import type { PagesSources } from '../ports.ts'
+import { actorOf, type Admitted } from '../access/access.ts'
+import type { PagesSources, TriedNow } from '../ports.ts'
 
 export const exportsShape = z.object({
   queues: z.array(queueShape),
@@ -36,7 +37,7 @@ export async function exportsView(parts: PagesSources, sort?: string | null): Pr
 }
 
 export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, context: RequestContext): Page {
-  const { base, query } = context
+  const { base, query, may } = context
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   return {
     title: 'Exports',
@@ -57,6 +58,7 @@ export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, cont
         'dead',
         card('Dead letters', deadTable(deadLetters, withoutOutcome(context)), {
           aside:
+            may !== 'nothing' &&
             deadLetters.length > 0 &&
             html`<span class="buttons"
               ><a class="button" href="${base}/exports/confirm?do=retry&amp;which=all">Send all again</a
@@ -106,11 +108,20 @@ export function confirmPage({ verb, which }: Action, { base, form }: RequestCont
   }
 }
 
-export async function perform({ outbox: exports, onRetried }: PagesSources, { verb, which }: Action): Promise<number> {
-  if (verb === 'drop') return exports.dropDead(which)
-  const count = await exports.retryDead(which)
-  onRetried()
+/** `by`: whoever asks for it. */
+export async function perform(parts: PagesSources, { verb, which }: Action, by: Admitted): Promise<number> {
+  const { outbox: exports, onRetried } = parts
+  const count = await (verb === 'drop' ? exports.dropDead(which) : exports.retryDead(which))
+  if (verb === 'retry') onRetried()
+  await parts.onAction?.({ ...actorOf(by), action: verb, target: which === 'all' ? which : which.join(','), count })
   return count
+}
+
+/** The same. */
+export async function tryNow(parts: PagesSources, by: Admitted, destination?: string): Promise<TriedNow> {
+  const tried = await parts.tryNow(destination)
+  await parts.onAction?.({ ...actorOf(by), action: 'try_now', target: destination ?? 'all', count: tried.due })
+  return tried
 }
 
 /** Links that sort a table leave out the outcome of the last action. */

@@ -11,8 +11,8 @@ function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean 
 }
 
 /** The button; empty if nothing waits. */
-export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form }: RequestContext): Content {
-  if (!queues.some(waits)) return ''
+export function tryNowForm(queues: readonly ExportQueueStatus[], { base, form, may }: RequestContext): Content {
+  if (may !== 'all' || !queues.some(waits)) return ''
   return html`<form method="post" action="${base}/exports/do">
     <input type="hidden" name="form" value="${form}" />
     <input type="hidden" name="do" value="now" />

@@ -18,6 +18,10 @@ export interface RequestContext {
   readonly form: string
   /** Whether the page of audit events is in the navigation. */
   readonly audit?: boolean | undefined
+  /** What the reader may change: everything, only what is about their projects, or nothing. */
+  readonly may: 'all' | 'own' | 'nothing'
+  /** Who has logged in at a proxy, and as what. */
+  readonly person?: { readonly name: string; readonly role: string } | undefined
   /** Whether there is a session to log out of. */
   readonly session: boolean
 }
@@ -78,6 +82,10 @@ export function document(page: Page, context: RequestContext): string {
           <div class="top-inner">
             <a class="brand" href="${base}/">${logo}<span>Pipespan</span></a>
             ${navigation(context)}
+            ${
+              context.person !== undefined &&
+              html`<span class="person dim">${context.person.name}, ${context.person.role}</span>`
+            }
             ${
               context.session &&
               html`<form class="logout" method="post" action="${base}/logout">

@@ -72,8 +72,11 @@ function callable(tool: Tool, routes: readonly ApiRoute[]): CallableTool {
   return { tool, route, input: z.strictObject({ ...asked, limit }) }
 }
 
+/** Tools only read, and reading does not depend on who asks. */
+const reader = { as: 'admitted', by: 'bearer', form: '' } as const
+
 async function answered({ tool, route }: CallableTool, asked: Asked): Promise<CallToolResult> {
-  const found = await route.handle({ ...asked, ...tool.fixed } as never)
+  const found = await route.handle({ ...asked, ...tool.fixed } as never, reader)
   if (found instanceof NotShown) return refusal(`${found.reason} Ask the operator of Pipespan for it.`)
   if (found === undefined)
     return refusal('Nothing with these ids is stored, or it is hidden. Find ids with find_pipelines.')

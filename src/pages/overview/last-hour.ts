@@ -21,7 +21,7 @@ export const lastHourShape = z.object({
 export type LastHour = Shaped<typeof lastHourShape>
 type HourCounts = Omit<LastHour, 'since'>
 
-interface HourWatch {
+export interface HourWatch {
   /** The counts of the last hour, to the minute. */
   read(): Promise<LastHour>
   /** Takes a sample. */

@@ -71,7 +71,7 @@ export interface TrendQuery extends TrendFilter {
   readonly until: Millis
   /** Only projects of this group: a path that ends with a slash. */
   readonly group?: string | undefined
-  /** Whether a project counts in the sums of a group, by its full path; undefined: all do. */
+  /** Whether a project counts in the sums of several, by its full path; undefined: all do. */
   readonly isCounted?: ((project: string) => boolean) | undefined
 }
 

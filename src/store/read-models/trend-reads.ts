@@ -36,8 +36,10 @@ export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'read
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // The rows of all pipelines have no names and no groups, so the rows of the projects are added up.
-      const isOfAll = projectId === 0 && (query.pipelineName !== undefined || query.group !== undefined)
+      // The rows of all pipelines have no names, groups and projects, so the rows of the projects are added up.
+      const isOfAll =
+        projectId === 0 &&
+        (query.pipelineName !== undefined || query.group !== undefined || query.isCounted !== undefined)
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
       const rows = await rowsAt(

@@ -1,0 +1,70 @@
+// The options of people who open the pages behind a proxy that has logged them in.
+import { isIP } from 'node:net'
+import { choiceOf } from './choice-options.ts'
+import { Each, setting } from './option.ts'
+import { list, patterns } from './list-kinds.ts'
+import { oneOf } from './plain-kinds.ts'
+import { quoted } from './config-fault.ts'
+import { scalar, type Kind } from './kind.ts'
+
+const headerName: Kind<string> = scalar({
+  noun: 'the name of a header',
+  remedy: 'Write the name of the header that your proxy sets, such as X-Auth-Request-Email.',
+  // Those that a proxy passes on unchanged prove nothing.
+  read: given =>
+    /^[a-z][a-z\d-]*$/i.test(given) && !/^(?:authorization|cookie|host|user-agent)$/i.test(given)
+      ? given.toLowerCase()
+      : undefined,
+})
+
+const networks: Kind<readonly string[]> = {
+  ...list,
+  noun: 'a list of addresses and networks',
+  parse: raw => {
+    const items = list.parse(raw)
+    if ('wrong' in items) return items
+    const bad = items.value.find(item => !isNetwork(item))
+    if (bad === undefined) return items
+    return {
+      wrong: {
+        what: `${quoted(bad)} is no address or network.`,
+        remedy: 'Write it as 10.0.0.7, 10.0.0.0/8 or fd00::/8.',
+      },
+    }
+  },
+}
+
+function isNetwork(item: string): boolean {
+  const [address = '', bits, ...more] = item.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+export const peopleOptions = {
+  trustedHeader: setting(headerName, {
+    variable: 'PIPESPAN_ADMIN_TRUSTED_HEADER',
+    description:
+      'Header in which a proxy in front of the admin listener says who has logged in. Only believed from `trusted_proxies`; then `people` says what each may do. See docs/people.md.',
+    example: 'X-Auth-Request-Email',
+  }),
+  trustedProxies: setting(networks, {
+    variable: 'PIPESPAN_ADMIN_TRUSTED_PROXIES',
+    description: 'Addresses and networks of the proxies whose `trusted_header` is believed.',
+    example: '10.0.0.0/8',
+  }),
+  people: new Each(
+    {
+      who: setting(patterns, {
+        required: true,
+        description: 'Patterns of the value of the header, such as `*@platform.example.com`.',
+      }),
+      role: setting(oneOf(['viewer', 'operator']), {
+        required: true,
+        description: '`viewer` reads; `operator` also retries and drops dead letters, and retries exports now.',
+      }),
+      projects: choiceOf('full project paths', ' Others do not exist for these people.'),
+    },
+    'Who may open the pages, by the `trusted_header`: the first entry that matches counts, and who matches none is refused.',
+  ),
+}

@@ -1,0 +1,58 @@
+// The events of operators' actions on the pages and in their API, and their table of attributes.
+import { randomUUID } from 'node:crypto'
+import type { Millis } from '../../model/instant.ts'
+import type { OperatorAction } from '../ports.ts'
+import type { PlatformEvent } from '../../model/event.ts'
+
+const name = 'pipespan.operator.action'
+
+type Attribute = readonly [
+  key: string,
+  type: 'string' | 'int',
+  note: string,
+  of: (action: OperatorAction) => string | number,
+]
+
+const attributes: readonly Attribute[] = [
+  [
+    'user.name',
+    'string',
+    'the value of the trusted header; `admin token` or `this machine` without one',
+    ({ user }) => user,
+  ],
+  ['pipespan.operator.role', 'string', '`operator`', ({ role }) => role],
+  [
+    'pipespan.operator.action',
+    'string',
+    '`retry` or `drop` (dead letters), `try_now` (exports that wait)',
+    ({ action }) => action,
+  ],
+  [
+    'pipespan.operator.target',
+    'string',
+    'numbers of dead letters, the name of a destination, or `all`',
+    ({ target }) => target,
+  ],
+  ['pipespan.operator.count', 'int', 'exports that it changed', ({ count }) => count],
+]
+
+/** Their part of docs/EVENTS.md. */
+export function operatorReference(): string {
+  const rows = attributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
+  return [
+    "## Operators' actions",
+    `With \`operator\` in \`PIPESPAN_EVENTS\`: \`${name}\` (INFO) after somebody has retried or dropped dead letters, or retried exports now, on the pages or through their API. The log has the same. Commands of the command line are not recorded.`,
+    ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
+  ].join('\n\n')
+}
+
+/** `instance`: of the platform whose pipelines the daemon has, as an event belongs to one. */
+export function operatorEvent(action: OperatorAction, instance: string, at: Millis): PlatformEvent {
+  const key = `operator ${randomUUID()}`
+  const { user, action: what, target, count } = action
+  return {
+    ...{ instance, kind: 'operator', name, at, severity: 'info', object: key, key, content: key },
+    body: `${user}: ${what} ${target} (${count})`,
+    attributes: Object.fromEntries(attributes.map(([attribute, , , of]) => [attribute, of(action)])),
+  }
+}
