@@ -1,11 +1,11 @@
 // Starts the search for pipelines and jobs that became slower or less reliable, unless it is switched off or nothing would show what it finds.
-import { createJudge, type Judge } from '../regressions/judge-loop.ts'
+import { createJudge, type Announcement, type Judge } from '../regressions/judge-loop.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { startLoop, type Started } from './steps.ts'
 import { eventRulesOf } from './processing.ts'
 import { regressionWord } from '../platform/webhook/event-selection.ts'
 import { ofRegression } from '../notifications/conditions.ts'
-import { takeEvents } from '../processing/take-events.ts'
+import { takeEvents, type EventTaking } from '../processing/take-events.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
@@ -34,6 +34,20 @@ export function judgesRegressions({
   return regressions.enabled && (pages.enabled || events.includes(regressionWord) || isNotified)
 }
 
+/** Exports the events, if they are selected, and notifies people, in one transaction. */
+export function announcing(
+  taking: EventTaking,
+  notifier: Notifier,
+  isExported: boolean,
+): (found: readonly Announcement[]) => Promise<void> {
+  return async found => {
+    const conditions = found
+      .filter(({ regression: { project } }) => taking.selection.project(project))
+      .map(({ regression, which, event }) => ofRegression(regression, which, event.body))
+    await takeEvents(isExported ? found.map(({ event }) => event) : [], taking, notifier.route(...conditions))
+  }
+}
+
 /** The part is undefined if nothing is judged. */
 export function startRegressions(
   context: Context,
@@ -49,13 +63,7 @@ export function startRegressions(
     ...{ views: store.views, regressions: store.repositories.regressions, rule: ruleOf(config), clock, log },
     lease: createSingleton('regressions', store.leases, clock),
     readsSections: judgesSections(config) ? 'all' : config.job.sections.length > 0 ? 'some' : 'none',
-    take: async found => {
-      const events = config.events.includes(regressionWord) ? found.map(({ event }) => event) : []
-      const conditions = found
-        .filter(({ regression: { project } }) => selection.project(project))
-        .map(({ regression, which, event }) => ofRegression(regression, which, event.body))
-      await takeEvents(events, taking, notifier.route(...conditions))
-    },
+    take: announcing(taking, notifier, config.events.includes(regressionWord)),
   })
   return startLoop(part, why)
 }

@@ -9,7 +9,8 @@ import { mergeObservations } from '../../src/processing/merge-observations.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { takeEvents } from '../../src/processing/take-events.ts'
+import { announcing } from '../../src/app/regressions.ts'
+import { createNotifier } from '../../src/notifications/notifier.ts'
 import type { Bench } from '../store/benches.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -90,16 +91,24 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
     function takes(of: Store): (found: readonly Announcement[]) => Promise<void> {
       const taking = { runs: of.runs, selection: everything, now: () => here.now() }
       const eventRules = { to, profile: 'generic', wait: 0, onTaken: () => undefined }
-      return async found =>
-        takeEvents(
-          found.map(({ event }) => event),
-          { ...taking, rules: eventRules },
-        )
+      const notifier = createNotifier([{ name: 'chat', of: ['regressions'], since: 0 }], text => text, 'generic')
+      return announcing({ ...taking, rules: eventRules }, notifier, true)
     }
 
-    async function events(): Promise<EventChunk[]> {
+    async function stored(): Promise<EventChunk[]> {
       const { chunks = [] } = (await contents(store.tables)) as { chunks?: readonly { content: string }[] }
       return chunks.map(({ content }) => JSON.parse(content) as AnyChunk).filter(isEvent)
+    }
+
+    const isMessage = ({ event: { kind } }: EventChunk): boolean => kind === 'notification'
+
+    async function events(): Promise<EventChunk[]> {
+      return (await stored()).filter(one => !isMessage(one))
+    }
+
+    /** What people are notified about. */
+    async function messages(): Promise<EventChunk['event'][]> {
+      return (await stored()).filter(isMessage).map(({ event: one }) => one)
     }
 
     it('are flagged once with the first bad run, through two replicas and restarts, and resolved once', async () => {
@@ -128,6 +137,10 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
         ['platform.cicd.regression.detected', 'warn'],
         ['platform.cicd.regression.resolved', 'info'],
       ])
+      expect((await messages()).map(({ name: its, body }) => [its, body])).toEqual([
+        ['regression.found', expect.stringMatching(/^acme\/shop: Job e2e takes 11 m 40 s, before/)],
+        ['regression.resolved', expect.stringMatching(/^acme\/shop: Job e2e is as fast as before again/)],
+      ])
       expect(sent.map(one => one.job?.jobId)).toEqual([found!.first.jobId, found!.first.jobId])
       expect(sent[0]?.event.attributes).toMatchObject({
         'cicd.pipeline.task.name': 'e2e',
@@ -151,6 +164,7 @@ export function regressionExercise(name: string, bench: () => Promise<Bench>): v
       await expect(judge(store, late).judgeAll()).rejects.toThrow('killed later')
       await judge().judgeAll()
       expect((await events()).map(one => one.event.name)).toEqual(['platform.cicd.regression.detected'])
+      expect((await messages()).map(one => one.name)).toEqual(['regression.found'])
       expect(found).toMatchObject({ kind: 'failing', job: 'e2e', after: 1 })
       expect(found?.cause).toContain('fail with runner_system_failure')
     })

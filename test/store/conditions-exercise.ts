@@ -1,9 +1,10 @@
 // What every store promises of conditions that people are notified about, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { at, day, event, everything, job, minute, rules, second } from '../flow/world.ts'
+import { applyReading } from '../../src/enrichment/job-reading.ts'
 import { isEvent } from '../../src/model/event.ts'
 import { mergeObservations } from '../../src/processing/merge-observations.ts'
-import { ofDefaultBranch } from '../../src/notifications/conditions.ts'
+import { ofDefaultBranch, ofFlakyTests } from '../../src/notifications/conditions.ts'
 import { createNotifier } from '../../src/notifications/notifier.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createStandingWatch } from '../../src/notifications/standing-watch.ts'
@@ -11,15 +12,19 @@ import { settleRuns } from '../../src/processing/settle-runs.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Bench } from './benches.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { OutboxEntry } from '../../src/store/ports/outbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const chat = { destination: 'chat', signal: 'notifications' } as const
 
+const traces = { destination: 'default', signal: 'traces' } as const
+
 const notifierSince = (since: number) =>
   createNotifier(
-    [{ name: 'chat', of: ['default-branch', 'dead-letters'], since }],
+    [{ name: 'chat', of: ['default-branch', 'dead-letters', 'flaky-tests'], since }],
     text => text.replaceAll('hunter2', '[REDACTED]'),
     'generic',
   )
@@ -29,7 +34,8 @@ const snapshotterWith = (since: number) =>
     rules,
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
     selection: everything,
-    to: [],
+    to: [traces],
+    reads: chunk => chunk.jobs.map(({ id }) => ({ jobId: id, what: 'tests' })),
     conditions: chunk => notifierSince(since).route(ofDefaultBranch(chunk)),
     onSnapshot: () => undefined,
   })
@@ -182,6 +188,42 @@ export function conditionsExercise(name: string, bench: () => Promise<Bench>): v
       expect(await store.outbox.deadLetters(10)).toMatchObject([
         { destination: 'chat', event: 'notification', error: 'no' },
       ])
+    })
+
+    it('are one message for pipelines that several replicas settle at the same time', async () => {
+      const replicas = [store, await here.open(), await here.open()]
+      const ids = Array.from({ length: 24 }, (_, index) => index + 1)
+      await Promise.all(ids.map(async id => end(ended(id, 'failed'), 0, replicas[id % replicas.length])))
+      await Promise.all(ids.map(async id => end(ended(id + 100, 'success'), 0, replicas[id % replicas.length])))
+      await Promise.all(replicas.slice(1).map(async one => one.close()))
+      expect(await delivered()).toEqual([broken, works])
+    })
+
+    it('of flaky tests are one message for each test, whichever job and revision shows it', async () => {
+      await end(ended(7, 'success'))
+      await end(ended(8, 'success'))
+      const flaky = (...names: string[]) =>
+        names.map(one => ({ suite: 'cart', name: one, within: 'revision' as const }))
+      const reads = await store.jobReads.take(10, minute)
+      const found = [flaky('adds', 'pays'), flaky('pays', 'ships')]
+      for (const [index, read] of reads.entries()) {
+        const inside = { job: { id: read.jobId, kind: 'job' as const, start: at(5), end: at(50 + index) } }
+        const conditions = (chunk: Chunk) => {
+          const { job: of, tests } = chunk.inside ?? {}
+          return of === undefined ? [] : notifierSince(0).route(...ofFlakyTests(chunk, of, tests?.flaky ?? []))
+        }
+        const applied = (): RunWork =>
+          applyReading(read, [{ ...inside, tests: { flaky: found[index]! } }], {
+            to: [],
+            measure: undefined,
+            conditions,
+          })
+        await store.runs.transact([applied()])
+        await store.runs.transact([applied()])
+      }
+      expect((await delivered()).toSorted()).toEqual(
+        ['adds', 'pays', 'ships'].map(one => `acme/shop: test ${one} is flaky`),
+      )
     })
 
     it('of dead letters begin with the first and end with the last, looked at by one of several replicas', async () => {

@@ -1,0 +1,73 @@
+// Ingest tokens that expire, as the observability instance lists them.
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { Agent } from 'undici'
+import { expect, it, onTestFinished } from 'vitest'
+import { createIngestTokens } from '../../src/tokens/client.ts'
+import { createNotifier } from '../../src/notifications/notifier.ts'
+import { createStandingWatch } from '../../src/notifications/standing-watch.ts'
+import { day, minute } from '../flow/world.ts'
+import { isEvent } from '../../src/model/event.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { AddressInfo } from 'node:net'
+
+it('announces once that a token expires within a week, and that it was replaced in time', async () => {
+  let listed: object[] = []
+  const server = createServer((_, response) => response.end(JSON.stringify({ tokens: listed })))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const dispatcher = new Agent()
+  onTestFinished(async () => {
+    await dispatcher.destroy()
+    server.close()
+  })
+  const begin = Date.now()
+  let now = begin
+  const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  onTestFinished(async () => store.close())
+  const instance = createIngestTokens({
+    ...{
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      apiKey: () => new Secret('api-key-of-a-test'),
+    },
+    ...{ dispatcher, timeoutMs: 5_000 },
+  })
+  const watch = createStandingWatch({
+    notifier: createNotifier([{ name: 'chat', of: ['tokens'], since: 0 }], text => text, 'generic'),
+    ...{ runs: store.runs, outbox: store.outbox, conditions: store.repositories.conditions, destinations: [] },
+    tokens: async () => instance.list(),
+    lease: { isMine: async () => true, release: async () => undefined },
+    onMessage: () => undefined,
+    clock: { now: () => now, sleep: async () => undefined },
+    log: silentLog(),
+  })
+  const titles = async (): Promise<string[]> => {
+    now += 11 * minute
+    await watch.look()
+    const { token, items } = await store.outbox.lease({ destination: 'chat', signal: 'notifications' }, 10, minute)
+    await store.outbox.settle(
+      token,
+      items.map(({ id }) => ({ id, as: 'delivered' as const })),
+    )
+    return items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk.event.body : []))
+  }
+  const expires = (id: number, at: number, more: object = {}) => ({
+    ...{ id, name: `token ${id}`, expires_at: new Date(at).toISOString(), ...more },
+  })
+  listed = [expires(1, begin + 8 * day), expires(2, begin + 400 * day), { id: 3, name: 'endless' }]
+  expect(await titles()).toEqual([])
+  now += 2 * day
+  expect(await titles()).toEqual([`Ingest token token 1 expires at ${new Date(begin + 8 * day).toISOString()}`])
+  expect(await titles()).toEqual([])
+  listed = [expires(1, begin + 8 * day, { revoked: true }), expires(4, begin + 400 * day)]
+  expect(await titles()).toEqual(['Ingest token token 1 was replaced'])
+  // One that expires unnoticed was not replaced.
+  const end = now + 6 * day
+  listed = [expires(5, end)]
+  expect(await titles()).toEqual([expect.stringContaining('token 5 expires')])
+  now += 7 * day
+  listed = [expires(5, end, { status: 'expired' })]
+  expect(await titles()).toEqual([])
+})
