@@ -78,7 +78,7 @@ export function afterCondition(
 ): { readonly known: KnownCondition; readonly message?: ConditionMessage | undefined } | undefined {
   const { condition } = routed
   const { state, version } = condition
-  if (known !== undefined && !isNewer(version, known.version)) return undefined
+  if (known !== undefined && compareVersions(version, known.version) <= 0) return undefined
   const subject = subjectDigest(condition)
   const next = { subject, state, version }
   if (state === 'broken') {
@@ -135,9 +135,10 @@ function messageOf(
   return { chunk, to }
 }
 
-function isNewer(version: readonly number[], than: readonly number[]): boolean {
-  const at = version.findIndex((one, index) => one !== (than[index] ?? -Infinity))
-  return at !== -1 && (version[at] ?? 0) > (than[at] ?? -Infinity)
+/** Negative if `a` is older. */
+export function compareVersions(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((one, index) => one !== b[index])
+  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? -Infinity)
 }
 
 function digest(of: unknown): string {

@@ -4,7 +4,7 @@ import { ServerResponse } from 'node:http'
 import { writeSync } from 'node:fs'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { subscribe } from 'node:diagnostics_channel'
-import { countedPoints, insidePoints, points, type Event, type Moment } from './points.ts'
+import { countedPoints, insidePoints, messagePoints, points, type Event, type Moment } from './points.ts'
 
 /** `CRASH_AT`: a moment's name. `CRASH_NTH`: the how manieth time it comes, 1 without it. */
 const target = process.env.CRASH_AT ?? ''
@@ -13,7 +13,7 @@ let passed = 0
 
 /** Its last words show that the moment was reached. */
 export function pass(event: Event, side: Moment['side']): void {
-  const isIt = [...points, ...insidePoints, ...countedPoints].some(
+  const isIt = [...points, ...insidePoints, ...countedPoints, ...messagePoints].some(
     ({ name, isAt }) => target === `${side} ${name}` && isAt(event),
   )
   if (!isIt || ++passed < nth) return

@@ -135,6 +135,16 @@ export const countedPoints: readonly Point[] = [
   commit('an incident counted, with what it adds to totals', ['update incidents', 'insert totals']),
 ]
 
+/** On the way of a message to people. */
+export const messagePoints: readonly Point[] = [
+  commit('a message put into the outbox, with what it is about and what reported it', [
+    ...['update runs', 'insert key_value', 'insert events', 'insert outbox'],
+  ]),
+  ...points.filter(({ name }) =>
+    ['request: to the backend', 'verdict: delivered', 'commit: exports settled as delivered'].includes(name),
+  ),
+]
+
 export interface Moment {
   readonly point: Point
   readonly side: 'before' | 'after'

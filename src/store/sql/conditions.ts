@@ -1,6 +1,7 @@
 // Writes reports of conditions, as the last steps of a transaction: what is known of each changes under its lock, and a message goes to the outbox.
 import {
   afterCondition,
+  compareVersions,
   messageAttributes,
   messageKey,
   subjectDigest,
@@ -19,7 +20,9 @@ export const conditionDocument = 'condition'
 /** After all else that locks: what locks conditions locks nothing later. Returns the messages. */
 export function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<WrittenEvent[]> {
   const { now, damaged } = within
-  const named = reports.map(report => ({ report, name: `${conditionDocument} ${subjectDigest(report.condition)}` }))
+  // Several pipelines of a branch may settle in one transaction, in any order.
+  const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))
+  const named = inOrder.map(report => ({ report, name: `${conditionDocument} ${subjectDigest(report.condition)}` }))
   if (named.length > 0)
     yield* lockNames(
       named.map(({ name }) => name),

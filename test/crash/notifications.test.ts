@@ -1,0 +1,81 @@
+// Notifications by a daemon that is killed before and after each step of a message: every incident has its two messages, and what is repeated has the
+// same id.
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { Daemon, temporaryFolder } from '../e2e/daemon.ts'
+import { isFull } from '../full.ts'
+import { MessageReceiver } from '../support/message-receiver.ts'
+import { messagePoints, momentsOn, nameOf } from './points.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { shiftClock } from '../store/postgres-server.ts'
+
+/** Longer than any lease, ms. */
+const leases = 300_000
+
+/** Of the default branch; every other one fails. */
+function ended(id: number): string {
+  const event = JSON.parse(pipelineEvent({ id, status: id % 2 === 1 ? 'failed' : 'success', jobs: 1 })) as {
+    object_attributes: object
+    project: object
+  }
+  return JSON.stringify({
+    ...event,
+    object_attributes: { ...event.object_attributes, finished_at: new Date().toISOString() },
+    project: { ...event.project, default_branch: 'main' },
+  })
+}
+
+it.each(['sqlite', 'postgres'] as const)(
+  'notifies once of each incident and of its end, whenever a daemon on %s is killed',
+  { timeout: 600_000 },
+  async engine => {
+    const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()
+    const receiver = await MessageReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const file = path.join(temporaryFolder(), 'pipespan.yaml')
+    writeFileSync(
+      file,
+      `observability: { export: none }\nnotifications: [{ name: chat, url: '${receiver.url}/hook' }]\n`,
+    )
+    const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
+    const some = engine === 'sqlite' ? [0, 1, 3, 4, 5, 7] : [1, 5]
+    const moments = momentsOn(engine, messagePoints).filter((_, at) => isFull || some.includes(at))
+    const daemon = Daemon.launch(
+      {
+        ...(storeUrl !== undefined && { PIPESPAN_STORE_URL: storeUrl }),
+        ...{ OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, PIPESPAN_CONFIG: file },
+        CRASH_AT: moments[0] && nameOf(moments[0]),
+      },
+      ['--import', fileURLToPath(new URL(killSwitch, import.meta.url))],
+    )
+    const post = async (body: string, id: number): Promise<boolean> =>
+      daemon.post(body, { 'x-service-event': 'Pipeline Hook', 'idempotency-key': `p${id}` }).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    const arrived = (): Map<unknown, unknown> => new Map(receiver.accepted.map(({ body: { id, type } }) => [id, type]))
+    for (const [at, moment] of moments.entries()) {
+      if (at > 0) await daemon.revive({ CRASH_AT: nameOf(moment) })
+      else expect(await daemon.lives()).toBe(true)
+      const life = daemon.process
+      // After the start, as what ended before the rule existed is not sent.
+      const body = ended(at + 1)
+      await post(body, at + 1)
+      const [end] = await Promise.race([life.ended.then(one => [one]), sleep(60_000, [undefined])])
+      expect(end).toMatchObject({ signal: 'SIGKILL' })
+      expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
+      if (storeUrl !== undefined) await shiftClock(storeUrl, (at + 1) * leases)
+      await daemon.restart({ CRASH_AT: undefined })
+      // Whether the last answer of a life was lost is unknown, so its webhook is sent again.
+      await post(body, at + 1)
+      await expect.poll(() => arrived().size, { timeout: 60_000 }).toBe(at + 1)
+      expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    }
+    const types = ['com.pipespan.default_branch.broken', 'com.pipespan.default_branch.fixed']
+    expect([...arrived().values()]).toEqual(moments.map((_, at) => types[at % 2]))
+  },
+)
