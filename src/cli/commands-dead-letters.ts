@@ -2,6 +2,7 @@
 import { chosen, example, wholeNumber, withIds, type CommandLine } from './command-line.ts'
 import { withStore } from './configuration.ts'
 import { isEvent, type AnyChunk } from '../model/event.ts'
+import type { DeadLetter } from '../store/ports/outbox.ts'
 
 export function addDeadLetterCommands({ program, terminal, file, answer }: CommandLine): void {
   const dead = program.command('dead-letters').description('exports that a backend refused for good')
@@ -22,15 +23,20 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
   example(
     dead
       .command('show')
-      .description('show what was refused, as OTLP/JSON')
+      .description('show what was refused, as OTLP/JSON; a notification as a CloudEvent')
       .argument('<id>', 'its ID', wholeNumber)
       .action(
         answer(async (id: number) =>
           withStore(terminal, file(), async (store, loaded) => {
             const { telemetryOf } = await import('../app/export.ts')
             const { logsAsJson, tracesAsJson } = await import('../telemetry/encode.ts')
-            const render = ({ chunk }: { chunk: AnyChunk }) =>
-              isEvent(chunk) ? logsAsJson([chunk], telemetryOf(loaded)) : tracesAsJson([chunk], telemetryOf(loaded))
+            const { notificationAsJson } = await import('../notifications/formats.ts')
+            const render = ({ chunk, letter: { signal } }: { chunk: AnyChunk; letter: DeadLetter }) => {
+              if (signal === 'notifications') return notificationAsJson(chunk)
+              return isEvent(chunk)
+                ? logsAsJson([chunk], telemetryOf(loaded))
+                : tracesAsJson([chunk], telemetryOf(loaded))
+            }
             return (await import('./dead-letters.ts')).deadLettersShow(store.outbox, terminal, id, render)
           }),
         ),

@@ -11,10 +11,12 @@ import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInventory } from './doctor/inventory.ts'
 import { selectionOf } from '../app/processing.ts'
+import { checkNotifications, notificationRoutes } from './doctor/notifications.ts'
 import { checkRoutes } from './doctor/routes.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exportDestinations } from '../app/export.ts'
+import { notificationDestinations } from '../app/notifications.ts'
 import { loadConfig } from '../config/load.ts'
 import { print, type Terminal } from './terminal.ts'
 import { platformViews, type PlatformView } from '../config/platforms.ts'
@@ -42,6 +44,7 @@ export async function doctor(
   const config = configuration(terminal, options.file, show)
   if (config !== undefined && options.project !== undefined) {
     show(await checkRoutes(destinationsOf(config), selectionOf(config), options.project))
+    show(notificationRoutes(notificationDestinations(config), options.project))
   } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
@@ -87,6 +90,8 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     }
     await run('instances', async () => (store === undefined ? [] : checkInstances(instances, store)))
     await run('export', async () => checkDestinations(destinations, config.observability.export.length === 0))
+    if (config.notifications.length > 0)
+      await run('notifications', async () => checkNotifications(notificationDestinations(config)))
     await run('enforcement', async () => checkEnforcement(config, destinations))
   } finally {
     await store?.close()

@@ -83,6 +83,12 @@ export function encodeNotification(
   }
 }
 
+/** For people: as a CloudEvent, whatever its format is. */
+export function notificationAsJson(chunk: AnyChunk): string {
+  const bytes = encodeNotification('cloudevents', { to: [] })([chunk])
+  return JSON.stringify(JSON.parse(Buffer.from(bytes).toString()), null, 2)
+}
+
 /** The same in every try, so that receivers can recognise a repeated message. */
 export function messageId(chunk: AnyChunk): string | undefined {
   const id = isEvent(chunk) ? chunk.event.attributes[messageAttributes.id] : undefined

@@ -53,13 +53,14 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
   let askedAt = -Infinity
   let prunedAt = -Infinity
 
-  /** Reports a change only: what is known is read first, as most looks find nothing new. */
-  async function report(condition: Condition): Promise<void> {
+  /** Reports a change only: what is known is read first, as most looks find nothing new. `except`: a rule that gets no message about it. */
+  async function report(condition: Condition, except?: string): Promise<void> {
     const [routed] = notifier.route(condition)
     if (routed === undefined) return
     const known = await conditions.get({ subject: subjectDigest(condition) })
     if ((known?.state ?? 'fixed') === condition.state) return
-    await runs.transact([], { token: '', ids: [], conditions: [routed] })
+    const to = routed.to.filter(name => name !== except)
+    await runs.transact([], { token: '', ids: [], conditions: [{ ...routed, to }] })
     onMessage()
   }
 
@@ -70,7 +71,8 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
       dead.set(queue.destination, (dead.get(queue.destination) ?? 0) + queue.dead)
     }
     const now = await conditions.now()
-    for (const name of destinations) await report(ofDeadLetters(name, dead.get(name) ?? 0, now))
+    // A rule gets no message that its own receiver refuses messages.
+    for (const name of destinations) await report(ofDeadLetters(name, dead.get(name) ?? 0, now), name)
   }
 
   async function lookAtTokens(list: NonNullable<typeof tokens>): Promise<void> {

@@ -95,7 +95,17 @@ describe.each(Object.entries(stores))('on %s', (_, storeOf) => {
     expect(page).toContain('chat')
     const shown = await daemon.command('config', 'check', '--show')
     expect(shown.stdout).toContain('notifications[0].url')
-    expect([page, shown.stdout, shown.stderr, daemon.output].join()).not.toContain('T0PSECRET')
+    const api = await (await fetch(`${daemon.adminUrl}/api/config`)).text()
+    const checked = await daemon.command('doctor')
+    expect(checked.stdout).toContain('✓ notifications: "chat" answers.')
+    await chat.close()
+    const away = await daemon.command('doctor')
+    expect(away.stdout).toContain('✗ notifications: "chat" cannot be reached')
+    expect((await daemon.command('doctor', '--project', 'acme/shop')).stdout).toContain(
+      'Messages about acme/shop go to "chat".',
+    )
+    const said = [api, checked, away].map(one => JSON.stringify(one))
+    expect([page, shown.stdout, shown.stderr, daemon.output, ...said].join()).not.toContain('T0PSECRET')
   })
 })
 

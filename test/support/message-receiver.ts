@@ -22,6 +22,10 @@ export class MessageReceiver {
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
       const { url: path = '', headers } = request
+      if (request.method === 'HEAD') {
+        response.writeHead(405).end()
+        return
+      }
       const body = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>
       if (this.status === 200) this.accepted.push({ path, headers, body })
       else this.refused += 1
@@ -41,6 +45,7 @@ export class MessageReceiver {
     return this.#url
   }
 
+  /** May be called again. */
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise(resolve => this.#server.close(resolve))
