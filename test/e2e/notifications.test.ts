@@ -167,3 +167,29 @@ it('sends each rule what it is about, of its projects, in its format', async () 
   ])
   expect(ops.accepted[0]?.headers.authorization).toBe('Bearer ops-token')
 })
+
+it('begins with a rule that a reload adds, and with what happens from then on', async () => {
+  const chat = await receiver()
+  const env = configured('  []\n')
+  const daemon = await Daemon.start({ ...env, PIPESPAN_SETTLE: '0s' })
+  const post = async (body: string): Promise<void> => expect((await daemon.post(body, pipelineHook)).status).toBe(202)
+  await post(ended(1, 'failed'))
+  const file = env.PIPESPAN_CONFIG ?? ''
+  writeFileSync(file, readFileSync(file, 'utf8').replace('[]', `- { name: chat, url: '${chat.url}/hook' }`))
+  const reloads = async (): Promise<unknown> =>
+    fetch(`${daemon.adminUrl}/api/config`).then(
+      async answer => ((await answer.json()) as { reloads: { applied: number } }).reloads.applied,
+      () => undefined,
+    )
+  daemon.signal('SIGHUP')
+  await expect.poll(reloads, { timeout: 60_000 }).toBe(1)
+  // Found late: it ended before the rule existed.
+  const early = JSON.parse(ended(2, 'failed')) as { object_attributes: { finished_at: string } }
+  early.object_attributes.finished_at = new Date(Date.now() - 60_000).toISOString()
+  await post(JSON.stringify(early))
+  await post(ended(3, 'success'))
+  await post(ended(4, 'failed'))
+  await expect.poll(() => chat.accepted.length, { timeout: 60_000 }).toBe(1)
+  expect(chat.accepted[0]?.body).toMatchObject({ type: 'com.pipespan.default_branch.broken' })
+  expect(JSON.stringify(chat.accepted)).toContain('Pipeline 4 failed')
+})

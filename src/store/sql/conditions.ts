@@ -5,10 +5,12 @@ import {
   messageAttributes,
   messageKey,
   subjectDigest,
+  type ConditionMessage,
+  type KnownCondition,
   type RoutedCondition,
 } from '../../model/condition.ts'
 import { knownCondition, type StoredCondition } from '../ports/condition-documents.ts'
-import { lockNames, type Steps, type Within } from './steps.ts'
+import { concurrently, lockNames, type Steps, type Within } from './steps.ts'
 import { selectValue, valueOf, writeValue } from './key-value.ts'
 import { storedDocument } from './stored-json.ts'
 import { writeEvent } from './events.ts'
@@ -19,29 +21,36 @@ export const conditionDocument = 'condition'
 
 /** After all else that locks: what locks conditions locks nothing later. Returns the messages. */
 export function* writeConditions(reports: readonly RoutedCondition[], within: Within): Steps<WrittenEvent[]> {
-  const { now, damaged } = within
+  if (reports.length === 0) return []
   // Several pipelines of a branch may settle in one transaction, in any order.
   const inOrder = reports.toSorted((a, b) => compareVersions(a.condition.version, b.condition.version))
-  const named = inOrder.map(report => ({ report, name: `${conditionDocument} ${subjectDigest(report.condition)}` }))
-  if (named.length > 0)
-    yield* lockNames(
-      named.map(({ name }) => name),
-      within,
-    )
-  const written: WrittenEvent[] = []
-  for (const { report, name } of named) {
-    const [row] = yield [selectValue, [name]]
-    const known =
-      row &&
-      damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(valueOf(row), knownCondition))
+  const byName = Map.groupBy(inOrder, ({ condition }) => `${conditionDocument} ${subjectDigest(condition)}`)
+  yield* lockNames([...byName.keys()], within)
+  return (yield* concurrently([...byName].map(([name, own]) => writeCondition(name, own, within)))).flat()
+}
+
+/** All reports of one condition, the oldest first. */
+function* writeCondition(
+  name: string,
+  reports: readonly RoutedCondition[],
+  { now, damaged }: Within,
+): Steps<WrittenEvent[]> {
+  const [row] = yield [selectValue, [name]]
+  const stored =
+    row &&
+    damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(valueOf(row), knownCondition))
+  const messages: ConditionMessage[] = []
+  let known: KnownCondition | undefined = stored
+  for (const report of reports) {
     const next = afterCondition(known, report, now)
-    if (next === undefined) continue
-    const document: StoredCondition = { ...next.known, changedAt: now }
-    yield [writeValue, [name, JSON.stringify(document)]]
-    if (next.message === undefined) continue
-    const { chunk, to } = next.message
-    const id = String(chunk.event.attributes[messageAttributes.id])
-    const key = messageKey(document.subject, id)
+    if (next?.message !== undefined) messages.push(next.message)
+    known = next?.known ?? known
+  }
+  if (known === undefined || known === stored) return []
+  yield [writeValue, [name, JSON.stringify({ ...known, changedAt: now } satisfies StoredCondition)]]
+  const written: WrittenEvent[] = []
+  for (const { chunk, to } of messages) {
+    const key = messageKey(known.subject, String(chunk.event.attributes[messageAttributes.id]))
     const queues = to.map(destination => ({ destination, signal: 'notifications' as const }))
     const event = { event: { object: key, key, content: '' }, chunk, arrival: 0, to: queues }
     written.push(...(yield* writeEvent(event, now, 'last', damaged)))
