@@ -33,8 +33,10 @@ const teams = `attributes:
     - { jobs: { include: ['deploy*'] }, set: { tier: '1' } }
 `
 
-/** The content of its configuration file: the settings that have no environment variable. */
-export const demoConfiguration = `${prices}${queries}${teams}`
+/** The content of its configuration file: the settings that have no environment variable. `messages`: where notifications are posted. */
+export function demoConfiguration(messages: string): string {
+  return `${prices}${queries}${teams}notifications:\n  - { name: terminal, url: '${messages}' }\n`
+}
 
 interface DemoPlaces {
   /** The store's folder. */

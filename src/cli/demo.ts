@@ -16,7 +16,7 @@ import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
 import { demoScenarios } from '../demo/platform/scenarios.ts'
 import { TraceBook } from '../demo/trace-book.ts'
-import { DemoReceiver, type Refuses } from '../demo/receiver.ts'
+import { DemoReceiver, messagePath, type Refuses } from '../demo/receiver.ts'
 import { WebhookSender } from '../demo/platform/sender.ts'
 import { figures, projects } from '../demo/platform/world.ts'
 import { waterfall } from '../terminal/waterfall.ts'
@@ -113,7 +113,7 @@ async function play(
   const adminToken = ownToken === '' ? randomBytes(9).toString('hex') : ownToken
   const token = randomBytes(24).toString('hex')
   const configuration = path.join(folder, 'pipespan.yaml')
-  await writeFile(configuration, demoConfiguration)
+  await writeFile(configuration, demoConfiguration(receiver.url + messagePath))
   const adminListen = listenAddress.show(admin)
   const addresses = { port, adminListen, adminToken, api: api.url, receiver: receiver.url }
   const env = demoSettings(terminal.env, { folder, configuration, token, apiToken, once, ...addresses })
@@ -150,6 +150,7 @@ async function play(
     const lines = events.filter(({ at }) => at > until).map(eventLine)
     for (const line of [...lines, ...insides.add(present)]) print(terminal, line)
   })
+  receiver.on('message', title => print(terminal, `notification  ${title}`))
   const sender = new WebhookSender({ url: webhooks, token, instance: api.url })
   closers.push(() => sender.close())
   await sender.sendAll(bygone)

@@ -1,4 +1,4 @@
-// The demo's OTLP/HTTP backend: it emits the spans and events that it receives, and stores nothing. It accepts metrics without reading
+// The demo's OTLP/HTTP backend: it emits the spans, events and messages to people that it receives, and stores nothing. It accepts metrics without reading
 // them, because the daemon's `/metrics` shows them.
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -27,8 +27,11 @@ const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
 /** Why these spans are refused for good; undefined if they are accepted. */
 export type Refuses = (spans: readonly ReceivedSpan[]) => string | undefined
 
-/** Emits `received` for each accepted request. */
-export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
+/** Where notifications are posted, as CloudEvents. */
+export const messagePath = '/messages'
+
+/** Emits `received` for each accepted request, and `message` with the title of each notification. */
+export class DemoReceiver extends EventEmitter<{ received: [Received]; message: [string] }> {
   readonly #server: Server
 
   readonly #refuses: Refuses
@@ -86,7 +89,11 @@ export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
     const body = await buffer(request)
     const encoding = request.headers['content-encoding'] ?? 'identity'
     const decode = decoders[request.url ?? '']
-    if (decode === undefined) refuse(response, 404, 'only /v1/traces and /v1/logs')
+    if (request.url === messagePath && request.method === 'POST') {
+      const { data } = JSON.parse(body.toString()) as { readonly data?: { readonly title?: string } }
+      response.writeHead(200).end()
+      this.emit('message', data?.title ?? '')
+    } else if (decode === undefined) refuse(response, 404, 'only /v1/traces and /v1/logs')
     else if (request.method !== 'POST') refuse(response, 405, 'only POST is served')
     else if (request.headers['content-type'] !== protobufType || !['gzip', 'identity'].includes(encoding))
       refuse(response, 415, 'only application/x-protobuf is read, plain or gzip')

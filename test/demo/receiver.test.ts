@@ -45,6 +45,15 @@ it('passes on spans and events, plain or gzip, but no job records', async () => 
   expect(texts).toEqual(['deployment: c (shop)'])
 })
 
+it('passes on the title of a notification', async () => {
+  const titles: string[] = []
+  receiver.on('message', title => titles.push(title))
+  const body = Buffer.from(JSON.stringify({ specversion: '1.0', data: { title: 'shop: main is broken' } }))
+  expect(await post(body, { 'content-type': 'application/cloudevents+json' }, '/messages')).toBe(200)
+  expect(await post(Buffer.from('no JSON'), {}, '/messages')).toBe(400)
+  expect(titles).toEqual(['shop: main is broken'])
+})
+
 it('refuses other paths, methods, types, encodings and invalid protobuf', async () => {
   expect(await post(spans('a'), {}, '/v1/profiles')).toBe(404)
   expect((await fetch(`${receiver.url}/v1/traces`)).status).toBe(405)
