@@ -120,6 +120,21 @@ export function conditionsExercise(name: string, bench: () => Promise<Bench>): v
       expect(await delivered()).toEqual([broken])
     })
 
+    it('ignore child pipelines, other branches, tags and merge requests', async () => {
+      const others = [
+        { source: 'parent_pipeline' },
+        { ref: 'topic' },
+        { tag: true },
+        { source: 'merge_request_event', ref: 'refs/merge-requests/5/head' },
+      ]
+      for (const [index, facts] of others.entries()) {
+        const one = ended(20 + index, 'failed')
+        const pipeline = one.pipeline!
+        await end({ ...one, pipeline: { ...pipeline, facts: { ...pipeline.facts, ...facts } } })
+      }
+      expect(await delivered()).toEqual([])
+    })
+
     it('end an incident with a retry of the pipeline that began it', async () => {
       await end(ended(8, 'failed'))
       const retried = ended(8, 'success', 600)

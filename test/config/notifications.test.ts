@@ -1,0 +1,32 @@
+// Notifications in the configuration: what a message cannot be about, that the two lists of their subjects agree, and that no address is shown.
+import { expect, it } from 'vitest'
+import { conditionKinds } from '../../src/model/condition.ts'
+import { describeConfig } from '../../src/config/describe.ts'
+import { good } from './given.ts'
+import { notificationSubjects } from '../../src/config/notification-options.ts'
+import { redact } from '../../src/lib/redaction.ts'
+
+const url = 'https://hooks.example.com/services/T0PSECRET/B0PSECRET/hook-token'
+
+it('warns of a subject that cannot be observed, if it is named', () => {
+  const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_EVENTS: 'none', PIPESPAN_REGRESSIONS_ENABLED: 'false' }
+  const of = (subjects: string): readonly string[] =>
+    good(env, `notifications: [{ name: chat, url: '${url}'${subjects} }]`).warnings.map(one => one.slice(0, 86))
+  expect(of('')).toEqual([])
+  expect(of(', of: [default-branch, dead-letters]')).toEqual([])
+  expect(of(', of: [deployments, regressions, flaky-tests]')).toEqual([
+    expect.stringContaining('notifications[0].of: Nothing is known about deployments'),
+    expect.stringContaining('notifications[0].of: Nothing is known about regressions'),
+    expect.stringContaining('notifications[0].of: Nothing is known about flaky-tests'),
+  ])
+})
+
+it('lists all that a message can be about', () => {
+  expect([...notificationSubjects].toSorted()).toEqual(Object.keys(conditionKinds).toSorted())
+})
+
+it('shows no address of a webhook, and removes its path from every text', () => {
+  const loaded = good({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, `notifications: [{ name: chat, url: '${url}' }]`)
+  expect(describeConfig(loaded)).not.toContain('T0PSECRET')
+  expect(redact(`POST ${url} failed`)).toBe('POST https://hooks.example.com[secret] failed')
+})
