@@ -98,22 +98,23 @@ export function messageId(chunk: AnyChunk): string | undefined {
 function messageOf(chunk: AnyChunk): Message | undefined {
   const id = messageId(chunk)
   if (id === undefined || !isEvent(chunk)) return undefined
-  const { id: _, incident, since, text, url, ...details } = namedOf(chunk)
+  const { incident, since, text, url, details } = namedOf(chunk)
   const isOver = chunk.event.severity === 'info'
   const lasted = isOver && typeof since === 'number' ? `It lasted ${durationText(Math.max(0, chunk.at - since))}.` : ''
   const sentences = [text?.toString() ?? '', lasted].filter(part => part !== '').join(' ')
   return {
-    ...{ id, incident: String(incident), chunk, details: details.rest },
+    ...{ id, incident: String(incident), chunk, details },
     title: oneLine(chunk.event.body).slice(0, maxTitle).toWellFormed(),
     text: sentences === '' ? undefined : oneLine(sentences),
     url: ownUrl(url, chunk.key.instance),
   }
 }
 
+/** The attributes of the message itself, and the details of its condition. */
 function namedOf({ event: { attributes } }: EventChunk) {
   const { id, incident, since, text, url } = messageAttributes
-  const { [id]: ownId, [incident]: ofIncident, [since]: began, [text]: words, [url]: address, ...rest } = attributes
-  return { id: ownId, incident: ofIncident, since: began, text: words, url: address, rest }
+  const { [id]: _, [incident]: ofIncident, [since]: began, [text]: words, [url]: address, ...details } = attributes
+  return { incident: ofIncident, since: began, text: words, url: address, details }
 }
 
 function projectOf({ project }: EventChunk): object | undefined {
